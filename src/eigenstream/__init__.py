@@ -1,0 +1,61 @@
+"""Streaming PCA that finds its own number of components.
+
+The three self-calibrating networks of Chen, Pehlevan and Chklovskii (2016, arXiv:1612.03480), their
+closed-form offline solutions, and what it takes to use them on real streams.
+
+Every public name is resolved on first use, so importing the package costs next to nothing: Numba and
+scikit-learn load when something that needs them is touched.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import metrics as metrics
+    from . import offline as offline
+    from . import regularizers as regularizers
+    from . import streams as streams
+    from . import theory as theory
+    from .calibration import calibrate_alpha as calibrate_alpha
+    from .estimators import AdaptivePCA as AdaptivePCA
+    from .regularizers import InputOutput as InputOutput
+    from .regularizers import ScaleDependent as ScaleDependent
+    from .regularizers import SquaredOutput as SquaredOutput
+
+_HOME_OF = {
+    "AdaptivePCA": "estimators",
+    "InputOutput": "regularizers",
+    "ScaleDependent": "regularizers",
+    "SquaredOutput": "regularizers",
+    "calibrate_alpha": "calibration",
+}
+_MODULES = ("metrics", "offline", "regularizers", "streams", "theory")
+
+__all__ = [
+    "AdaptivePCA",
+    "InputOutput",
+    "ScaleDependent",
+    "SquaredOutput",
+    "calibrate_alpha",
+    "metrics",
+    "offline",
+    "regularizers",
+    "streams",
+    "theory",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in _HOME_OF:
+        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version(__name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__, "__version__"])

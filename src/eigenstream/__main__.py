@@ -1,0 +1,6 @@
+"""``python -m eigenstream`` is the command line."""
+
+from .cli import main
+
+if __name__ == "__main__":
+    main(prog_name="eigenstream")

@@ -1,0 +1,149 @@
+"""Choosing alpha: by a number of components, by a threshold, or by the edge of the noise.
+
+White noise of variance v, T samples wide n, spreads its sample eigenvalues up to ``v (1 + sqrt(n/T))^2``
+(Marchenko and Pastur 1967). Its variance is read off the median eigenvalue, which a few large components
+cannot move (Gavish and Donoho 2014, doi:10.1109/TIT.2014.2323359). The automatic threshold stands at a
+multiple of that edge, because real noise is rarely white.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .offline import spectrum
+from .regularizers import Regularizer, kind_of
+
+MARGIN = 3.0
+"""Threshold over noise edge. Noise spread evenly over [0, 0.2] already needs 2 to be silent."""
+
+LARGEST_ALPHA = 1e3
+"""Cap for `SquaredOutput`, whose threshold approaches the largest eigenvalue only as alpha grows forever."""
+
+
+def calibrate_alpha(
+    X_or_eigenvalues: ArrayLike,
+    regularizer: str | Regularizer | type[Regularizer],
+    *,
+    n_components: int | None = None,
+    threshold: float | None = None,
+    center: bool = True,
+) -> float:
+    """The alpha that keeps a number of components, or that puts the threshold at a value.
+
+    Parameters
+    ----------
+    X_or_eigenvalues
+        Samples (T x n) or the whole input spectrum, largest first.
+    regularizer
+        A name, a class or an instance (whose own alpha is not used).
+    n_components
+        How many components to keep; the threshold then stands midway between the last one kept and the
+        first one dropped.
+    threshold
+        Where to put the threshold, in units of variance. Give this or ``n_components``.
+    center
+        Whether to subtract the mean of the samples first, as the estimators do.
+
+    Examples
+    --------
+    >>> calibrate_alpha([6.0, 5.0, 4.0, 2.0, 0.5], "squared-output", threshold=2.0)
+    0.2222222222222222
+    >>> calibrate_alpha([6.0, 5.0, 4.0, 2.0, 0.5], "scale-dependent", n_components=3)
+    3.0
+    """
+    if (n_components is None) == (threshold is None):
+        raise ValueError(
+            "give either n_components or threshold, and only one of them; "
+            "for a choice from the data alone use alpha='auto' in an estimator"
+        )
+    kind = kind_of(regularizer)
+    given = np.asarray(X_or_eigenvalues)
+    if given.ndim == 2:
+        lam, _ = spectrum(given - given.mean(axis=0) if center else given, 1)
+    else:
+        lam = given
+    if threshold is None:
+        assert n_components is not None
+        kind.alpha_range(lam, n_components)  # refuses ties and other questions without an answer
+        threshold = _midway(np.asarray(lam, dtype=np.float64), n_components)
+    return kind.for_threshold(lam, threshold).alpha
+
+
+def automatic_threshold(eigenvalues: ArrayLike, n_samples: float, n_features: int | None = None) -> float:
+    """The threshold at `MARGIN` times the edge of the noise.
+
+    Parameters
+    ----------
+    eigenvalues
+        All sample eigenvalues, largest first; those beyond min(n_samples, n_features) may be left out.
+    n_samples
+        How many samples (less one if they were centered) they come from.
+    n_features
+        How many of the columns vary; the number of eigenvalues if None.
+
+    Examples
+    --------
+    >>> white = np.linspace(1.2, 0.8, 50)
+    >>> round(automatic_threshold(white, n_samples=5000), 2)
+    3.64
+    """
+    lam = np.asarray(eigenvalues, dtype=np.float64)
+    n = lam.size if n_features is None else n_features
+    bulk = lam[: int(max(1, min(n, n_samples)))]
+    T = max(n_samples, 1)
+    if n <= T:
+        noise = np.median(bulk) / marchenko_pastur_median(n / T)
+    else:
+        # Fewer samples than features: the T non-zero eigenvalues follow the law of the transposed matrix.
+        noise = np.median(bulk) / (n / T * marchenko_pastur_median(T / n))
+    edge = noise * (1 + np.sqrt(n / T)) ** 2
+    rounding = lam.size * np.finfo(_float_type(eigenvalues)).eps * lam[0]
+    return float(max(MARGIN * edge, rounding))
+
+
+def automatic_regularizer(
+    kind: type[Regularizer], eigenvalues: ArrayLike, threshold: float, max_components: int
+) -> Regularizer:
+    """The regularizer whose threshold comes as near to ``threshold`` as it can."""
+    lam = np.asarray(eigenvalues, dtype=np.float64)
+    if not lam[0] > 0:
+        return kind(0.0)
+    if kind.increment[2] and threshold >= lam[0]:
+        return kind(LARGEST_ALPHA)
+    alpha = kind.for_threshold(lam, threshold, max_components).alpha
+    return kind(min(alpha, LARGEST_ALPHA) if kind.increment[2] else alpha)
+
+
+@lru_cache(maxsize=1024)
+def marchenko_pastur_median(ratio: float) -> float:
+    """Median eigenvalue of white noise of variance 1, for ``ratio = n / T`` between 0 and 1.
+
+    With ``x = 1 + ratio + 2 sqrt(ratio) cos(phi)`` the law's density is smooth in phi on [0, pi].
+
+    Examples
+    --------
+    >>> round(marchenko_pastur_median(1.0), 3)
+    0.653
+    """
+    phi = np.linspace(0, np.pi, 4097)
+    x = 1 + ratio + 2 * np.sqrt(ratio) * np.cos(phi)
+    # 1 + cos = 2 cos^2(phi/2): the quotient below is 0/0 at phi = pi when ratio = 1, with limit 2.
+    density = np.divide(2 * np.sin(phi) ** 2, x, out=np.full_like(phi, 2.0), where=x > 1e-12)
+    steps = (density[1:] + density[:-1]) / 2
+    above = np.concatenate(([0.0], np.cumsum(steps)))
+    return float(np.interp(above[-1] / 2, above, x))
+
+
+def _midway(lam: NDArray[np.float64], p: int) -> float:
+    if p == 0:
+        return float(2 * lam[0])
+    return float((lam[p - 1] + (lam[p] if p < lam.size else 0.0)) / 2)
+
+
+def _float_type(array: ArrayLike) -> Any:
+    dtype = np.asarray(array).dtype
+    return dtype if dtype.kind == "f" else np.float64
