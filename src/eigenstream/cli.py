@@ -32,10 +32,12 @@ def demo(samples: int, seed: int) -> None:
 
     X = np.vstack(list(streams.paper_stream(samples, random_state=seed)))
     table = Table(
+        box=None,
+        padding=(0, 2, 0, 0),
         title=f"{samples:,} samples of {X.shape[1]} inputs",
         caption="the paper's stream: 4 components, variances 6, 5, 4, 2, in coloured noise",
     )
-    for heading in ("regularizer", "alpha", "threshold", "rank", "eigenvalues in -> out"):
+    for heading in ("regularizer", "alpha", "threshold", "rank", "eigenvalues in", "out"):
         table.add_column(heading, justify="left" if heading == "regularizer" else "right", no_wrap=True)
     for name in REGULARIZERS:
         model = AdaptivePCA(name).fit(X)
@@ -44,7 +46,8 @@ def demo(samples: int, seed: int) -> None:
             f"{model.alpha_:.4f}",
             f"{model.threshold_:.3f}",
             str(model.n_components_),
-            _listed(model.explained_variance_) + " -> " + _listed(model.output_variance_),
+            _listed(model.explained_variance_),
+            _listed(model.output_variance_),
         )
     Console().print(table)
 

@@ -112,7 +112,7 @@ def cost(
         mismatch = A @ A.T - B @ B.T
     else:
         # AA' - BB' in an orthonormal basis of the columns: never T x T, and no cancellation of squares.
-        R: Floats = np.linalg.qr(np.hstack((A, B)), mode="r")
+        R = np.asarray(np.linalg.qr(np.hstack((A, B)), mode="r"))
         left, right = R[:, : A.shape[1]], R[:, A.shape[1] :]
         mismatch = left @ left.T - right @ right.T
     return float(np.sum(mismatch**2) + penalty)
@@ -187,7 +187,13 @@ def _checked(
         )
     data = given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
     # One multiply-add a number and no temporary: NaN and infinity both survive a sum of squares.
-    if not np.isfinite(np.einsum("ij,ij->", data, data, dtype=np.float64)) and not np.isfinite(data).all():
+    power = np.einsum("ij,ij->", data, data, dtype=np.float64)
+    if not power < np.finfo(data.dtype).max:
+        if np.isfinite(data).all():
+            raise ValueError(
+                f"the squares of {name} overflow {data.dtype}: values up to {np.abs(data).max():g} are "
+                "too large; rescale them"
+            )
         row, column = np.argwhere(~np.isfinite(data))[0]
         raise ValueError(
             f"{name} must be finite, found {data[row, column]} in row {row}, column {column}; "

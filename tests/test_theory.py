@@ -1,0 +1,95 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenstream import theory
+
+
+@given(st.integers(2, 100), st.integers(1, 99), st.integers(1, 20), st.integers(1, 50))
+def test_table_one_is_what_the_regularizers_do(a, b, n1, n2):
+    if a <= b:
+        return
+    spectrum = theory.two_level_spectrum(a, b, n1, n2)
+    for row in theory.alpha_table(a, b, n1, n2):
+        low, high = row.regularizer.alpha_range(spectrum, n1)
+        assert row.low == pytest.approx(low, rel=1e-9)
+        assert row.high == pytest.approx(high, rel=1e-9)
+        alpha = low + (0.3 * (high - low) if high < math.inf else 1.0)
+        assert row.output_top_eigenvalue(alpha) == pytest.approx(row.regularizer(alpha).shrink(spectrum)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "strict", "expected"),
+    [
+        ("scale-dependent", False, (1275 / 5050, 3775 / 5050)),
+        ("scale-dependent", True, (1225 / 4950, 3725 / 4950)),
+        ("input-output", False, (100 / 5050, 1.0)),
+        ("input-output", True, (0.0, 1.0)),
+        ("squared-output", False, (100 / 5050, 1.0)),
+        ("squared-output", True, (0.0, 1.0)),
+    ],
+)
+def test_transmission_curve_reaches_exactly(name, strict, expected):
+    curve = theory.transmission_curve(name, strict=strict)
+    assert curve.n_pairs == (4950 if strict else 5050)
+    assert curve.nearest_to_ideal() == expected
+    assert curve.noise_counts.dtype.kind == "i"
+
+
+def test_curve_counts_what_the_regularizers_transmit(kind):
+    """At a few alphas, every pair is asked directly (away from the critical values, where floats tie)."""
+    curve = theory.transmission_curve(kind)
+    n1, n2 = 10, 10
+    for step in np.linspace(0, len(curve.alpha) - 2, 5).astype(int):
+        alpha = (curve.alpha[step] + curve.alpha[step + 1]) / 2
+        signal = noise = 0
+        for a in range(1, 101):
+            for b in range(1, a + 1):
+                theta = kind(alpha).threshold(theory.two_level_spectrum(a / 100, b / 100, n1, n2))
+                signal += a / 100 > theta + 1e-12
+                noise += b / 100 > theta + 1e-12
+        assert (signal, noise) == (curve.signal_counts[step], curve.noise_counts[step])
+
+
+def test_curves_fall_and_do_not_depend_on_the_numbers_of_modes(kind):
+    one, other = theory.transmission_curve(kind), theory.transmission_curve(kind, n1=3, n2=17)
+    points = [set(zip(c.noise_counts.tolist(), c.signal_counts.tolist(), strict=True)) for c in (one, other)]
+    assert points[0] == points[1]
+    assert np.all(np.diff(one.noise_counts) <= 0)
+    assert np.all(np.diff(one.signal_counts) <= 0)
+    assert one.noise_counts[0] == one.signal_counts[0] == one.n_pairs
+
+
+def test_phase_diagram_is_table_one_over_ratios():
+    ratios = np.linspace(0, 1, 21)
+    diagrams = theory.phase_diagram(ratios, n1=7, n2=13)
+    for i, r in enumerate(ratios[:-1]):
+        rows = {row.regularizer: row for row in theory.alpha_table(1.0, r, 7, 13)}
+        for diagram in diagrams:
+            assert diagram.low[i] == pytest.approx(rows[diagram.regularizer].low)
+            assert diagram.high[i] == pytest.approx(rows[diagram.regularizer].high)
+    assert all(diagram.low[-1] == diagram.high[-1] for diagram in diagrams)  # r = 1: no alpha will do
+
+
+def test_squared_output_has_the_larger_range():
+    input_output, squared_output = theory.phase_diagram(np.linspace(0.01, 0.99, 99))
+    assert np.all(squared_output.high > input_output.high)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: theory.alpha_table(1.0, 1.0, 2, 2), "a > b"),
+        (lambda: theory.alpha_table(1.0, -1.0, 2, 2), "b >= 0"),
+        (lambda: theory.two_level_spectrum(1.0, 0.5, 0, 2), "n1 >= 1"),
+        (lambda: theory.phase_diagram([1.5]), "between 0 and 1"),
+        (lambda: theory.phase_diagram([0.5], n1=0), "n1=0"),
+        (lambda: theory.transmission_curve("nuclear"), "nuclear"),
+    ],
+)
+def test_bad_questions_are_named(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()
