@@ -30,8 +30,7 @@ reproduce: $(READY)
 	$(BIN)/eigenstream reproduce
 
 docs: $(READY)
-	$(BIN)/pdoc --docformat numpy --output-directory build/docs eigenstream
-	@echo "open build/docs/index.html"
+	$(BIN)/python docs/build.py
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage

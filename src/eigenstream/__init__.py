@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from . import theory as theory
     from .calibration import calibrate_alpha as calibrate_alpha
     from .estimators import AdaptivePCA as AdaptivePCA
+    from .network import ConvergenceError as ConvergenceError
+    from .network import HebbianNetwork as HebbianNetwork
     from .regularizers import InputOutput as InputOutput
     from .regularizers import ScaleDependent as ScaleDependent
     from .regularizers import SquaredOutput as SquaredOutput
 
 _HOME_OF = {
+    "ConvergenceError": "network",
+    "HebbianNetwork": "network",
     "AdaptivePCA": "estimators",
     "InputOutput": "regularizers",
     "ScaleDependent": "regularizers",
@@ -32,6 +36,8 @@ _HOME_OF = {
 _MODULES = ("metrics", "offline", "regularizers", "streams", "theory")
 
 __all__ = [
+    "ConvergenceError",
+    "HebbianNetwork",
     "AdaptivePCA",
     "InputOutput",
     "ScaleDependent",
@@ -49,12 +55,15 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     if name in _HOME_OF:
-        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    if name == "__version__":
+        found = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    elif name == "__version__":
         from importlib.metadata import version
 
-        return version(__name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = version(__name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

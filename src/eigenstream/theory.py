@@ -5,8 +5,6 @@ and no noise. The formulas stand here as printed; `eigenstream.regularizers` ans
 any spectrum, and the tests tie the two.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Callable

@@ -1,0 +1,1 @@
+"""Measured comparisons of eigenstream with its peers."""

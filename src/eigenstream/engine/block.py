@@ -1,0 +1,105 @@
+"""Many samples at once: the same algorithm as `stream`, with the features in three matrix products.
+
+For b samples, with N, S and theta at the block's start and t, s counting from 0,
+
+    A = X N'  (b, k)      G = X X'  (b, b)      h_t = beta^(2t) A_t + sum_{s<t} beta^(2(t-1-s)) G_ts y_s
+
+so that settling needs only A and G; afterwards ``N <- beta^(2b) N + sum_s beta^(2(b-1-s)) y_s x_s'``. Features
+are touched in `project` and `take_in` alone (and centered before).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dgemm
+
+from .compiled import kernel
+from .settle import center, factorize, settle
+from .state import TAU, THETA0, TIME, Floats, Rule, State
+from .stream import drop_denormals
+
+
+def block(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]) -> None:
+    """Learn from one block of rows and write the responses into Y. Nothing may wait in the state."""
+    rows = np.empty_like(X)
+    learnt = np.empty_like(Y)
+    center_rows(state, rule, X, weights, rows)
+    projections, gram = project(state.F, rows)
+    settle_rows(state, rule, projections, gram, weights, Y, learnt)
+    take_in(state, learnt, rows, rule.beta2 ** len(rows))
+    drop_denormals(state.S, state.numbers)
+
+
+def project(F: Any, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``X N'`` and ``X X'``: all that settling needs to know of the features."""
+    return (rows @ F.T).astype(np.float64), (rows @ rows.T).astype(np.float64)
+
+
+def take_in(state: State, learnt: NDArray[np.float64], rows: Floats, decay: float) -> None:
+    """``N <- decay N + learnt' X``."""
+    if state.F is state.N:
+        # In place: BLAS sees N' in column order, so that nothing is copied.
+        dgemm(1.0, rows.T, np.asfortranarray(learnt), beta=decay, c=state.N.T, overwrite_c=True)
+    else:
+        add_narrow(state.N, state.F, learnt.T.astype(rows.dtype) @ rows, decay)
+
+
+@kernel
+def center_rows(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], out: Floats) -> None:
+    """`center` for every row in order."""
+    mean, numbers = state.mean, state.numbers
+    for t in range(len(X)):
+        center(X, t, weights[t], mean, numbers, rule, out, t)
+
+
+@kernel
+def settle_rows(
+    state: State,
+    rule: Rule,
+    projections: NDArray[np.float64],
+    gram: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    Y: NDArray[np.float64],
+    learnt: NDArray[np.float64],
+) -> None:
+    """Settle a block in order, given ``A = X N'`` and ``G = X X'``; ``learnt`` is weighted as N takes it in.
+
+    Within the block, outputs are kept divided by their discount, so that each enters later samples unchanged.
+    """
+    S, numbers, n = state.S, state.numbers, state.N.shape[1]
+    b, k = projections.shape
+    A, h, y = np.empty((k, k)), np.empty(k), np.empty(k)
+    discount = 1.0
+    for t in range(b):
+        factorize(S, rule.alpha * numbers[TAU] + numbers[THETA0], A)
+        for i in range(k):
+            h[i] = projections[t, i]
+        for s in range(t):
+            for i in range(k):
+                h[i] += gram[t, s] * learnt[s, i]
+        for i in range(k):
+            h[i] *= discount
+        amplitude = rule.noise * np.sqrt(gram[t, t] / n)
+        settle(S, numbers, rule, A, h, y, (gram[t, t], weights[t], amplitude, state.clock[TIME] + t))
+        discount *= rule.beta2
+        for i in range(k):
+            Y[t, i] = y[i]
+            learnt[t, i] = weights[t] * h[i] / discount
+    for t in range(b):
+        for i in range(k):
+            learnt[t, i] *= discount
+    state.clock[TIME] += b
+
+
+@kernel
+def add_narrow(N: NDArray[np.float64], F: Floats, increment: Floats, decay: float) -> None:
+    """``N <- decay N + increment`` in float64, and F follows."""
+    for i in range(len(N)):
+        row, narrow, added = N[i], F[i], increment[i]
+        for j in range(len(row)):
+            value = decay * row[j] + added[j]
+            row[j] = value
+            narrow[j] = value

@@ -1,0 +1,194 @@
+"""The accumulator form: what a network remembers, and what can be read off it.
+
+    N (k, n)  sum of y x'        respond:  (S + theta I) y = N x
+    S (k, k)  sum of y y'        adapt:    N <- beta^2 N + s y x',  S <- beta^2 S + s y y'
+    theta     the threshold                theta = alpha tau + theta0,  tau <- beta^2 tau + s (r0 + r1 |x|^2 + r2 |y|^2)
+
+All are sums over samples of weight s, discounted by ``beta^2`` a sample; ``theta0`` is the decaying part of the
+start. It is the network of `eigenstream.network` in other variables: ``mu_i = S_ii + theta``,
+``W_yx = N / mu`` and ``W_yy = S / mu`` off the diagonal.
+
+The last few samples wait in ``X_recent`` and ``Y_recent`` and enter N together, a few at a time: that halves
+the traffic through N, the largest array, and lets float32 streams add up in float64 at little cost.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..regularizers import Regularizer
+from .compiled import kernel
+
+Floats = NDArray[np.floating[Any]]
+
+RECENT = 4
+"""Samples that wait before they enter N; it must divide every block size."""
+
+THETA0, TAU, COUNT, TRACE, DECAY = range(5)
+TIME, WAITING = range(2)
+
+
+class Rule(NamedTuple):
+    """How a network learns: the regularizer as numbers, forgetting, centering, spontaneous activity."""
+
+    alpha: float
+    r0: float
+    r1: float
+    r2: float
+    beta2: float
+    center: bool
+    noise: float
+    """Spontaneous activity as a share of the input's root mean square."""
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        regularizer: Regularizer,
+        beta: float = 1.0,
+        *,
+        center: bool = False,
+        noise: float = 0.0,
+        seed: int = 0,
+    ) -> Rule:
+        """The rule of a regularizer, typed as the kernels expect it."""
+        return cls(
+            float(regularizer.alpha), *regularizer.increment, float(beta) ** 2, bool(center), float(noise), int(seed)
+        )
+
+
+class State(NamedTuple):
+    """Everything a network remembers; the kernels change it in place."""
+
+    N: NDArray[np.float64]
+    """Sum of y x' without the samples that wait (k, n)."""
+    F: Floats
+    """N in the precision of the data: N itself for float64."""
+    S: NDArray[np.float64]
+    """Sum of y y' (k, k)."""
+    X_recent: Floats
+    """Samples that wait, as learnt: centered and scaled (RECENT, n)."""
+    Y_recent: Floats
+    """Their outputs, weighted and discounted up to now; zero where none waits (RECENT, k)."""
+    mean: NDArray[np.float64]
+    """Discounted mean of the input (n)."""
+    numbers: NDArray[np.float64]
+    """theta0, tau, effective count, trace of the input scatter, and how much N has decayed since it was touched."""
+    clock: NDArray[np.int64]
+    """Samples seen, and how many of them wait."""
+
+    def copy(self) -> State:
+        """The same state in memory of its own."""
+        copies: list[Any] = [aligned(array) for array in self]
+        if self.F is self.N:
+            copies[1] = copies[0]
+        return State(*copies)
+
+
+def aligned(array: Any, dtype: Any = None) -> Any:
+    """A copy that starts on a cache line: wide vector loads then touch one line each, up to twice as fast."""
+    array = np.asarray(array, dtype)
+    room = np.empty(array.nbytes + 64, dtype=np.uint8)
+    start = -room.ctypes.data % 64
+    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def new_state(N: Floats, S: NDArray[np.float64], theta0: float, dtype: Any = np.float64) -> State:
+    """A state at time 0 with these sums and this initial threshold."""
+    k, n = N.shape
+    master = aligned(N, np.float64)
+    numbers = np.zeros(5)
+    numbers[THETA0], numbers[DECAY] = theta0, 1.0
+    return State(
+        N=master,
+        F=master if np.dtype(dtype) == np.float64 else aligned(N, dtype),
+        S=aligned(S, np.float64),
+        X_recent=aligned(np.zeros((RECENT, n)), dtype),
+        Y_recent=aligned(np.zeros((RECENT, k)), dtype),
+        mean=aligned(np.zeros(n)),
+        numbers=numbers,
+        clock=np.zeros(2, dtype=np.int64),
+    )
+
+
+def with_sums(state: State, N: Floats, S: NDArray[np.float64]) -> State:
+    """The same moment of the same stream with other sums N and S; nothing waits."""
+    fresh = new_state(N, S, float(state.numbers[THETA0]), state.F.dtype)
+    fresh.mean[:] = state.mean
+    fresh.numbers[:DECAY] = state.numbers[:DECAY]
+    fresh.clock[TIME] = state.clock[TIME]
+    return fresh
+
+
+@kernel
+def threshold(state: State, rule: Rule) -> float:
+    """theta, the threshold in the units of the sums."""
+    return rule.alpha * state.numbers[TAU] + state.numbers[THETA0]
+
+
+def input_output_sum(state: State) -> NDArray[np.float64]:
+    """N with the samples that still wait."""
+    waiting = state.Y_recent.T.astype(np.float64) @ state.X_recent.astype(np.float64)
+    return np.asarray(state.numbers[DECAY] * state.N + waiting)
+
+
+def from_weights(
+    W_yx: Floats, W_yy: Floats, mu: Floats, theta: float, dtype: Any = np.float64
+) -> State:
+    """The state of a network given by its weights; theta says how mu splits into S_ii + theta."""
+    S = mu[:, None] * W_yy
+    np.fill_diagonal(S, mu - theta)
+    return new_state(mu[:, None] * W_yx, (S + S.T) / 2, theta, dtype)
+
+
+class Weights(NamedTuple):
+    """The network's own view: what `eigenstream.network.HebbianNetwork` holds."""
+
+    W_yx: NDArray[np.float64]
+    W_yy: NDArray[np.float64]
+    mu: NDArray[np.float64]
+
+
+def to_weights(state: State, rule: Rule) -> Weights:
+    """The weights of the network this state stands for."""
+    mu = np.diag(state.S) + threshold(state, rule)
+    W_yy = state.S / mu[:, None]
+    np.fill_diagonal(W_yy, 0)
+    return Weights(input_output_sum(state) / mu[:, None], W_yy, mu)
+
+
+def response_filter(state: State, rule: Rule) -> NDArray[np.float64]:
+    """F = (S + theta I)^-1 N: what the network does to its input."""
+    k = len(state.S)
+    return np.linalg.solve(state.S + threshold(state, rule) * np.eye(k), input_output_sum(state))
+
+
+class Spectrum(NamedTuple):
+    """Input eigenvalues (sums over samples, largest first) and their axes as rows."""
+
+    lam: NDArray[np.float64]
+    U: NDArray[np.float64]
+
+
+def read_spectrum(state: State) -> Spectrum:
+    """The input spectrum as far as the network knows it; it never overestimates.
+
+    ``N' S^-1 N <= X'X``, with equality where the outputs span the mode. With ``S = V diag(d) V'`` and
+    ``L = diag(d)^(-1/2) V' N``, the eigenvalues of the k x k matrix ``L L'`` are those of ``N' S^-1 N``.
+    Directions without variance are left out, so there may be fewer than k.
+    """
+    N = input_output_sum(state)
+    d, V = np.linalg.eigh(state.S)
+    # What falls below rounding in S would be amplified into N's rounding.
+    rounding = float(np.finfo(state.F.dtype).eps)
+    whiten = (V / np.sqrt(np.maximum(d, max(rounding * d[-1], np.finfo(np.float64).tiny)))).T
+    lam, P = np.linalg.eigh(whiten @ (N @ N.T) @ whiten.T)
+    known = lam > rounding * max(lam[-1], 0.0)
+    lam, P = lam[known][::-1], P[:, known][:, ::-1]
+    U = ((P / np.sqrt(lam)).T @ whiten) @ N
+    return Spectrum(lam, U)

@@ -1,0 +1,153 @@
+"""How neurons find it: the three Hebbian/anti-Hebbian networks as printed, in plain NumPy.
+
+    W_yx (k, n)  feed-forward weights        mu (k)  cumulative activity, the inverse learning rates
+    W_yy (k, k)  lateral weights, no self    y  (k)  output activity
+
+    respond:  y    <- (1 - eta) y + eta (W_yx x - W_yy y)            until it stands still
+    adapt:    mu   <- beta^2 mu + c + y^2
+              W_yx <- W_yx + (y x' - (c + y^2) W_yx) / mu
+              W_yy <- W_yy + (y y' - (c + y^2) W_yy) / mu            off the diagonal
+
+A synapse sees its two neurons, its own weight and one scalar c that all share: ``alpha`` (R_TY),
+``alpha |x|^2`` (R_XY) or ``alpha |y|^2`` (R_YY). ``beta = 1`` is Section IV of the paper, ``beta < 1`` the
+forgetting of Section V. This is also the oracle for `eigenstream.engine`, which computes the same fast.
+
+Chen, Pehlevan and Chklovskii (2016), Sections IV and V, doi:10.48550/arXiv.1612.03480.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .regularizers import Regularizer
+from .streams import random_orthonormal
+
+INITIAL_GAIN = 0.1
+"""Length of each neuron's initial feed-forward weights: small, so that the start is soon forgotten."""
+
+
+class ConvergenceError(ArithmeticError):
+    """The network's activity did not settle; nothing was learnt from the sample."""
+
+
+class HebbianNetwork:
+    """One network of the paper, one sample at a time.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs
+        n and k. The network transmits at most k modes; how many it does is up to the regularizer.
+    regularizer
+        One of the three, with its alpha.
+    beta
+        Discount of past activities a sample; second moments forget with ``beta^2``. 1 never forgets.
+    eta, tol, max_iter
+        Weight of the Jacobi iteration, the relative change at which it counts as settled, and the number
+        of iterations after which it is given up. It converges for ``eta < 2 / n_outputs``.
+    initial_activity
+        Initial cumulative activity ``mu``, in units of the input variance: 10 suits the paper's stream and
+        should be of the order of a few samples' variance on another.
+    random_state
+        Seed of the initial feed-forward weights (random orthogonal; lateral weights start at zero).
+
+    Examples
+    --------
+    >>> from eigenstream import HebbianNetwork, InputOutput, streams
+    >>> network = HebbianNetwork(64, 10, InputOutput(2 / 23), random_state=0)
+    >>> for batch in streams.paper_stream(2000, random_state=0):
+    ...     Y = network.run(batch)
+    >>> np.linalg.svd(network.filter, compute_uv=False).round(2)[:4]
+    array([0.81, 0.77, 0.71, 0.21])
+    """
+
+    W_yx: NDArray[np.float64]
+    W_yy: NDArray[np.float64]
+    mu: NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        regularizer: Regularizer,
+        *,
+        beta: float = 1.0,
+        eta: float = 0.1,
+        tol: float = 1e-5,
+        max_iter: int = 10_000,
+        initial_activity: float = 10.0,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        if not 1 <= n_outputs <= n_inputs:
+            raise ValueError(f"n_outputs must be between 1 and n_inputs={n_inputs}, got {n_outputs}")
+        if not 0 <= beta <= 1:
+            raise ValueError(f"beta must be between 0 and 1, got {beta!r}")
+        if not (0 < eta <= 1 and 0 < tol < 1 and max_iter >= 1 and initial_activity > 0):
+            raise ValueError(
+                "expected 0 < eta <= 1, 0 < tol < 1, max_iter >= 1 and initial_activity > 0, got "
+                f"eta={eta!r}, tol={tol!r}, max_iter={max_iter!r}, initial_activity={initial_activity!r}"
+            )
+        self.regularizer = regularizer
+        self.beta, self.eta, self.tol, self.max_iter = beta, eta, tol, max_iter
+        rng = np.random.default_rng(random_state)
+        self.W_yx = INITIAL_GAIN * random_orthonormal(n_inputs, n_outputs, rng)
+        self.W_yy = np.zeros((n_outputs, n_outputs))
+        self.mu = np.full(n_outputs, float(initial_activity))
+
+    @property
+    def filter(self) -> NDArray[np.float64]:
+        """What the settled network does to its input, ``F = (I + W_yy)^-1 W_yx``."""
+        return np.linalg.solve(np.eye(len(self.mu)) + self.W_yy, self.W_yx)
+
+    def respond(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Let the activity settle on one input; the weights stay as they are.
+
+        Raises
+        ------
+        ConvergenceError
+            If it does not settle: use a smaller ``eta``.
+        """
+        drive = self.W_yx @ self._checked(x)
+        y = np.zeros_like(self.mu)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(self.max_iter):
+                before, y = y, (1 - self.eta) * y + self.eta * (drive - self.W_yy @ y)
+                if np.linalg.norm(y - before) <= self.tol * np.linalg.norm(y):
+                    return y
+                if not np.isfinite(y).all():
+                    break
+        raise ConvergenceError(
+            f"the activity did not settle within {self.max_iter} iterations at eta={self.eta}: "
+            f"it converges for eta < 2/k = {2 / len(y):g} (k = {len(y)} outputs). "
+            "Make a new network with a smaller eta; this one is unchanged."
+        )
+
+    def adapt(self, x: ArrayLike, y: ArrayLike) -> None:
+        """Learn from one input and the activity it evoked."""
+        x, y = self._checked(x), np.asarray(y, dtype=np.float64)
+        r0, r1, r2 = self.regularizer.increment
+        c = self.regularizer.alpha * (r0 + r1 * (x @ x) + r2 * (y @ y))
+        activity = c + y**2
+        self.mu = self.beta**2 * self.mu + activity
+        self.W_yx = self.W_yx + (np.outer(y, x) - activity[:, None] * self.W_yx) / self.mu[:, None]
+        self.W_yy = self.W_yy + (np.outer(y, y) - activity[:, None] * self.W_yy) / self.mu[:, None]
+        np.fill_diagonal(self.W_yy, 0)
+
+    def step(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Respond to one input, learn from it, and return the response."""
+        y = self.respond(x)
+        self.adapt(x, y)
+        return y
+
+    def run(self, X: ArrayLike) -> NDArray[np.float64]:
+        """`step` through the rows of X; returns the responses as rows."""
+        return np.array([self.step(x) for x in np.asarray(X)]).reshape(-1, len(self.mu))
+
+    def _checked(self, x: ArrayLike) -> NDArray[np.float64]:
+        vector = np.asarray(x, dtype=np.float64)
+        if vector.shape != (self.W_yx.shape[1],) or not np.isfinite(vector).all():
+            raise ValueError(
+                f"expected one finite input vector of length {self.W_yx.shape[1]}, got shape {vector.shape}"
+                f"{'' if np.isfinite(vector).all() else ' with NaN or infinity'}"
+            )
+        return vector
