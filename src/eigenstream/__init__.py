@@ -36,9 +36,9 @@ _HOME_OF = {
 _MODULES = ("metrics", "offline", "regularizers", "streams", "theory")
 
 __all__ = [
+    "AdaptivePCA",
     "ConvergenceError",
     "HebbianNetwork",
-    "AdaptivePCA",
     "InputOutput",
     "ScaleDependent",
     "SquaredOutput",

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from .regularizers import Regularizer
 from .streams import random_orthonormal
 
-INITIAL_GAIN = 0.1
-"""Length of each neuron's initial feed-forward weights: small, so that the start is soon forgotten."""
+INITIAL_GAIN = np.sqrt(0.5)
+"""Length of each neuron's initial feed-forward weights: as if half of its activity were the threshold's."""
 
 
 class ConvergenceError(ArithmeticError):
@@ -112,10 +112,11 @@ class HebbianNetwork:
         with np.errstate(over="ignore", invalid="ignore"):
             for _ in range(self.max_iter):
                 before, y = y, (1 - self.eta) * y + self.eta * (drive - self.W_yy @ y)
-                if np.linalg.norm(y - before) <= self.tol * np.linalg.norm(y):
-                    return y
-                if not np.isfinite(y).all():
+                size = np.linalg.norm(y)
+                if not np.isfinite(size):  # before the comparison: infinity would count as settled
                     break
+                if np.linalg.norm(y - before) <= self.tol * size:
+                    return y
         raise ConvergenceError(
             f"the activity did not settle within {self.max_iter} iterations at eta={self.eta}: "
             f"it converges for eta < 2/k = {2 / len(y):g} (k = {len(y)} outputs). "

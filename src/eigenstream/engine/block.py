@@ -4,8 +4,8 @@ For b samples, with N, S and theta at the block's start and t, s counting from 0
 
     A = X N'  (b, k)      G = X X'  (b, b)      h_t = beta^(2t) A_t + sum_{s<t} beta^(2(t-1-s)) G_ts y_s
 
-so that settling needs only A and G; afterwards ``N <- beta^(2b) N + sum_s beta^(2(b-1-s)) y_s x_s'``. Features
-are touched in `project` and `take_in` alone (and centered before).
+so that settling needs only A and G; afterwards ``N <- beta^(2b) N + sum_s beta^(2(b-1-s)) y_s x_s'``.
+Features are touched in `project` and `take_in` alone (and centered before).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """States at their optimum: the random start, the closed-form start and consolidation.
 
-Everything that builds a state goes through `at_optimum`, so that a state's spectrum reads right from the first
-sample on and no mode can ever die.
+Everything that builds a state goes through `at_optimum`, so that a state's spectrum reads right from the
+first sample on and no mode can ever die.
 """
 
 from __future__ import annotations
@@ -14,7 +14,20 @@ from numpy.typing import NDArray
 from ..offline import spectrum
 from ..regularizers import Regularizer
 from ..streams import random_orthonormal
-from .state import COUNT, TAU, THETA0, TIME, TRACE, Floats, Rule, State, new_state, read_spectrum, threshold, with_sums
+from .state import (
+    COUNT,
+    TAU,
+    THETA0,
+    TIME,
+    TRACE,
+    Floats,
+    Rule,
+    State,
+    new_state,
+    read_spectrum,
+    threshold,
+    with_sums,
+)
 
 FLOOR = 1e-2
 """Share of its variance that a mode below the threshold keeps in the state, so that it can come back."""
@@ -43,29 +56,27 @@ def at_optimum(
     U, lam = np.asarray(U, dtype=np.float64)[:k], np.asarray(lam, dtype=np.float64)[:k]
     missing = k - len(U)
     if missing:
-        extra = random_orthonormal(U.shape[1], missing, rng)
-        extra = random_orthogonal_to(U, extra)
+        extra = made_orthogonal(U, random_orthonormal(U.shape[1], missing, rng))
         U, lam = np.vstack((U, extra)), np.concatenate((lam, np.full(missing, fill)))
     d = np.maximum(lam - theta, FLOOR * lam)
     return np.sqrt(lam * d)[:, None] * U, np.diag(d)
 
 
-def random_orthogonal_to(U: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def made_orthogonal(U: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Orthonormal rows with the components along U removed."""
     for _ in range(2):  # twice is enough (Kahan and Parlett)
         rows = rows - (rows @ U.T) @ U
-    return np.ascontiguousarray(np.linalg.qr(rows.T)[0].T)
+    Q, R = np.linalg.qr(rows.T)
+    return np.ascontiguousarray((Q * np.sign(np.diag(R))).T)
 
 
-def random_start(
-    n: int, k: int, activity: float, rng: np.random.Generator, dtype: Any = np.float64
-) -> State:
+def random_start(n: int, k: int, activity: float, rng: np.random.Generator, dtype: Any = np.float64) -> State:
     """The paper's start: random feed-forward weights, no lateral ones, cumulative activity ``activity``.
 
-    Equal to a new `eigenstream.network.HebbianNetwork` with this ``initial_activity``. For a scale-free start,
-    ``activity`` should be of the order of the first samples' squared length.
+    Equal to a new `eigenstream.network.HebbianNetwork` with this ``initial_activity``: half of it is
+    threshold, half output. It should be of the order of the first samples' squared length.
     """
-    theta0 = (1 - FLOOR) * activity
+    theta0 = activity / 2
     N, S = at_optimum(np.zeros((0, n)), np.zeros(0), theta0, k, activity, rng)
     return new_state(N, S, theta0, dtype)
 

@@ -66,21 +66,19 @@ def substitute(A: Matrix, h: Vector, y: Vector) -> None:
     """Solve with the factors of `factorize`; h is used up."""
     k = len(h)
     for i in range(k):
-        c = h[i] * A[i, i]
-        for j in range(i + 1, k):
-            h[j] -= c * A[i, j]
+        c, row, rest = h[i] * A[i, i], A[i, i + 1 :], h[i + 1 :]
+        for j in range(len(rest)):
+            rest[j] -= c * row[j]
     for i in range(k - 1, -1, -1):
-        total = h[i]
-        for j in range(i + 1, k):
-            total -= A[i, j] * y[j]
+        total, row, rest = h[i], A[i, i + 1 :], y[i + 1 :]
+        for j in range(len(rest)):
+            total -= row[j] * rest[j]
         value = total * A[i, i]
         y[i] = value if abs(value) > VANISHING else 0.0
 
 
 @kernel
-def settle(
-    S: Matrix, numbers: Vector, rule: Rule, A: Matrix, h: Vector, y: Vector, sample: Sample
-) -> None:
+def settle(S: Matrix, numbers: Vector, rule: Rule, A: Matrix, h: Vector, y: Vector, sample: Sample) -> None:
     """Respond to one sample and adapt everything but N.
 
     Solves ``(S + theta I) y = h`` with the factors A. What the network learns from is y plus spontaneous

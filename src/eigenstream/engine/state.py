@@ -1,15 +1,17 @@
 """The accumulator form: what a network remembers, and what can be read off it.
 
-    N (k, n)  sum of y x'        respond:  (S + theta I) y = N x
-    S (k, k)  sum of y y'        adapt:    N <- beta^2 N + s y x',  S <- beta^2 S + s y y'
-    theta     the threshold                theta = alpha tau + theta0,  tau <- beta^2 tau + s (r0 + r1 |x|^2 + r2 |y|^2)
+    N (k, n)  sum of y x'      respond:  (S + theta I) y = N x
+    S (k, k)  sum of y y'      adapt:    N   <- beta^2 N   + s y x'
+    theta     the threshold              S   <- beta^2 S   + s y y'
+                                         tau <- beta^2 tau + s (r0 + r1 |x|^2 + r2 |y|^2)
+                                         theta = alpha tau + theta0
 
-All are sums over samples of weight s, discounted by ``beta^2`` a sample; ``theta0`` is the decaying part of the
-start. It is the network of `eigenstream.network` in other variables: ``mu_i = S_ii + theta``,
+All are sums over samples of weight s, discounted by ``beta^2`` a sample; ``theta0`` is the decaying part of
+the start. It is the network of `eigenstream.network` in other variables: ``mu_i = S_ii + theta``,
 ``W_yx = N / mu`` and ``W_yy = S / mu`` off the diagonal.
 
-The last few samples wait in ``X_recent`` and ``Y_recent`` and enter N together, a few at a time: that halves
-the traffic through N, the largest array, and lets float32 streams add up in float64 at little cost.
+The last few samples wait in ``X_recent`` and ``Y_recent`` and enter N together: that spares traffic through
+N, the largest array, and lets float32 streams add up in float64 at little cost.
 """
 
 from __future__ import annotations
@@ -56,7 +58,12 @@ class Rule(NamedTuple):
     ) -> Rule:
         """The rule of a regularizer, typed as the kernels expect it."""
         return cls(
-            float(regularizer.alpha), *regularizer.increment, float(beta) ** 2, bool(center), float(noise), int(seed)
+            float(regularizer.alpha),
+            *regularizer.increment,
+            float(beta) ** 2,
+            bool(center),
+            float(noise),
+            int(seed),
         )
 
 
@@ -76,7 +83,7 @@ class State(NamedTuple):
     mean: NDArray[np.float64]
     """Discounted mean of the input (n)."""
     numbers: NDArray[np.float64]
-    """theta0, tau, effective count, trace of the input scatter, and how much N has decayed since it was touched."""
+    """theta0, tau, effective count, trace of the input scatter, and how much N has to decay yet."""
     clock: NDArray[np.int64]
     """Samples seen, and how many of them wait."""
 
@@ -137,9 +144,7 @@ def input_output_sum(state: State) -> NDArray[np.float64]:
     return np.asarray(state.numbers[DECAY] * state.N + waiting)
 
 
-def from_weights(
-    W_yx: Floats, W_yy: Floats, mu: Floats, theta: float, dtype: Any = np.float64
-) -> State:
+def from_weights(W_yx: Floats, W_yy: Floats, mu: Floats, theta: float, dtype: Any = np.float64) -> State:
     """The state of a network given by its weights; theta says how mu splits into S_ii + theta."""
     S = mu[:, None] * W_yy
     np.fill_diagonal(S, mu - theta)

@@ -1,7 +1,9 @@
 """One sample after another: the compiled loop.
 
-Per sample one pass over N gathers ``N x``; every `RECENT` samples a second one takes in what waits. Each sample
-is treated by the same instructions however the stream is cut, so any chunking gives the same bits.
+Samples are taken in groups of `RECENT` on an absolute grid of sample counts. A pass over N gathers ``N x``
+for the whole group, since within a group N can stand still: what its samples have taught so far enters
+through their inner products. A second pass then takes them in. A group that arrives in pieces runs through
+the same instructions piece by piece, so any chunking of a stream gives the same bits.
 """
 
 from __future__ import annotations
@@ -20,26 +22,35 @@ def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y:
     N, F, S, X_recent, Y_recent, mean, numbers, clock = state
     k, n = N.shape
     A, h, y = np.empty((k, k)), np.empty(k), np.empty(k)
-    gathered = np.empty(k + RECENT - 1, F.dtype)
+    projections, gram = np.empty((k, RECENT), F.dtype), np.empty((RECENT, RECENT), F.dtype)
+    powers = np.empty(RECENT)
+    tiny = vanishing(F)
     time, waiting, decay = clock[TIME], clock[WAITING], numbers[DECAY]
-    for t in range(len(X)):
+    t = 0
+    while t < len(X):
+        group = min(RECENT - time % RECENT, len(X) - t)
         # Rows are passed as matrix and index: a view of a row costs as much as a row of 64 numbers.
-        factorize(S, rule.alpha * numbers[TAU] + numbers[THETA0], A)
-        power = center(X, t, weights[t], mean, numbers, rule, X_recent, waiting)
-        gather(F, X_recent, waiting, gathered)
-        for i in range(k):
-            h[i] = decay * gathered[i]
-        for s in range(waiting):
+        for s in range(group):
+            powers[s] = center(X, t + s, weights[t + s], mean, numbers, rule, X_recent, waiting + s)
+        gather(F, X_recent, projections, gram)
+        for s in range(group):
+            factorize(S, rule.alpha * numbers[TAU] + numbers[THETA0], A)
             for i in range(k):
-                h[i] += gathered[k + s] * Y_recent[s, i]
-                Y_recent[s, i] *= rule.beta2
-        settle(S, numbers, rule, A, h, y, (power, weights[t], rule.noise * np.sqrt(power / n), time))
-        for i in range(k):
-            Y[t, i] = y[i]
-            Y_recent[waiting, i] = weights[t] * h[i]
-        decay *= rule.beta2
-        time += 1
-        waiting += 1
+                h[i] = decay * projections[i, waiting]
+            for r in range(waiting):
+                for i in range(k):
+                    h[i] += gram[r, waiting] * Y_recent[r, i]
+                    Y_recent[r, i] *= rule.beta2
+            amplitude = rule.noise * np.sqrt(powers[s] / n)
+            settle(S, numbers, rule, A, h, y, (powers[s], weights[t], amplitude, time))
+            for i in range(k):
+                Y[t, i] = y[i]
+                learnt = weights[t] * h[i]
+                Y_recent[waiting, i] = learnt if abs(learnt) > tiny else 0.0
+            decay *= rule.beta2
+            time += 1
+            waiting += 1
+            t += 1
         if time % RECENT == 0:
             absorb(N, F, X_recent, Y_recent, decay)
             drop_denormals(S, numbers)
@@ -48,59 +59,90 @@ def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y:
 
 
 @kernel
-def gather(F: Floats, X: Floats, row: int, out: Floats) -> None:
-    """``N x``, then the products of x with the samples that wait; four rows at a time share their load of x."""
+def gather(F: Floats, X: Floats, projections: Floats, gram: Floats) -> None:
+    """``N x`` for four samples (columns), and their inner products above the diagonal of ``gram``.
+
+    Two rows and four samples at a time: each number loaded is used more than once, so that arithmetic and
+    not the cache sets the pace.
+    """
     k, n = F.shape
     zero = F.dtype.type(0)
-    for q in range(k // 4):
-        i = 4 * q
+    for q in range(k // 2):
+        i = 2 * q
+        a0, a1, a2, a3, b0, b1, b2, b3 = zero, zero, zero, zero, zero, zero, zero, zero
+        for j in range(n):
+            a0 += F[i, j] * X[0, j]
+            a1 += F[i, j] * X[1, j]
+            a2 += F[i, j] * X[2, j]
+            a3 += F[i, j] * X[3, j]
+            b0 += F[i + 1, j] * X[0, j]
+            b1 += F[i + 1, j] * X[1, j]
+            b2 += F[i + 1, j] * X[2, j]
+            b3 += F[i + 1, j] * X[3, j]
+        projections[i, 0], projections[i, 1], projections[i, 2], projections[i, 3] = a0, a1, a2, a3
+        projections[i + 1, 0], projections[i + 1, 1] = b0, b1
+        projections[i + 1, 2], projections[i + 1, 3] = b2, b3
+    if k % 2:
         a0, a1, a2, a3 = zero, zero, zero, zero
         for j in range(n):
-            x = X[row, j]
-            a0 += F[i, j] * x
-            a1 += F[i + 1, j] * x
-            a2 += F[i + 2, j] * x
-            a3 += F[i + 3, j] * x
-        out[i], out[i + 1], out[i + 2], out[i + 3] = a0, a1, a2, a3
-    for i in range(k // 4 * 4, k):
-        a0 = zero
-        for j in range(n):
-            a0 += F[i, j] * X[row, j]
-        out[i] = a0
-    a0, a1, a2 = zero, zero, zero
+            a0 += F[k - 1, j] * X[0, j]
+            a1 += F[k - 1, j] * X[1, j]
+            a2 += F[k - 1, j] * X[2, j]
+            a3 += F[k - 1, j] * X[3, j]
+        projections[k - 1, 0], projections[k - 1, 1] = a0, a1
+        projections[k - 1, 2], projections[k - 1, 3] = a2, a3
+    a0, a1, a2, b0, b1, b2 = zero, zero, zero, zero, zero, zero
     for j in range(n):
-        x = X[row, j]
-        a0 += X[0, j] * x
-        a1 += X[1, j] * x
-        a2 += X[2, j] * x
-    out[k], out[k + 1], out[k + 2] = a0, a1, a2
+        a0 += X[0, j] * X[1, j]
+        a1 += X[0, j] * X[2, j]
+        a2 += X[0, j] * X[3, j]
+        b0 += X[1, j] * X[2, j]
+        b1 += X[1, j] * X[3, j]
+        b2 += X[2, j] * X[3, j]
+    gram[0, 1], gram[0, 2], gram[0, 3], gram[1, 2], gram[1, 3], gram[2, 3] = a0, a1, a2, b0, b1, b2
 
 
 @kernel
 def absorb(N: NDArray[np.float64], F: Floats, X: Floats, Y: Floats, decay: float) -> None:
-    """``N <- decay N + Y' X`` over the samples that waited; clears Y."""
-    x0, x1, x2, x3 = X[0], X[1], X[2], X[3]
-    for i in range(len(N)):
-        c0, c1, c2, c3 = Y[0, i], Y[1, i], Y[2, i], Y[3, i]
-        row, narrow = N[i], F[i]
-        if F.itemsize == N.itemsize:
-            for j in range(len(row)):
-                row[j] = decay * row[j] + (c0 * x0[j] + c1 * x1[j] + c2 * x2[j] + c3 * x3[j])
-        else:
-            for j in range(len(row)):
-                value = decay * row[j] + (c0 * x0[j] + c1 * x1[j] + c2 * x2[j] + c3 * x3[j])
-                row[j] = value
-                narrow[j] = value
-        for s in range(RECENT):
+    """``N <- decay N + Y' X`` over the samples that waited; clears Y.
+
+    Where F is N itself, two rows share their loads of X; where it is narrower, it follows N row by row.
+    """
+    k, n = N.shape
+    tiny = vanishing(F)
+    paired = k // 2 * 2 if F.itemsize == N.itemsize else 0
+    for i in range(0, paired, 2):
+        a0, a1, a2, a3 = Y[0, i], Y[1, i], Y[2, i], Y[3, i]
+        b0, b1, b2, b3 = Y[0, i + 1], Y[1, i + 1], Y[2, i + 1], Y[3, i + 1]
+        for j in range(n):
+            x0, x1, x2, x3 = X[0, j], X[1, j], X[2, j], X[3, j]
+            u = decay * N[i, j] + (a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3)
+            v = decay * N[i + 1, j] + (b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3)
+            N[i, j] = u if abs(u) > tiny else 0.0
+            N[i + 1, j] = v if abs(v) > tiny else 0.0
+    for i in range(paired, k):
+        a0, a1, a2, a3 = Y[0, i], Y[1, i], Y[2, i], Y[3, i]
+        for j in range(n):
+            u = decay * N[i, j] + (a0 * X[0, j] + a1 * X[1, j] + a2 * X[2, j] + a3 * X[3, j])
+            u = u if abs(u) > tiny else 0.0
+            N[i, j] = u
+            F[i, j] = u
+    for s in range(RECENT):
+        for i in range(k):
             Y[s, i] = 0
 
 
 @kernel
+def vanishing(F: Floats) -> float:
+    """What counts as zero in N, well above the numbers that are denormal in F's precision."""
+    return 1e-280 if F.itemsize == 8 else 1e-30
+
+
+@kernel
 def drop_denormals(S: NDArray[np.float64], numbers: NDArray[np.float64]) -> None:
-    """Zero what has decayed beyond meaning, before it becomes denormal and slow."""
+    """Zero what has decayed beyond meaning, before it becomes denormal and a hundred times slower."""
     for i in range(len(S)):
-        row = S[i]
-        for j in range(len(row)):
-            row[j] = row[j] if abs(row[j]) > 1e-280 else 0.0
+        for j in range(len(S)):
+            S[i, j] = S[i, j] if abs(S[i, j]) > 1e-280 else 0.0
     if numbers[THETA0] < 1e-280:
         numbers[THETA0] = 0.0
