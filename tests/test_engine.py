@@ -420,7 +420,7 @@ def test_forgetting_follows_the_switching_stream(kind):
         assert tracks[:, (times >= 3000) & (times <= 6000)].min() > 1
         assert tracks[:, -1].max() < 0.25
     else:
-        # The fourth sample eigenvalue sits on the threshold, so chance moves it: one seed in ten reaches 0.27.
+        # The fourth eigenvalue sits on the threshold, so chance moves it: one seed in ten reaches 0.27.
         assert np.median(tracks, axis=0).max() < 0.2
         assert tracks.max() < 0.3
 

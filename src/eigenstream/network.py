@@ -97,7 +97,7 @@ class HebbianNetwork:
     @property
     def filter(self) -> NDArray[np.float64]:
         """What the settled network does to its input, ``F = (I + W_yy)^-1 W_yx``."""
-        return np.linalg.solve(np.eye(len(self.mu)) + self.W_yy, self.W_yx)
+        return np.asarray(np.linalg.solve(np.eye(len(self.mu)) + self.W_yy, self.W_yx), dtype=np.float64)
 
     def respond(self, x: ArrayLike) -> NDArray[np.float64]:
         """Let the activity settle on one input; the weights stay as they are.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
@@ -16,7 +16,5 @@ def kernel(function: _Function) -> _Function:
     ``reassoc`` and ``contract`` let sums become vector sums with fused multiply-adds: a dot product of 1,024
     numbers runs about eight times faster. NaN and infinity keep their meaning.
     """
-    compiled: _Function = njit(
-        cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-    )(function)
-    return compiled
+    flags: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+    return cast(_Function, njit(cache=True, nogil=True, **flags)(function))

@@ -59,7 +59,7 @@ def at_optimum(
         extra = made_orthogonal(U, random_orthonormal(U.shape[1], missing, rng))
         U, lam = np.vstack((U, extra)), np.concatenate((lam, np.full(missing, fill)))
     d = np.maximum(lam - theta, FLOOR * lam)
-    return np.sqrt(lam * d)[:, None] * U, np.diag(d)
+    return np.asarray(np.sqrt(lam * d)[:, None] * U), np.asarray(np.diag(d))
 
 
 def made_orthogonal(U: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -135,7 +135,7 @@ def with_sums(state: State, N: Floats, S: NDArray[np.float64]) -> State:
 @kernel
 def threshold(state: State, rule: Rule) -> float:
     """theta, the threshold in the units of the sums."""
-    return rule.alpha * state.numbers[TAU] + state.numbers[THETA0]
+    return float(rule.alpha * state.numbers[TAU] + state.numbers[THETA0])
 
 
 def input_output_sum(state: State) -> NDArray[np.float64]:
@@ -170,7 +170,8 @@ def to_weights(state: State, rule: Rule) -> Weights:
 def response_filter(state: State, rule: Rule) -> NDArray[np.float64]:
     """F = (S + theta I)^-1 N: what the network does to its input."""
     k = len(state.S)
-    return np.linalg.solve(state.S + threshold(state, rule) * np.eye(k), input_output_sum(state))
+    M = state.S + threshold(state, rule) * np.eye(k)
+    return np.asarray(np.linalg.solve(M, input_output_sum(state)), dtype=np.float64)
 
 
 class Spectrum(NamedTuple):

@@ -36,7 +36,7 @@ def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y:
         for s in range(group):
             factorize(S, rule.alpha * numbers[TAU] + numbers[THETA0], A)
             for i in range(k):
-                h[i] = decay * projections[i, waiting]
+                h[i] = decay * float(projections[i, waiting])
             for r in range(waiting):
                 for i in range(k):
                     h[i] += gram[r, waiting] * Y_recent[r, i]
