@@ -3,7 +3,7 @@ import pytest
 
 from eigenstream import calibrate_alpha, streams
 from eigenstream.calibration import (
-    automatic_regularizer,
+    automatic_alpha,
     automatic_threshold,
     marchenko_pastur_median,
 )
@@ -62,10 +62,15 @@ def test_without_noise_the_threshold_is_rounding():
     assert 1e-17 < automatic_threshold(lam, 1000) < 1e-10
 
 
+def test_automatic_alpha_puts_the_threshold_there(kind):
+    alpha = automatic_alpha(kind, SPECTRUM, SPECTRUM.sum(), 1.0)
+    assert kind(alpha).threshold(SPECTRUM) == pytest.approx(1.0)
+
+
 def test_squared_output_is_capped():
-    assert automatic_regularizer(SquaredOutput, SPECTRUM, 100.0, 6) == SquaredOutput(1e3)
-    assert automatic_regularizer(SquaredOutput, SPECTRUM, 5.999999, 6) == SquaredOutput(1e3)
+    assert automatic_alpha(SquaredOutput, SPECTRUM, 1.0, 100.0) == 1e3
+    assert automatic_alpha(SquaredOutput, SPECTRUM, 1.0, 5.999999) == 1e3
 
 
 def test_nothing_to_measure(kind):
-    assert automatic_regularizer(kind, np.zeros(3), 0.0, 3) == kind(0.0)
+    assert kind(automatic_alpha(kind, np.zeros(3), 0.0, 0.0)).threshold(np.zeros(3)) == 0

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from . import theory as theory
     from .calibration import calibrate_alpha as calibrate_alpha
     from .estimators import AdaptivePCA as AdaptivePCA
+    from .estimators import OnlineAdaptivePCA as OnlineAdaptivePCA
+    from .estimators import compare_to_offline as compare_to_offline
+    from .estimators import load as load
+    from .estimators import merge as merge
     from .network import ConvergenceError as ConvergenceError
     from .network import HebbianNetwork as HebbianNetwork
     from .regularizers import InputOutput as InputOutput
@@ -29,9 +33,13 @@ _HOME_OF = {
     "HebbianNetwork": "network",
     "AdaptivePCA": "estimators",
     "InputOutput": "regularizers",
+    "OnlineAdaptivePCA": "estimators",
     "ScaleDependent": "regularizers",
     "SquaredOutput": "regularizers",
     "calibrate_alpha": "calibration",
+    "compare_to_offline": "estimators",
+    "load": "estimators",
+    "merge": "estimators",
 }
 _MODULES = ("metrics", "offline", "regularizers", "streams", "theory")
 
@@ -40,9 +48,13 @@ __all__ = [
     "ConvergenceError",
     "HebbianNetwork",
     "InputOutput",
+    "OnlineAdaptivePCA",
     "ScaleDependent",
     "SquaredOutput",
     "calibrate_alpha",
+    "compare_to_offline",
+    "load",
+    "merge",
     "metrics",
     "offline",
     "regularizers",

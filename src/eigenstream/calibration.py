@@ -105,17 +105,81 @@ def automatic_threshold(eigenvalues: ArrayLike, n_samples: float, n_features: in
     return float(max(MARGIN * edge, rounding))
 
 
-def automatic_regularizer(
-    kind: type[Regularizer], eigenvalues: ArrayLike, threshold: float, max_components: int
-) -> Regularizer:
-    """The regularizer whose threshold comes as near to ``threshold`` as it can."""
-    lam = np.asarray(eigenvalues, dtype=np.float64)
-    if not lam[0] > 0:
-        return kind(0.0)
-    if kind.increment[2] and threshold >= lam[0]:
-        return kind(LARGEST_ALPHA)
-    alpha = kind.for_threshold(lam, threshold, max_components).alpha
-    return kind(min(alpha, LARGEST_ALPHA) if kind.increment[2] else alpha)
+def online_threshold(lam: ArrayLike, total: float, n_features: int, edge: float) -> float:
+    """`automatic_threshold` where only the leading eigenvalues and their total are known.
+
+    The mean of the rest plays the median's part, ``noise = (total - sum of the p kept) / (n - p)``. Several
+    p can be consistent with themselves; the smallest is taken, so that nothing is kept without need.
+
+    Parameters
+    ----------
+    lam
+        The leading eigenvalues, largest first.
+    total
+        The sum of all eigenvalues.
+    n_features
+        How many there are.
+    edge
+        Largest eigenvalue of white noise of variance 1, from `noise_edge`.
+
+    Examples
+    --------
+    >>> round(online_threshold([6.0, 5.0, 0.1], total=17.0, n_features=63, edge=1.5), 3)
+    0.443
+    """
+    known = np.asarray(lam, dtype=np.float64)
+    p, threshold = 0, 0.0
+    for p in range(min(len(known), n_features - 1) + 1):
+        noise = max(total - float(known[:p].sum()), 0.0) / (n_features - p)
+        threshold = MARGIN * edge * noise
+        if np.count_nonzero(known > threshold) <= p:
+            break
+    largest = float(known[0]) if known.size else 0.0
+    return max(threshold, n_features * float(np.finfo(np.float64).eps) * largest)
+
+
+def noise_edge(n_features: int, n_samples: int, beta2: float = 1.0) -> float:
+    """Largest eigenvalue of white noise of variance 1 after ``n_samples``, discounted by ``beta2`` a sample.
+
+    Without forgetting ``(1 + sqrt(n/T))^2``. With a full window, the root ``e > 1`` of
+    ``e - 1 - ln e = n (1 - beta^2)``. While the window fills, the first formula with the effective number of
+    samples (Kish's, the squared sum of weights over the sum of their squares) as long as that is larger.
+
+    Examples
+    --------
+    >>> round(noise_edge(64, 6400), 3), round(noise_edge(64, 10**6, 0.99**2), 3)
+    (1.21, 3.537)
+    """
+    T = max(n_samples, 1)
+    if beta2 == 1:
+        return float((1 + np.sqrt(n_features / T)) ** 2)
+    faded = beta2**T
+    effective = (1 - faded) * (1 + beta2) / ((1 + faded) * (1 - beta2))
+    return max(float((1 + np.sqrt(n_features / effective)) ** 2), _steady_edge(n_features, beta2))
+
+
+@lru_cache(maxsize=1024)
+def _steady_edge(n_features: int, beta2: float) -> float:
+    from scipy.special import lambertw
+
+    q = n_features * (1 - beta2)
+    argument = -np.exp(-1 - q)
+    if argument == 0:  # the window is far shorter than the input is wide: solve e = 1 + q + ln e instead
+        e = 1 + q
+        for _ in range(50):
+            e = 1 + q + np.log(e)
+        return float(e)
+    return float(-lambertw(argument, -1).real)
+
+
+def automatic_alpha(kind: type[Regularizer], lam: ArrayLike, total: float, threshold: float) -> float:
+    """The alpha whose threshold comes as near to ``threshold`` as this regularizer can."""
+    r0, r1, r2 = kind.increment
+    output = float(np.maximum(np.asarray(lam, dtype=np.float64) - threshold, 0).sum())
+    measure = r0 + r1 * total + r2 * output
+    if r2:
+        return min(threshold / measure, LARGEST_ALPHA) if measure > 0 else LARGEST_ALPHA
+    return threshold / measure if measure > 0 else 0.0
 
 
 @lru_cache(maxsize=1024)

@@ -19,14 +19,32 @@ BLOCK = 64
 """Rows a block; blocks start at multiples of it in absolute sample count."""
 
 
-def learn(state: State, rule: Rule, X: Floats, sample_weight: Any = None) -> NDArray[np.float64]:
+def learn(
+    state: State, rule: Rule, X: Floats, sample_weight: Any = None, power_factor: Any = None
+) -> NDArray[np.float64]:
     """Learn from the rows of X in order, in place; returns the network's responses (T, k).
 
-    X must be C-contiguous, finite and of the state's dtype. How a stream is cut into calls does not matter:
-    bit for bit where `stream` runs, to rounding where `block` does.
+    How a stream is cut into calls does not matter: bit for bit where `stream` runs, to rounding where `block`
+    does.
+
+    Parameters
+    ----------
+    state, rule
+        What the network remembers, and how it learns.
+    X
+        Rows, C-contiguous, finite and of the state's dtype.
+    sample_weight
+        One weight a row; 1 if None.
+    power_factor
+        What each row's squared length is multiplied by before it enters the threshold and the trace; 1 if
+        None. Rows with entries filled in lack the noise of what is missing.
     """
     T, k = len(X), len(state.S)
-    weights = np.ones(T) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+    weights = np.ones((T, 2))
+    if sample_weight is not None:
+        weights[:, 0] = sample_weight
+    if power_factor is not None:
+        weights[:, 1] = power_factor
     Y = np.empty((T, k))
     head = min(-int(state.clock[0]) % BLOCK, T)
     tail = head + (T - head) // BLOCK * BLOCK if _is_wide(state, rule) else head

@@ -52,7 +52,7 @@ def center_rows(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64
     """`center` for every row in order."""
     mean, numbers = state.mean, state.numbers
     for t in range(len(X)):
-        center(X, t, weights[t], mean, numbers, rule, out, t)
+        center(X, t, weights, mean, numbers, rule, out, t)
 
 
 @kernel
@@ -82,12 +82,13 @@ def settle_rows(
                 h[i] += gram[t, s] * learnt[s, i]
         for i in range(k):
             h[i] *= discount
-        amplitude = rule.noise * np.sqrt(gram[t, t] / n)
-        settle(S, numbers, rule, A, h, y, (gram[t, t], weights[t], amplitude, state.clock[TIME] + t))
+        weight, power = weights[t, 0], gram[t, t] * weights[t, 1]
+        amplitude = rule.noise * np.sqrt(power / n)
+        settle(S, numbers, rule, A, h, y, (power, weight, amplitude, state.clock[TIME] + t))
         discount *= rule.beta2
         for i in range(k):
             Y[t, i] = y[i]
-            learnt[t, i] = weights[t] * h[i] / discount
+            learnt[t, i] = weight * h[i] / discount
     for t in range(b):
         for i in range(k):
             learnt[t, i] *= discount

@@ -88,8 +88,12 @@ def closed_form_start(
     rule: Rule,
     rng: np.random.Generator,
     sample_weight: Floats | None = None,
+    power_factor: Floats | None = None,
 ) -> State:
-    """The state at the offline optimum of the first rows, discounted as the rule forgets."""
+    """The state at the offline optimum of the first rows, discounted as the rule forgets.
+
+    Where nothing varies there is no direction to start from, and the state is silent for good: wait instead.
+    """
     T, n = X.shape
     given = np.ones(T) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     weights = given * rule.beta2 ** np.arange(T - 1, -1, -1.0)
@@ -101,8 +105,11 @@ def closed_form_start(
     lam, U = spectrum(X, min(k, T), sample_weight=weights)
     seen = lam > np.finfo(X.dtype).eps * n * lam[0]
     lam64 = np.asarray(lam, dtype=np.float64)
-    theta = count * regularizer.threshold(lam64, len(U))
     trace = count * float(lam64.sum())
+    if power_factor is not None:
+        powers = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        trace = float(weights @ (powers * power_factor))
+    theta = optimal_threshold(count * lam64[: len(U)], count, trace, regularizer, rule)
     output = float(np.maximum(count * lam64[: len(U)] - theta, 0).sum())
     kept = min(len(U), int(seen.sum()))
     N, S = at_optimum(U[:kept], count * lam64[:kept], theta, k, FLOOR * max(theta, FLOOR * trace / n), rng)
@@ -113,18 +120,24 @@ def closed_form_start(
     return state
 
 
+def optimal_threshold(lam: Floats, count: float, trace: float, regularizer: Regularizer, rule: Rule) -> float:
+    """theta at the optimum, in the units of the sums, from the leading eigenvalues and the trace."""
+    if rule.r2:
+        return regularizer.threshold(lam) if len(lam) else 0.0
+    return rule.alpha * (rule.r0 * count + rule.r1 * trace)
+
+
 def consolidate(state: State, regularizer: Regularizer, rule: Rule, rng: np.random.Generator) -> State:
     """The same knowledge at its optimum: outputs from before the filter had converged are forgotten."""
     k, n = state.N.shape
     lam, U = read_spectrum(state)
     theta = threshold(state, rule)
-    count = state.numbers[COUNT]
-    if rule.r2 and len(lam):
+    if rule.r2:
         # R_YY measures its threshold by the outputs, which change here.
-        theta = count * regularizer.threshold(lam / count)
+        theta = optimal_threshold(lam, state.numbers[COUNT], state.numbers[TRACE], regularizer, rule)
     N, S = at_optimum(U, lam, theta, k, FLOOR * max(theta, FLOOR * state.numbers[TRACE] / n), rng)
     settled = with_sums(state, N, S)
-    if rule.r2 and len(lam):
+    if rule.r2:
         settled.numbers[TAU] = float(np.maximum(lam - theta, 0).sum())
         settled.numbers[THETA0] = 0.0
     return settled

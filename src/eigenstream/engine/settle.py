@@ -126,14 +126,14 @@ def _hash(seed: np.uint64, time: np.uint64, word: np.uint64) -> np.uint64:
 
 @kernel
 def center(
-    X: Floats, t: int, weight: float, mean: Vector, numbers: Vector, rule: Rule, out: Floats, slot: int
+    X: Floats, t: int, weights: Matrix, mean: Vector, numbers: Vector, rule: Rule, out: Floats, slot: int
 ) -> float:
-    """Write what the network learns from row t into a row of ``out``; returns its squared length.
+    """Write what the network learns from row t into a row of ``out``; returns its (weighted) power.
 
     Exact discounted centering: with ``w <- beta^2 w + s`` and ``delta = x - m``, the mean moves by
     ``s delta / w`` and the network sees ``sqrt(1 - s/w) delta``, whose sums are the centered scatter.
     """
-    n = X.shape[1]
+    n, weight = X.shape[1], weights[t, 0]
     numbers[COUNT] = rule.beta2 * numbers[COUNT] + weight
     power = 0.0
     if rule.center:
@@ -150,4 +150,4 @@ def center(
             value = float(X[t, j])
             out[slot, j] = value
             power += value * value
-    return power
+    return float(power * weights[t, 1])

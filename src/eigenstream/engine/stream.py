@@ -18,7 +18,7 @@ from .state import DECAY, RECENT, TAU, THETA0, TIME, WAITING, Floats, Rule, Stat
 
 @kernel
 def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]) -> None:
-    """Learn from the rows of X and write the responses into Y."""
+    """Learn from the rows of X and write the responses into Y; ``weights`` holds weight and power factor."""
     N, F, S, X_recent, Y_recent, mean, numbers, clock = state
     k, n = N.shape
     A, h, y = np.empty((k, k)), np.empty(k), np.empty(k)
@@ -31,7 +31,7 @@ def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y:
         group = min(RECENT - time % RECENT, len(X) - t)
         # Rows are passed as matrix and index: a view of a row costs as much as a row of 64 numbers.
         for s in range(group):
-            powers[s] = center(X, t + s, weights[t + s], mean, numbers, rule, X_recent, waiting + s)
+            powers[s] = center(X, t + s, weights, mean, numbers, rule, X_recent, waiting + s)
         gather(F, X_recent, projections, gram)
         for s in range(group):
             factorize(S, rule.alpha * numbers[TAU] + numbers[THETA0], A)
@@ -42,10 +42,10 @@ def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y:
                     h[i] += gram[r, waiting] * Y_recent[r, i]
                     Y_recent[r, i] *= rule.beta2
             amplitude = rule.noise * np.sqrt(powers[s] / n)
-            settle(S, numbers, rule, A, h, y, (powers[s], weights[t], amplitude, time))
+            settle(S, numbers, rule, A, h, y, (powers[s], weights[t, 0], amplitude, time))
             for i in range(k):
                 Y[t, i] = y[i]
-                learnt = weights[t] * h[i]
+                learnt = weights[t, 0] * h[i]
                 Y_recent[waiting, i] = learnt if abs(learnt) > tiny else 0.0
             decay *= rule.beta2
             time += 1

@@ -1,5 +1,9 @@
 """scikit-learn shells: they store parameters, validate, translate and delegate."""
 
 from .adaptive_pca import AdaptivePCA
+from .comparison import Comparison, compare_to_offline
+from .merging import merge
+from .online_adaptive_pca import OnlineAdaptivePCA
+from .persistence import load
 
-__all__ = ["AdaptivePCA"]
+__all__ = ["AdaptivePCA", "Comparison", "OnlineAdaptivePCA", "compare_to_offline", "load", "merge"]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from .. import offline
-from ..calibration import automatic_regularizer, automatic_threshold
+from ..calibration import automatic_alpha, automatic_threshold
 from ..regularizers import Regularizer
 from .reading import Floats, Reading
 from .shell import FLOAT_TYPES, ReadingTransformer, chosen_regularizer
@@ -103,7 +103,7 @@ class AdaptivePCA(ReadingTransformer):
         floor = 0.0
         if regularizer is None:
             floor = automatic_threshold(lam, T - bool(self.center), max(int(varies.sum()), 1))
-            regularizer = automatic_regularizer(kind, lam, floor, len(axes))
+            regularizer = kind(automatic_alpha(kind, lam[: len(axes)], float(lam.sum()), floor))
         # R_YY cannot be silent by itself, so what was asked for counts as well.
         threshold = max(regularizer.threshold(lam, len(axes)), floor)
         kept = int(np.count_nonzero(lam[: len(axes)] > threshold))
@@ -117,5 +117,5 @@ class AdaptivePCA(ReadingTransformer):
         self.alpha_ = regularizer.alpha
         self.n_samples_seen_ = T
         total = float(lam.sum(dtype=np.float64))
-        self._publish(Reading(mean, axes[:kept], lam[:kept], threshold, total, T))
+        self._reading = Reading(mean, axes[:kept], lam[:kept], threshold, total, T)
         return self

@@ -55,6 +55,11 @@ class Reading:
         return np.zeros_like(self.variances)
 
     @property
+    def singular_values(self) -> Floats:
+        """Of the (discounted, centered) input matrix."""
+        return np.sqrt(self.variances * self.variances.dtype.type(self.count))
+
+    @property
     def rest_variance(self) -> float:
         """Mean variance of the directions that are not kept."""
         rest = self.mean.size - len(self.variances)

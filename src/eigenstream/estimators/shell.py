@@ -1,4 +1,4 @@
-"""The part of a scikit-learn estimator that only needs a `Reading`: scores, reconstruction, names."""
+"""The part of a scikit-learn estimator that only needs a `Reading`: attributes, scores, reconstruction."""
 
 from __future__ import annotations
 
@@ -16,12 +16,57 @@ FLOAT_TYPES = (np.float64, np.float32)
 
 
 class ReadingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Abstract: a subclass learns, and sets ``_reading`` and ``max_components_``."""
+    """Abstract: a subclass learns, and provides ``_reading`` and ``max_components_``."""
 
     scores: Literal["shrunk", "projected"]
     max_components: int | None
     max_components_: int
     _reading: Reading
+
+    @property
+    def n_components_(self) -> int:
+        """The rank: how many components are kept."""
+        return len(self._reading.axes)
+
+    @property
+    def components_(self) -> Floats:
+        """Principal axes of the kept components (n_components_ x n_features), orthonormal, largest first."""
+        return self._reading.axes
+
+    @property
+    def explained_variance_(self) -> Floats:
+        """Input variance along each component, divided by the (effective) number of samples."""
+        return self._reading.variances
+
+    @property
+    def explained_variance_ratio_(self) -> Floats:
+        """Each of them as a share of the input's whole variance."""
+        return self._reading.shares
+
+    @property
+    def singular_values_(self) -> Floats:
+        """Singular values of the (discounted, centered) input that belong to the components."""
+        return self._reading.singular_values
+
+    @property
+    def output_variance_(self) -> Floats:
+        """Variance of the shrunk scores, ``explained_variance_ - threshold_``."""
+        return self._reading.output_variances
+
+    @property
+    def noise_variance_(self) -> float:
+        """Mean variance of the directions that are not kept."""
+        return self._reading.rest_variance
+
+    @property
+    def threshold_(self) -> float:
+        """What separates kept from dropped variances, and what each is shrunk by."""
+        return self._reading.threshold
+
+    @property
+    def mean_(self) -> Floats:
+        """What is subtracted from the input."""
+        return self._reading.mean
 
     def transform(self, X: ArrayLike) -> Floats:
         """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero."""
@@ -68,19 +113,6 @@ class ReadingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 f"got {self.max_components!r}"
             )
         return int(self.max_components)
-
-    def _publish(self, reading: Reading) -> None:
-        """Show a reading under the names scikit-learn users know."""
-        self._reading = reading
-        self.n_components_ = len(reading.axes)
-        self.components_ = reading.axes
-        self.explained_variance_ = reading.variances
-        self.explained_variance_ratio_ = reading.shares
-        self.singular_values_ = np.sqrt(reading.variances * reading.variances.dtype.type(reading.count))
-        self.output_variance_ = reading.output_variances
-        self.noise_variance_ = reading.rest_variance
-        self.threshold_ = reading.threshold
-        self.mean_ = reading.mean
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

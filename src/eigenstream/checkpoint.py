@@ -1,0 +1,79 @@
+"""Named arrays and a small JSON document in one file, written all or not at all.
+
+The format is safetensors: a header that is checked against the file, then raw numbers. Nothing in it is ever
+executed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as serialized
+
+FORMAT = "eigenstream"
+VERSION = 1
+
+
+def write(
+    path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]
+) -> None:
+    """Replace the file at ``path``: it holds the old content or the new, never a part."""
+    target = Path(path)
+    header = {"format": FORMAT, "version": str(VERSION), "document": json.dumps(document)}
+    content = serialized({name: np.ascontiguousarray(a) for name, a in arrays.items()}, metadata=header)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays and the document of a file that `write` wrote.
+
+    Raises
+    ------
+    ValueError
+        If the file is something else, damaged, or of a newer format.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}")
+    try:
+        with safe_open(path, framework="np") as file:
+            header = file.metadata() or {}
+            if header.get("format") != FORMAT:
+                raise ValueError(f"{os.fspath(path)!r} is not an eigenstream model")
+            version = int(header["version"])
+            if version > VERSION:
+                raise ValueError(
+                    f"{os.fspath(path)!r} has format version {version}, newer than this eigenstream reads "
+                    f"({VERSION}): upgrade eigenstream"
+                )
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return arrays, json.loads(header["document"])
+    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{os.fspath(path)!r} is not a readable eigenstream model: {error}") from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the renaming itself durable, where the system can."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

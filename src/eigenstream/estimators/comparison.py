@@ -1,0 +1,92 @@
+"""Does online agree with offline? The question every streaming user asks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from .. import metrics
+from ..calibration import noise_edge, online_threshold
+from ..offline import spectrum
+from .online_adaptive_pca import OnlineAdaptivePCA
+
+
+class Comparison(NamedTuple):
+    """An online model beside the closed form of the same rows. Prints readably."""
+
+    rank_online: int
+    rank_offline: int
+    eigenvalue_error: float
+    """Sum of squared differences of the output variances, as a share of the offline ones' sum of squares."""
+    subspace_error: float
+    """Distance of the kept subspaces, 0 (equal) to 1 (orthogonal), over the smaller rank."""
+    n_samples: int
+    variances_online: tuple[float, ...]
+    variances_offline: tuple[float, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.n_samples:,} samples       online   offline",
+            f"rank            {self.rank_online:>10}{self.rank_offline:>10}",
+        ]
+        pairs = zip(self.variances_online, self.variances_offline, strict=False)
+        lines += [f"variance {i + 1:<3}    {a:>10.4g}{b:>10.4g}" for i, (a, b) in enumerate(pairs)]
+        lines += [
+            f"eigenvalue error (relative) {self.eigenvalue_error:.2g}",
+            f"subspace error (relative)   {self.subspace_error:.2g}",
+        ]
+        return "\n".join(lines)
+
+
+def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
+    """How far a model is from the closed form on these rows, discounted as the model is.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    X
+        The rows it has learnt from, in their order (all of them, or under forgetting the recent ones).
+
+    Examples
+    --------
+    >>> from eigenstream import OnlineAdaptivePCA, compare_to_offline, streams
+    >>> X = np.vstack(list(streams.paper_stream(3000, random_state=0)))
+    >>> report = compare_to_offline(OnlineAdaptivePCA(random_state=0).fit(X), X)
+    >>> report.rank_online, report.rank_offline
+    (4, 4)
+    """
+    check_is_fitted(model)
+    data = check_array(X, dtype=(np.float64, np.float32))
+    if data.shape[1] != model.n_features_in_:
+        raise ValueError(f"the model has n_features={model.n_features_in_}, these rows have {data.shape[1]}")
+    plan = model._tracker.plan
+    weights = plan.beta ** (2.0 * np.arange(len(data) - 1, -1, -1))
+    if plan.center:
+        data = data - (weights @ data / weights.sum()).astype(data.dtype)
+    lam, axes = spectrum(data, min(plan.k, len(data)), sample_weight=weights)
+    lam = lam.astype(np.float64)
+    floor = 0.0
+    if plan.alpha is None:
+        edge = noise_edge(plan.n, len(data) - plan.center, plan.beta**2)
+        floor = online_threshold(lam[: len(axes)], float(lam.sum()), plan.n, edge)
+    theta = max(plan.kind(model.alpha_).threshold(lam, len(axes)), floor)
+    rank = int(np.count_nonzero(lam[: len(axes)] > theta))
+    output = lam[:rank] - theta
+    shared = min(rank, model.n_components_)
+    scale = float(output @ output)
+    error = metrics.eigenvalue_error(model.output_variance_, output)
+    return Comparison(
+        rank_online=model.n_components_,
+        rank_offline=rank,
+        eigenvalue_error=error / scale if scale > 0 else error,
+        subspace_error=metrics.subspace_error(model.components_[:shared], axes[:shared], normalize="relative")
+        if shared
+        else 0.0,
+        n_samples=len(data),
+        variances_online=tuple(map(float, model.explained_variance_)),
+        variances_offline=tuple(map(float, lam[:rank])),
+    )

@@ -1,0 +1,366 @@
+"""The network on a stream as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from ..engine.state import to_weights
+from ..regularizers import Regularizer
+from ..tracking import Plan, RankChange, Tracker
+from .reading import Floats, Reading
+from .shell import FLOAT_TYPES, ReadingTransformer, chosen_regularizer
+
+
+class OnlineAdaptivePCA(ReadingTransformer):
+    """Streaming PCA that finds its own number of components.
+
+    Learns one sample at a time, in memory that does not grow, from the first sample on. Rank, axes and
+    variances are re-evaluated on a grid of sample counts and stand still in between; how the stream is cut
+    into calls does not matter.
+
+    Parameters
+    ----------
+    regularizer
+        ``"input-output"``, ``"squared-output"`` or ``"scale-dependent"``, or a regularizer object that
+        brings its own alpha.
+    alpha
+        The regularization coefficient, or ``"auto"``: the threshold then follows the edge of the noise.
+    max_components
+        The capacity: how many components at most; ``min(n_features, 32)`` if None.
+    half_life
+        After how many samples a sample counts half; None never forgets.
+    center
+        Whether to subtract the running mean, which forgets with the same half-life.
+    missing
+        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it from what is known.
+    scores
+        ``"shrunk"``: as the network transmits them; ``"projected"``: plain projections.
+    init_samples
+        How many rows are kept to start from in closed form; ``"auto"`` is ``2 * max_components``; 0 is the
+        paper's random start.
+    consolidation
+        The factor by which the sample count grows between returns to the optimum; ``"auto"`` is 1.25; None
+        never returns, as in the paper.
+    spontaneous_activity
+        Random activity that keeps silent modes alive, as a share of the input's root mean square; ``"auto"``
+        is 0.01 with a half-life and 0 without; 0 is the paper's network.
+    random_state
+        Seed of the random directions and of spontaneous activity.
+    on_rank_change
+        Called with a `RankChange(sample, before, after)` for each change, after the call that learnt it.
+
+    Attributes
+    ----------
+    n_components_ : int
+        The rank now.
+    rank_history_ : list of RankChange
+        When the rank changed, from what to what (the last 1,000 changes).
+    n_samples_seen_ : int
+        Rows learnt from.
+    alpha_, beta_ : float
+        The coefficient now, and the discount a sample.
+    feedforward_weights_, lateral_weights_, cumulative_activity_ : ndarray
+        The network's own view: W_yx, W_yy and mu of the paper.
+
+    Examples
+    --------
+    >>> from eigenstream import OnlineAdaptivePCA, streams
+    >>> model = OnlineAdaptivePCA(random_state=0)
+    >>> for batch in streams.paper_stream(2000, random_state=0):
+    ...     model = model.partial_fit(batch)
+    >>> model.n_components_
+    4
+    """
+
+    def __init__(
+        self,
+        regularizer: str | Regularizer = "input-output",
+        alpha: float | Literal["auto"] = "auto",
+        max_components: int | None = None,
+        *,
+        half_life: float | None = None,
+        center: bool = True,
+        missing: Literal["raise", "skip", "impute"] = "raise",
+        scores: Literal["shrunk", "projected"] = "shrunk",
+        init_samples: int | Literal["auto"] = "auto",
+        consolidation: float | Literal["auto"] | None = "auto",
+        spontaneous_activity: float | Literal["auto"] = "auto",
+        random_state: Any = None,
+        on_rank_change: Callable[[RankChange], object] | None = None,
+    ) -> None:
+        self.regularizer = regularizer
+        self.alpha = alpha
+        self.max_components = max_components
+        self.half_life = half_life
+        self.center = center
+        self.missing = missing
+        self.scores = scores
+        self.init_samples = init_samples
+        self.consolidation = consolidation
+        self.spontaneous_activity = spontaneous_activity
+        self.random_state = random_state
+        self.on_rank_change = on_rank_change
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Forget everything and learn from these rows in one pass; ``y`` is ignored."""
+        return self._learn(X, None, fresh=True)
+
+    def partial_fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from these rows, in order; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X
+            Any number of rows.
+        y
+            Ignored.
+        sample_weight
+            One weight a row. A row is one step of time whatever its weight; weight 0 only lets time pass.
+        """
+        return self._learn(X, sample_weight, fresh=not self.__sklearn_is_fitted__())
+
+    def learn_one(self, x: ArrayLike) -> Floats:
+        """Learn from one vector, fast; returns its score before learning from it."""
+        row = np.asarray(x)
+        if not self.__sklearn_is_fitted__():
+            self.partial_fit(row[None])
+            return np.zeros(self.max_components_, dtype=self._tracker.plan.dtype)
+        tracker = self._tracker
+        row = np.ascontiguousarray(row, dtype=tracker.plan.dtype)
+        if row.shape != (tracker.plan.n,):
+            raise ValueError(
+                f"expected one vector of n_features={tracker.plan.n} numbers, got shape {row.shape}"
+            )
+        if not np.isfinite(row.dot(row)):
+            score: Floats = self.transform(row[None])[0]
+            self.partial_fit(row[None])
+            return score
+        score = self._score(row)
+        changes = tracker.learn(row[None], _ONE)
+        if changes or tracker.view.rank == tracker.plan.k:
+            self._announce(changes)
+        return score
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that `eigenstream.load` continues from exactly."""
+        from .persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    @property
+    def rank_history_(self) -> list[RankChange]:
+        return list(self._fitted().history)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        return self._fitted().time
+
+    @property
+    def alpha_(self) -> float:
+        return self._fitted().alpha
+
+    @property
+    def beta_(self) -> float:
+        return self._fitted().plan.beta
+
+    @property
+    def max_components_(self) -> int:  # type: ignore[override]
+        return self._fitted().plan.k
+
+    @property
+    def feedforward_weights_(self) -> NDArray[np.float64]:
+        return to_weights(self._fitted().network(), self._tracker.rule).W_yx
+
+    @property
+    def lateral_weights_(self) -> NDArray[np.float64]:
+        return to_weights(self._fitted().network(), self._tracker.rule).W_yy
+
+    @property
+    def cumulative_activity_(self) -> NDArray[np.float64]:
+        return to_weights(self._fitted().network(), self._tracker.rule).mu
+
+    @property
+    def _reading(self) -> Reading:  # type: ignore[override]
+        tracker = self._fitted()
+        view, dtype = tracker.view, tracker.plan.dtype
+        return Reading(
+            tracker.mean.astype(dtype),
+            view.axes[: view.rank].astype(dtype),
+            view.variances[: view.rank].astype(dtype),
+            view.threshold,
+            view.total,
+            view.effective,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_tracker")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "raise"
+        return tags
+
+    def _fitted(self) -> Tracker:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(
+                f"this {type(self).__name__} has not learnt anything yet: call fit or partial_fit"
+            )
+        return self._tracker
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero.
+
+        A row that ``missing`` says to skip has NaN scores.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        scores = self._reading.encode(rows, width=self.max_components_, shrunk=self._shrunk())
+        if self.missing != "raise":
+            scores[np.isnan(rows).any(axis=1)] = np.nan
+        return scores
+
+    def _rows(self, X: ArrayLike) -> Floats:
+        """Checked rows; with ``missing="impute"`` filled where enough is observed."""
+        rows: Floats = validate_data(
+            self, X, reset=False, dtype=FLOAT_TYPES, ensure_all_finite=self._finiteness()
+        )
+        if self.missing == "impute" and np.isnan(rows).any():
+            filled = self._tracker.fill(rows)
+            return np.where(filled.usable[:, None], filled.rows, rows)
+        return rows
+
+    def _learn(self, X: ArrayLike, sample_weight: ArrayLike | None, fresh: bool) -> Self:
+        """Check everything, then change: a refused call leaves the model as it was."""
+        before = self.__dict__.copy()
+        try:
+            weights = _checked_weights(sample_weight, _num_samples(X))
+            rows: Floats = validate_data(
+                self, X, reset=fresh, dtype=FLOAT_TYPES, ensure_all_finite=self._finiteness(), order="C"
+            )
+            self._shrunk()
+            if fresh:
+                self._tracker = Tracker(self._plan(rows))
+                self._told_capacity = False
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._follow(rows.astype(self._tracker.plan.dtype, copy=False), weights)
+        return self
+
+    def _follow(self, rows: Floats, weights: NDArray[np.float64]) -> None:
+        """Hand rows to the tracker, as many at a time as it has room for."""
+        tracker, changes, start = self._tracker, list[RankChange](), 0
+        gaps = np.zeros(len(rows), dtype=bool)
+        if self.missing != "raise":
+            gaps |= np.isnan(rows).any(axis=1)
+        if self.missing == "skip" and gaps.any():
+            rows, weights, gaps = rows[~gaps], weights[~gaps], gaps[~gaps]
+        while start < len(rows):
+            part = slice(start, start + tracker.room())
+            X, W = rows[part], weights[part]
+            if gaps[part].any():
+                filled = tracker.fill(X)
+                X, W = filled.rows[filled.usable], W[filled.usable]
+                W = np.column_stack((W[:, 0], filled.power_factor[filled.usable]))
+            changes += tracker.learn(X, W)
+            start = part.stop
+        self._announce(changes)
+
+    def _announce(self, changes: list[RankChange]) -> None:
+        plan, rank = self._tracker.plan, self._tracker.view.rank
+        if rank == plan.k < plan.n and not self._told_capacity:
+            self._told_capacity = True
+            warnings.warn(
+                f"the rank has reached max_components={plan.k}; there may be more components than that",
+                UserWarning,
+                stacklevel=4,
+            )
+        if self.on_rank_change is not None:
+            for change in changes:
+                self.on_rank_change(change)
+
+    def _score(self, row: Floats) -> Floats:
+        """One row's score by what was last seen."""
+        tracker = self._tracker
+        view = tracker.view
+        score = np.zeros(tracker.plan.k, dtype=row.dtype)
+        if view.rank:
+            projection = view.axes[: view.rank] @ (row - tracker.mean)
+            score[: view.rank] = projection * view.gains if self.scores == "shrunk" else projection
+        return score
+
+    def _finiteness(self) -> Any:
+        if self.missing not in ("raise", "skip", "impute"):
+            raise ValueError(f"missing must be 'raise', 'skip' or 'impute', got {self.missing!r}")
+        return True if self.missing == "raise" else "allow-nan"
+
+    def _plan(self, rows: Floats) -> Plan:
+        """The parameters in the tracker's words, with everything "auto" decided."""
+        kind, regularizer = chosen_regularizer(self.regularizer, self.alpha)
+        n = rows.shape[1]
+        k = self._capacity(n)
+        half_life = _number("half_life", self.half_life, 0, "None or a number of samples > 0")
+        init_samples = 2 * k if self.init_samples == "auto" else self.init_samples
+        if not isinstance(init_samples, int | np.integer) or init_samples < 0:
+            raise ValueError(f"init_samples must be 'auto' or a whole number >= 0, got {init_samples!r}")
+        consolidation = 1.25 if self.consolidation == "auto" else self.consolidation
+        consolidation = _number("consolidation", consolidation, 1, "'auto', None or a number > 1")
+        noise = self.spontaneous_activity
+        if noise == "auto":
+            noise = 0.0 if half_life is None else 0.01
+        if isinstance(noise, str) or not 0 <= noise < np.inf:
+            raise ValueError(f"spontaneous_activity must be 'auto' or a number >= 0, got {noise!r}")
+        return Plan(
+            kind=kind,
+            alpha=None if regularizer is None else float(regularizer.alpha),
+            n=n,
+            k=k,
+            dtype=rows.dtype.type,
+            beta=1.0 if half_life is None else 0.5 ** (0.5 / half_life),
+            center=bool(self.center),
+            init_samples=int(init_samples),
+            consolidation=consolidation,
+            noise=float(noise),
+            seed=_seed(self.random_state),
+        )
+
+
+_ONE = np.ones((1, 2))
+
+
+def _number(name: str, value: Any, above: float, expected: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, str) or not above < value < np.inf:
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+    return float(value)
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
+
+
+def _checked_weights(sample_weight: ArrayLike | None, rows: int) -> NDArray[np.float64]:
+    """Weight and power factor of each row."""
+    weights = np.ones((rows, 2))
+    if sample_weight is not None:
+        given = np.asarray(sample_weight, dtype=np.float64)
+        if given.shape != (rows,) or not np.all((given >= 0) & np.isfinite(given)):
+            raise ValueError(
+                f"sample_weight must be {rows} finite numbers >= 0, one a row, got shape {given.shape}"
+                f"{'' if given.shape != (rows,) else ' with negative, NaN or infinite values'}"
+            )
+        weights[:, 0] = given
+    return weights

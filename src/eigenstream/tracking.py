@@ -1,0 +1,275 @@
+"""Following a stream: when to start, when to consolidate, when to look, and what was seen.
+
+Everything happens at absolute sample counts, so that how a stream is cut into calls cannot matter:
+
+- the first `Plan.init_samples` rows are kept and the model answers from their closed form; then the network
+  starts there,
+- at counts that grow by `Plan.consolidation` the network is put at its optimum again,
+- on a grid (`next_look`) the spectrum is read off, alpha recalibrated, and axes matched with their
+  predecessors. In between, what was seen stands still.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import engine
+from .calibration import automatic_alpha, noise_edge, online_threshold
+from .engine.optimum import closed_form_start, consolidate, random_start
+from .engine.state import COUNT, TIME, TRACE, Floats, Rule, State, read_spectrum, threshold
+from .imputation import Filled, fill
+from .offline import fixed_signs
+from .regularizers import Regularizer
+
+CROSSING = 1.02
+"""Two axes trade places only once their eigenvalues have crossed by this factor."""
+
+HISTORY = 1000
+"""How many changes of rank are remembered."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a tracker is asked to do."""
+
+    kind: type[Regularizer]
+    alpha: float | None
+    """None: found from the data."""
+    n: int
+    k: int
+    dtype: Any = np.float64
+    beta: float = 1.0
+    center: bool = True
+    init_samples: int = 0
+    consolidation: float | None = None
+    noise: float = 0.0
+    seed: int = 0
+
+    @property
+    def start_rows(self) -> int:
+        """How many rows are needed to start: the scale of the input has to be known."""
+        return max(self.init_samples, 1 + self.center)
+
+    def rule(self, alpha: float) -> Rule:
+        return Rule.of(self.kind(alpha), self.beta, center=self.center, noise=self.noise, seed=self.seed)
+
+    def next_look(self, time: int) -> int:
+        """The grid: every sample up to 128, then every 64th part of the time passed, or of 8 windows."""
+        step = time // 64
+        if self.beta < 1:
+            step = min(step, int(1 / (1 - self.beta**2)) // 8)
+        return time + max(step, 1)
+
+    def next_consolidation(self, time: int) -> float:
+        """Later by the factor; under forgetting only until the window has filled twice."""
+        if self.consolidation is None or (self.beta < 1 and time * (1 - self.beta**2) > 2):
+            return math.inf
+        return max(math.ceil(time * self.consolidation), time + 1)
+
+    def random(self, time: int) -> np.random.Generator:
+        """Random numbers for this moment: a function of seed and time, so there is nothing to save."""
+        return np.random.default_rng([self.seed, time])
+
+
+class View(NamedTuple):
+    """What a look saw; per sample, largest first."""
+
+    time: int
+    axes: NDArray[np.float64]
+    """All directions known, as rows (r, n), r >= rank."""
+    variances: NDArray[np.float64]
+    """Input variance along each of them."""
+    mean: NDArray[np.float64]
+    """Mean of the input at that moment."""
+    total: float
+    """Variance of the input, all directions together."""
+    effective: float
+    """Effective number of samples."""
+    threshold: float
+    rank: int
+    gains: NDArray[np.float64]
+    """``sqrt((variance - threshold) / variance)`` of the modes kept: how much the network transmits."""
+
+
+class RankChange(NamedTuple):
+    """The rank went from ``before`` to ``after`` at sample number ``sample``."""
+
+    sample: int
+    before: int
+    after: int
+
+
+@dataclass
+class Tracker:
+    """A network on a stream, and what was last seen of it."""
+
+    plan: Plan
+    alpha: float = 0.0
+    state: State | None = None
+    """None until the network has started."""
+    rows: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    """The first rows, until then."""
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2)))
+    """Their weights and power factors."""
+    time: int = 0
+    look_at: int = 1
+    consolidate_at: float = math.inf
+    view: View = field(init=False)
+    history: deque[RankChange] = field(default_factory=lambda: deque(maxlen=HISTORY))
+
+    def __post_init__(self) -> None:
+        n = self.plan.n
+        self.alpha = self.plan.alpha or 0.0
+        self.rows = np.zeros((0, n), dtype=self.plan.dtype)
+        self.view = View(0, np.zeros((0, n)), np.zeros(0), np.zeros(n), 0.0, 0.0, 0.0, 0, np.zeros(0))
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        if self.state is not None:
+            self.state = self.state.copy()  # pickling loses the alignment of the arrays
+
+    @property
+    def rule(self) -> Rule:
+        return self.plan.rule(self.alpha)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of the input up to now; zero if it is not to be subtracted."""
+        if self.state is not None:
+            return self.state.mean
+        weight = self.weights[:, 0] * self.rule.beta2 ** np.arange(len(self.rows) - 1, -1, -1.0)
+        if not self.plan.center or not weight.any():
+            return np.zeros(self.plan.n)
+        return np.asarray(weight @ self.rows.astype(np.float64) / weight.sum())
+
+    def room(self) -> int:
+        """How many rows can be learnt before something is due."""
+        due = min(self.look_at, self.consolidate_at)
+        if self.state is None:
+            due = min(due, self.time + 1)
+        return int(due) - self.time
+
+    def learn(self, X: Floats, weights: NDArray[np.float64]) -> list[RankChange]:
+        """Learn from at most `room` rows with their weights and power factors; returns what changed."""
+        if self.state is None:
+            self._keep(X, weights)
+        else:
+            engine.learn(self.state, self.rule, X, weights[:, 0], weights[:, 1])
+        self.time += len(X)
+        if self.state is not None and self.time >= self.consolidate_at:
+            self._consolidate()
+        return self.look() if self.time >= self.look_at else []
+
+    def fill(self, X: Floats) -> Filled:
+        """Rows with NaN filled in by what was last seen."""
+        view = self.view
+        kept = view.variances[: view.rank]
+        noise = max(view.total - float(kept.sum()), 0.0) / max(self.plan.n - view.rank, 1)
+        return fill(X, view.mean, view.axes[: view.rank], kept, noise)
+
+    def network(self) -> State:
+        """The network's state now; before the start, the one that the rows kept so far amount to."""
+        return self._now()
+
+    def _keep(self, X: Floats, weights: NDArray[np.float64]) -> None:
+        """Keep rows until there are enough, and something varies, to start the network."""
+        self.rows, self.weights = np.vstack((self.rows, X)), np.vstack((self.weights, weights))
+        if len(self.rows) < self.plan.start_rows:
+            return
+        started = self._now(len(X))
+        if started.numbers[TRACE] > 0:
+            self.state = started
+            self.rows, self.weights = self.rows[:0], self.weights[:0]
+            self.consolidate_at = self.plan.next_consolidation(self.time + len(X))
+        else:
+            # Nothing varies yet: one row with all the weight says as much as all of them.
+            faded = self.weights[:, 0] * self.rule.beta2 ** np.arange(len(self.rows) - 1, -1, -1.0)
+            self.rows, self.weights = self.rows[-1:], np.array([[faded.sum(), 1.0]])
+
+    def _now(self, more: int = 0) -> State:
+        """The state, or before the start the one that the rows kept so far amount to."""
+        if self.state is not None:
+            return self.state
+        plan, time = self.plan, self.time + more
+        rng = plan.random(time)
+        weight, factor = self.weights[:, 0], self.weights[:, 1]
+        if not weight.any():
+            return random_start(plan.n, plan.k, 0.0, rng, plan.dtype)
+        regularizer = plan.kind(self.alpha)
+        state = closed_form_start(self.rows, plan.k, regularizer, self.rule, rng, weight, factor)
+        if plan.init_samples == 0 and len(self.rows) >= plan.start_rows:
+            fresh = random_start(plan.n, plan.k, float(state.numbers[TRACE]), rng, plan.dtype)
+            fresh.mean[:], fresh.numbers[COUNT] = state.mean, state.numbers[COUNT]
+            fresh.numbers[TRACE] = state.numbers[TRACE]
+            state = fresh
+        state.clock[TIME] = time
+        return state
+
+    def _consolidate(self) -> None:
+        assert self.state is not None
+        regularizer = self.plan.kind(self.alpha)
+        self.state = consolidate(self.state, regularizer, self.rule, self.plan.random(self.time))
+        self.consolidate_at = self.plan.next_consolidation(self.time)
+
+    def look(self) -> list[RankChange]:
+        """Read the spectrum, recalibrate, and keep each axis with its predecessor."""
+        plan, before, state = self.plan, self.view, self._now()
+        count = float(state.numbers[COUNT])
+        self.look_at = plan.next_look(self.time)
+        if not count > 0:
+            return []
+        found = read_spectrum(state)
+        variances, total = found.lam / count, float(state.numbers[TRACE]) / count
+        floor = 0.0
+        if plan.alpha is None:
+            edge = noise_edge(plan.n, self.time - plan.center, plan.beta**2)
+            floor = online_threshold(variances, total, plan.n, edge)
+            self.alpha = automatic_alpha(plan.kind, variances, total, floor)
+            state = self._now()
+        theta = max(threshold(state, self.rule) / count, floor)
+        order, signs = matched(found.U, variances, before.axes)
+        axes, variances = found.U[order] * signs[:, None], variances[order]
+        rank = int(np.count_nonzero(variances > theta))
+        mean = state.mean.copy()
+        gains = np.sqrt(1 - theta / variances[:rank])
+        self.view = View(self.time, axes, variances, mean, total, count, theta, rank, gains)
+        if rank == before.rank:
+            return []
+        change = RankChange(self.time, before.rank, rank)
+        self.history.append(change)
+        return [change]
+
+
+def matched(
+    U: NDArray[np.float64], lam: NDArray[np.float64], reference: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Order and signs that keep each axis in the place and direction of its predecessor.
+
+    Neighbours trade places against their eigenvalues only if these differ by less than `CROSSING`; an axis
+    without a predecessor has its largest entry positive.
+    """
+    order = np.arange(len(U))
+    if len(U) == 0:
+        return order, np.ones(0)
+    signs = np.sign(np.sum(fixed_signs(U) * U, axis=1))
+    if len(reference) == 0:
+        return order, signs
+    overlap = U @ reference.T
+    place = np.argmax(np.abs(overlap), axis=1)
+    related = np.abs(overlap[order, place]) > 0.5
+    signs = np.where(related, np.sign(overlap[order, place]), signs)
+    place = np.where(related, place, len(reference) + order)
+    near = np.flatnonzero(lam[:-1] < CROSSING * lam[1:])
+    for i in near:  # insertion sort by place, across near ties only
+        while (
+            i >= 0 and lam[order[i]] < CROSSING * lam[order[i + 1]] and place[order[i]] > place[order[i + 1]]
+        ):
+            order[i], order[i + 1] = order[i + 1], order[i]
+            i -= 1
+    return order, signs[order]
