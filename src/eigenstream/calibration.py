@@ -2,8 +2,8 @@
 
 White noise of variance v, T samples wide n, spreads its sample eigenvalues up to ``v (1 + sqrt(n/T))^2``
 (Marchenko and Pastur 1967). Its variance is read off the median eigenvalue, which a few large components
-cannot move (Gavish and Donoho 2014, doi:10.1109/TIT.2014.2323359). The automatic threshold stands at a
-multiple of that edge, because real noise is rarely white.
+cannot move (Gavish and Donoho 2014, doi:10.1109/TIT.2014.2323359). The automatic threshold stands well above
+that edge, because real noise is rarely white.
 """
 
 from __future__ import annotations
@@ -17,8 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from .offline import spectrum
 from .regularizers import Regularizer, kind_of
 
-MARGIN = 3.0
-"""Threshold over noise edge. Noise spread evenly over [0, 0.2] already needs 2 to be silent."""
+
+def above_edge(noise: float, edge: float) -> float:
+    """Where the automatic threshold stands, given the noise level and its edge: ``noise * (2 edge + 1)``.
+
+    Three times the level where data abound (the edge is then 1), since real noise is rarely white: spread
+    evenly over [0, 0.2] it reaches twice its mean. Where data are few the edge itself already makes room, and
+    three times would hide components at four times the edge.
+    """
+    return noise * (2 * edge + 1)
+
 
 LARGEST_ALPHA = 1e3
 """Cap for `SquaredOutput`, whose threshold approaches the largest eigenvalue only as alpha grows forever."""
@@ -74,7 +82,7 @@ def calibrate_alpha(
 
 
 def automatic_threshold(eigenvalues: ArrayLike, n_samples: float, n_features: int | None = None) -> float:
-    """The threshold at `MARGIN` times the edge of the noise.
+    """The threshold above the edge of the noise.
 
     Parameters
     ----------
@@ -89,7 +97,7 @@ def automatic_threshold(eigenvalues: ArrayLike, n_samples: float, n_features: in
     --------
     >>> white = np.linspace(1.2, 0.8, 50)
     >>> round(automatic_threshold(white, n_samples=5000), 2)
-    3.64
+    3.43
     """
     lam = np.asarray(eigenvalues, dtype=np.float64)
     n = lam.size if n_features is None else n_features
@@ -100,9 +108,9 @@ def automatic_threshold(eigenvalues: ArrayLike, n_samples: float, n_features: in
     else:
         # Fewer samples than features: the T non-zero eigenvalues follow the law of the transposed matrix.
         noise = np.median(bulk) / (n / T * marchenko_pastur_median(T / n))
-    edge = noise * (1 + np.sqrt(n / T)) ** 2
+    edge = float((1 + np.sqrt(n / T)) ** 2)
     rounding = lam.size * np.finfo(_float_type(eigenvalues)).eps * lam[0]
-    return float(max(MARGIN * edge, rounding))
+    return float(max(above_edge(noise, edge), rounding))
 
 
 def online_threshold(lam: ArrayLike, total: float, n_features: int, edge: float) -> float:
@@ -125,13 +133,13 @@ def online_threshold(lam: ArrayLike, total: float, n_features: int, edge: float)
     Examples
     --------
     >>> round(online_threshold([6.0, 5.0, 0.1], total=17.0, n_features=63, edge=1.5), 3)
-    0.443
+    0.393
     """
     known = np.asarray(lam, dtype=np.float64)
     p, threshold = 0, 0.0
     for p in range(min(len(known), n_features - 1) + 1):
         noise = max(total - float(known[:p].sum()), 0.0) / (n_features - p)
-        threshold = MARGIN * edge * noise
+        threshold = above_edge(noise, edge)
         if np.count_nonzero(known > threshold) <= p:
             break
     largest = float(known[0]) if known.size else 0.0

@@ -55,10 +55,11 @@ class HebbianNetwork:
     --------
     >>> from eigenstream import HebbianNetwork, InputOutput, streams
     >>> network = HebbianNetwork(64, 10, InputOutput(2 / 23), random_state=0)
-    >>> for batch in streams.paper_stream(2000, random_state=0):
+    >>> for batch in streams.paper_stream(500, random_state=0):
     ...     Y = network.run(batch)
-    >>> np.linalg.svd(network.filter, compute_uv=False).round(2)[:4]
-    array([0.81, 0.77, 0.71, 0.21])
+    >>> gains = np.linalg.svd(network.filter, compute_uv=False)
+    >>> int(np.sum(gains > 0.5))
+    3
     """
 
     W_yx: NDArray[np.float64]

@@ -60,8 +60,8 @@ class Plan:
         return Rule.of(self.kind(alpha), self.beta, center=self.center, noise=self.noise, seed=self.seed)
 
     def next_look(self, time: int) -> int:
-        """The grid: every sample up to 128, then every 64th part of the time passed, or of 8 windows."""
-        step = time // 64
+        """The grid: every sample up to 32, then steps of 1/16, later 1/64 of the time; at most 1/8 window."""
+        step = time // 16 if time < 256 else time // 64
         if self.beta < 1:
             step = min(step, int(1 / (1 - self.beta**2)) // 8)
         return time + max(step, 1)
@@ -110,7 +110,10 @@ class Tracker:
     """A network on a stream, and what was last seen of it."""
 
     plan: Plan
-    alpha: float = 0.0
+    alpha: float = field(init=False)
+    """The coefficient now."""
+    rule: Rule = field(init=False)
+    """What it amounts to; follows alpha."""
     state: State | None = None
     """None until the network has started."""
     rows: Floats = field(default_factory=lambda: np.zeros((0, 0)))
@@ -125,7 +128,7 @@ class Tracker:
 
     def __post_init__(self) -> None:
         n = self.plan.n
-        self.alpha = self.plan.alpha or 0.0
+        self.set_alpha(self.plan.alpha or 0.0)
         self.rows = np.zeros((0, n), dtype=self.plan.dtype)
         self.view = View(0, np.zeros((0, n)), np.zeros(0), np.zeros(n), 0.0, 0.0, 0.0, 0, np.zeros(0))
 
@@ -134,9 +137,8 @@ class Tracker:
         if self.state is not None:
             self.state = self.state.copy()  # pickling loses the alignment of the arrays
 
-    @property
-    def rule(self) -> Rule:
-        return self.plan.rule(self.alpha)
+    def set_alpha(self, alpha: float) -> None:
+        self.alpha, self.rule = alpha, self.plan.rule(alpha)
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -160,7 +162,7 @@ class Tracker:
         if self.state is None:
             self._keep(X, weights)
         else:
-            engine.learn(self.state, self.rule, X, weights[:, 0], weights[:, 1])
+            engine.learn(self.state, self.rule, X, weights)
         self.time += len(X)
         if self.state is not None and self.time >= self.consolidate_at:
             self._consolidate()
@@ -204,7 +206,7 @@ class Tracker:
         regularizer = plan.kind(self.alpha)
         state = closed_form_start(self.rows, plan.k, regularizer, self.rule, rng, weight, factor)
         if plan.init_samples == 0 and len(self.rows) >= plan.start_rows:
-            fresh = random_start(plan.n, plan.k, float(state.numbers[TRACE]), rng, plan.dtype)
+            fresh = random_start(plan.n, plan.k, float(state.numbers[TRACE]), plan.random(time), plan.dtype)
             fresh.mean[:], fresh.numbers[COUNT] = state.mean, state.numbers[COUNT]
             fresh.numbers[TRACE] = state.numbers[TRACE]
             state = fresh
@@ -230,12 +232,12 @@ class Tracker:
         if plan.alpha is None:
             edge = noise_edge(plan.n, self.time - plan.center, plan.beta**2)
             floor = online_threshold(variances, total, plan.n, edge)
-            self.alpha = automatic_alpha(plan.kind, variances, total, floor)
+            self.set_alpha(automatic_alpha(plan.kind, variances, total, floor))
             state = self._now()
         theta = max(threshold(state, self.rule) / count, floor)
-        order, signs = matched(found.U, variances, before.axes)
-        axes, variances = found.U[order] * signs[:, None], variances[order]
         rank = int(np.count_nonzero(variances > theta))
+        order, signs = matched(found.U, variances, before.axes, rank)
+        axes, variances = found.U[order] * signs[:, None], variances[order]
         mean = state.mean.copy()
         gains = np.sqrt(1 - theta / variances[:rank])
         self.view = View(self.time, axes, variances, mean, total, count, theta, rank, gains)
@@ -247,12 +249,12 @@ class Tracker:
 
 
 def matched(
-    U: NDArray[np.float64], lam: NDArray[np.float64], reference: NDArray[np.float64]
+    U: NDArray[np.float64], lam: NDArray[np.float64], reference: NDArray[np.float64], rank: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Order and signs that keep each axis in the place and direction of its predecessor.
 
-    Neighbours trade places against their eigenvalues only if these differ by less than `CROSSING`; an axis
-    without a predecessor has its largest entry positive.
+    Neighbours trade places against their eigenvalues only if these differ by less than `CROSSING`, and never
+    between kept and dropped axes; an axis without a predecessor has its largest entry positive.
     """
     order = np.arange(len(U))
     if len(U) == 0:
@@ -267,9 +269,10 @@ def matched(
     place = np.where(related, place, len(reference) + order)
     near = np.flatnonzero(lam[:-1] < CROSSING * lam[1:])
     for i in near:  # insertion sort by place, across near ties only
-        while (
-            i >= 0 and lam[order[i]] < CROSSING * lam[order[i + 1]] and place[order[i]] > place[order[i + 1]]
-        ):
-            order[i], order[i + 1] = order[i + 1], order[i]
+        while i >= 0 and i + 1 != rank:
+            one, two = order[i], order[i + 1]
+            if place[one] < place[two] or lam[one] > CROSSING * lam[two]:
+                break
+            order[i], order[i + 1] = two, one
             i -= 1
     return order, signs[order]

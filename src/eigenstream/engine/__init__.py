@@ -6,13 +6,11 @@ over one state, and `learn` picks between them by size.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from .block import block
-from .state import Floats, Rule, State
+from .state import TIME, Floats, Rule, State
 from .stream import stream
 
 BLOCK = 64
@@ -20,7 +18,7 @@ BLOCK = 64
 
 
 def learn(
-    state: State, rule: Rule, X: Floats, sample_weight: Any = None, power_factor: Any = None
+    state: State, rule: Rule, X: Floats, weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Learn from the rows of X in order, in place; returns the network's responses (T, k).
 
@@ -33,24 +31,19 @@ def learn(
         What the network remembers, and how it learns.
     X
         Rows, C-contiguous, finite and of the state's dtype.
-    sample_weight
-        One weight a row; 1 if None.
-    power_factor
-        What each row's squared length is multiplied by before it enters the threshold and the trace; 1 if
-        None. Rows with entries filled in lack the noise of what is missing.
+    weights
+        For each row its weight, and what its squared length is multiplied by before it enters the threshold
+        and the trace (rows with entries filled in lack the noise of what is missing); ones if None.
     """
     T, k = len(X), len(state.S)
-    weights = np.ones((T, 2))
-    if sample_weight is not None:
-        weights[:, 0] = sample_weight
-    if power_factor is not None:
-        weights[:, 1] = power_factor
+    if weights is None:
+        weights = np.ones((T, 2))
     Y = np.empty((T, k))
-    head = min(-int(state.clock[0]) % BLOCK, T)
-    tail = head + (T - head) // BLOCK * BLOCK if _is_wide(state, rule) else head
-    if tail == head:
+    if not _is_wide(state, rule):
         stream(state, rule, X, weights, Y)
         return Y
+    head = min(-int(state.clock[TIME]) % BLOCK, T)
+    tail = head + (T - head) // BLOCK * BLOCK
     stream(state, rule, X[:head], weights[:head], Y[:head])
     for start in range(head, tail, BLOCK):
         rows = slice(start, start + BLOCK)

@@ -90,7 +90,7 @@ class State(NamedTuple):
     def copy(self) -> State:
         """The same state in memory of its own."""
         copies: list[Any] = [aligned(array) for array in self]
-        if self.F is self.N:
+        if self.F.dtype == self.N.dtype:
             copies[1] = copies[0]
         return State(*copies)
 
@@ -162,9 +162,10 @@ class Weights(NamedTuple):
 def to_weights(state: State, rule: Rule) -> Weights:
     """The weights of the network this state stands for."""
     mu = np.diag(state.S) + threshold(state, rule)
-    W_yy = state.S / mu[:, None]
+    rate = np.divide(1, mu, out=np.zeros_like(mu), where=mu > 0)[:, None]
+    W_yy = rate * state.S
     np.fill_diagonal(W_yy, 0)
-    return Weights(input_output_sum(state) / mu[:, None], W_yy, mu)
+    return Weights(rate * input_output_sum(state), W_yy, mu)
 
 
 def response_filter(state: State, rule: Rule) -> NDArray[np.float64]:

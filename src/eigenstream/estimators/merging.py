@@ -47,7 +47,7 @@ def merge(models: Sequence[OnlineAdaptivePCA]) -> OnlineAdaptivePCA:
     trackers = [model._tracker for model in models]
     for tracker in trackers[1:]:
         _refuse_difference(trackers[0].plan, tracker.plan)
-    merged = clone(models[0])
+    merged: OnlineAdaptivePCA = clone(models[0])
     merged._tracker = _joined(trackers)
     merged._told_capacity = False
     merged.n_features_in_ = models[0].n_features_in_
@@ -78,7 +78,7 @@ def _joined(trackers: Sequence[Tracker]) -> Tracker:
     joined = Tracker(replace(plan, init_samples=0))
     joined.plan = plan
     joined.time = sum(tracker.time for tracker in trackers)
-    joined.alpha = float(np.mean([tracker.alpha for tracker in trackers]))
+    joined.set_alpha(float(np.mean([tracker.alpha for tracker in trackers])))
     state = _joint_state([tracker.network() for tracker in trackers], joined)
     if state.numbers[TRACE] > 0:
         joined.state = state

@@ -44,8 +44,8 @@ class OnlineAdaptivePCA(ReadingTransformer):
     scores
         ``"shrunk"``: as the network transmits them; ``"projected"``: plain projections.
     init_samples
-        How many rows are kept to start from in closed form; ``"auto"`` is ``2 * max_components``; 0 is the
-        paper's random start.
+        How many rows are kept to start from in closed form; ``"auto"`` is 200 (fewer, but at least twice the
+        capacity, where rows are very wide); 0 is the paper's random start.
     consolidation
         The factor by which the sample count grows between returns to the optimum; ``"auto"`` is 1.25; None
         never returns, as in the paper.
@@ -310,7 +310,7 @@ class OnlineAdaptivePCA(ReadingTransformer):
         n = rows.shape[1]
         k = self._capacity(n)
         half_life = _number("half_life", self.half_life, 0, "None or a number of samples > 0")
-        init_samples = 2 * k if self.init_samples == "auto" else self.init_samples
+        init_samples = max(2 * k, min(200, 2**23 // n)) if self.init_samples == "auto" else self.init_samples
         if not isinstance(init_samples, int | np.integer) or init_samples < 0:
             raise ValueError(f"init_samples must be 'auto' or a whole number >= 0, got {init_samples!r}")
         consolidation = 1.25 if self.consolidation == "auto" else self.consolidation

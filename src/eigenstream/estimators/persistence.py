@@ -84,11 +84,8 @@ def _rebuilt(arrays: dict[str, Any], document: dict[str, Any]) -> OnlineAdaptive
     plan = _read_plan(document["plan"])
     tracker = Tracker(plan)
     written = document["tracker"]
-    tracker.alpha, tracker.time, tracker.look_at = (
-        float(written["alpha"]),
-        int(written["time"]),
-        int(written["look_at"]),
-    )
+    tracker.set_alpha(float(written["alpha"]))
+    tracker.time, tracker.look_at = int(written["time"]), int(written["look_at"])
     due = written["consolidate_at"]
     tracker.consolidate_at = math.inf if due is None else int(due)
     tracker.history = deque((RankChange(*map(int, change)) for change in written["history"]), maxlen=HISTORY)

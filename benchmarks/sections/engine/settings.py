@@ -1,0 +1,66 @@
+"""Sizes, and how long to spend on each; the targets that belong to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One size: n inputs, k outputs, a stream of T samples, and the speed-ups aimed at."""
+
+    n: int
+    k: int
+    T: int
+    installable: float
+    """How many times faster than the fastest installable peer ours should be."""
+    compiled: float
+    """The same for the compiled peers."""
+    seconds: float
+    """What to expect."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    contests: tuple[Contest, ...] = (
+        Contest(64, 4, 100_000, installable=20, compiled=1 / 1.3, seconds=20),
+        Contest(256, 16, 20_000, installable=5, compiled=1 / 1.3, seconds=20),
+        Contest(1024, 16, 10_000, installable=5, compiled=1, seconds=20),
+        Contest(1024, 64, 5_000, installable=5, compiled=1, seconds=20),
+        Contest(4096, 32, 4_000, installable=5, compiled=1, seconds=20),
+        Contest(16384, 64, 2_000, installable=10, compiled=2.5, seconds=38),
+    )
+    heats: int = 3
+    turns: int = 4
+    """In each heat."""
+    limit: float = 0.5
+    """Seconds for each contender in a heat; the slowest take more, since they get two turns."""
+    precisions: tuple[tuple[int, int], ...] = ((1024, 16), (1024, 64), (4096, 32), (16384, 64))
+    blocks: tuple[tuple[int, int], ...] = ((4096, 32), (16384, 64))
+    repeats: int = 30
+    wide_seconds: float = 6.0
+
+
+QUICK = Settings(
+    contests=(
+        Contest(64, 4, 2_000, installable=20, compiled=1 / 1.3, seconds=2),
+        Contest(256, 16, 1_000, installable=5, compiled=1 / 1.3, seconds=2),
+    ),
+    heats=2,
+    turns=2,
+    limit=0.05,
+    precisions=((256, 16),),
+    blocks=((256, 16),),
+    repeats=3,
+    wide_seconds=0.5,
+)
+
+PRECISION = 1.6
+"""How many times faster than float64 float32 should be."""
+
+BLOCK = 1.5
+"""How many times its products alone a block may take."""
+
+
+def settings(quick: bool) -> Settings:
+    return QUICK if quick else Settings()
