@@ -30,7 +30,8 @@ def block(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: 
     projections, gram = project(state.F, rows)
     settle_rows(state, rule, projections, gram, weights, Y, learnt)
     take_in(state, learnt, rows, rule.beta2 ** len(rows))
-    drop_denormals(state.S, state.numbers)
+    if rule.beta2 < 1:
+        drop_denormals(state.N, state.F, state.S, state.numbers)
 
 
 def project(F: Any, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -15,6 +15,12 @@ from .compiled import kernel
 from .settle import center, factorize, settle
 from .state import DECAY, RECENT, TAU, THETA0, TIME, WAITING, Floats, Rule, State
 
+CLEANING = 64
+"""Samples between searches for numbers that have decayed beyond meaning."""
+
+TILE = 512
+"""Columns that a group of samples is worked on at a time: what the first-level cache holds."""
+
 
 @kernel
 def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]) -> None:
@@ -53,35 +59,44 @@ def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y:
             t += 1
         if time % RECENT == 0:
             absorb(N, F, X_recent, Y_recent, decay)
-            drop_denormals(S, numbers)
             waiting, decay = 0, 1.0
+            if rule.beta2 < 1 and time % CLEANING == 0:
+                drop_denormals(N, F, S, numbers)
     clock[TIME], clock[WAITING], numbers[DECAY] = time, waiting, decay
 
 
 @kernel
 def gather(F: Floats, X: Floats, projections: Floats, gram: Floats) -> None:
-    """``N x`` for four samples (columns), and their inner products above the diagonal of ``gram``.
+    """``N x`` for the four samples of a group (columns), and their products above the diagonal of ``gram``.
 
-    Two rows and four samples at a time: each number loaded is used more than once, so that arithmetic and
-    not the cache sets the pace.
+    A tile of the samples stays in the first-level cache while the rows pass by, two at a time: each number
+    loaded is used more than once, so that arithmetic and not memory sets the pace.
     """
     k, n = F.shape
     zero = F.dtype.type(0)
-    for q in range(k // 2):
-        i = 2 * q
-        a0, a1, a2, a3, b0, b1, b2, b3 = zero, zero, zero, zero, zero, zero, zero, zero
-        for j in range(n):
-            a0 += F[i, j] * X[0, j]
-            a1 += F[i, j] * X[1, j]
-            a2 += F[i, j] * X[2, j]
-            a3 += F[i, j] * X[3, j]
-            b0 += F[i + 1, j] * X[0, j]
-            b1 += F[i + 1, j] * X[1, j]
-            b2 += F[i + 1, j] * X[2, j]
-            b3 += F[i + 1, j] * X[3, j]
-        projections[i, 0], projections[i, 1], projections[i, 2], projections[i, 3] = a0, a1, a2, a3
-        projections[i + 1, 0], projections[i + 1, 1] = b0, b1
-        projections[i + 1, 2], projections[i + 1, 3] = b2, b3
+    projections[:] = 0
+    for start in range(0, n, TILE):
+        # Unsigned, so that no index could be negative and count from the end: the loop becomes vector code.
+        columns = range(np.uint64(start), np.uint64(min(start + TILE, n)))
+        for i in range(0, k // 2 * 2, 2):
+            a0, a1, a2, a3, b0, b1, b2, b3 = zero, zero, zero, zero, zero, zero, zero, zero
+            for j in columns:
+                a0 += F[i, j] * X[0, j]
+                a1 += F[i, j] * X[1, j]
+                a2 += F[i, j] * X[2, j]
+                a3 += F[i, j] * X[3, j]
+                b0 += F[i + 1, j] * X[0, j]
+                b1 += F[i + 1, j] * X[1, j]
+                b2 += F[i + 1, j] * X[2, j]
+                b3 += F[i + 1, j] * X[3, j]
+            projections[i, 0] += a0
+            projections[i, 1] += a1
+            projections[i, 2] += a2
+            projections[i, 3] += a3
+            projections[i + 1, 0] += b0
+            projections[i + 1, 1] += b1
+            projections[i + 1, 2] += b2
+            projections[i + 1, 3] += b3
     if k % 2:
         a0, a1, a2, a3 = zero, zero, zero, zero
         for j in range(n):
@@ -109,24 +124,20 @@ def absorb(N: NDArray[np.float64], F: Floats, X: Floats, Y: Floats, decay: float
     Where F is N itself, two rows share their loads of X; where it is narrower, it follows N row by row.
     """
     k, n = N.shape
-    tiny = vanishing(F)
     paired = k // 2 * 2 if F.itemsize == N.itemsize else 0
     for i in range(0, paired, 2):
         a0, a1, a2, a3 = Y[0, i], Y[1, i], Y[2, i], Y[3, i]
         b0, b1, b2, b3 = Y[0, i + 1], Y[1, i + 1], Y[2, i + 1], Y[3, i + 1]
         for j in range(n):
             x0, x1, x2, x3 = X[0, j], X[1, j], X[2, j], X[3, j]
-            u = decay * N[i, j] + (a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3)
-            v = decay * N[i + 1, j] + (b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3)
-            N[i, j] = u if abs(u) > tiny else 0.0
-            N[i + 1, j] = v if abs(v) > tiny else 0.0
+            N[i, j] = decay * N[i, j] + (a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3)
+            N[i + 1, j] = decay * N[i + 1, j] + (b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3)
     for i in range(paired, k):
         a0, a1, a2, a3 = Y[0, i], Y[1, i], Y[2, i], Y[3, i]
         for j in range(n):
-            u = decay * N[i, j] + (a0 * X[0, j] + a1 * X[1, j] + a2 * X[2, j] + a3 * X[3, j])
-            u = u if abs(u) > tiny else 0.0
-            N[i, j] = u
-            F[i, j] = u
+            value = decay * N[i, j] + (a0 * X[0, j] + a1 * X[1, j] + a2 * X[2, j] + a3 * X[3, j])
+            N[i, j] = value
+            F[i, j] = value
     for s in range(RECENT):
         for i in range(k):
             Y[s, i] = 0
@@ -139,10 +150,18 @@ def vanishing(F: Floats) -> float:
 
 
 @kernel
-def drop_denormals(S: NDArray[np.float64], numbers: NDArray[np.float64]) -> None:
+def drop_denormals(
+    N: NDArray[np.float64], F: Floats, S: NDArray[np.float64], numbers: NDArray[np.float64]
+) -> None:
     """Zero what has decayed beyond meaning, before it becomes denormal and a hundred times slower."""
-    for i in range(len(S)):
+    tiny = vanishing(F)
+    for i in range(len(N)):
+        for j in range(N.shape[1]):
+            if abs(N[i, j]) < tiny:
+                N[i, j] = 0.0
+                F[i, j] = 0.0
         for j in range(len(S)):
-            S[i, j] = S[i, j] if abs(S[i, j]) > 1e-280 else 0.0
+            if abs(S[i, j]) < 1e-280:
+                S[i, j] = 0.0
     if numbers[THETA0] < 1e-280:
         numbers[THETA0] = 0.0
