@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow check bench reproduce docs clean
+.PHONY: run test test-slow test-plain check bench reproduce docs clean
 
 run: $(READY)
 	$(BIN)/eigenstream demo
@@ -16,6 +16,12 @@ test: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
+
+KERNEL_TESTS := tests/test_engine.py tests/test_network.py tests/test_online_adaptive_pca.py -m "not slow"
+test-plain: $(READY)
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto $(KERNEL_TESTS) -W "ignore:overflow encountered:RuntimeWarning" \
+		--cov=eigenstream --cov-report=term-missing
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto $(KERNEL_TESTS)
 
 check: $(READY)
 	$(BIN)/ruff check .
