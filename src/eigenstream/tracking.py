@@ -60,8 +60,11 @@ class Plan:
         return Rule.of(self.kind(alpha), self.beta, center=self.center, noise=self.noise, seed=self.seed)
 
     def next_look(self, time: int) -> int:
-        """The grid: every sample up to 32, then steps of 1/16, later 1/64 of the time; at most 1/8 window."""
-        step = time // 16 if time < 256 else time // 64
+        """The grid: every sample up to 32, then steps of 1/16, later 1/64 of the time; at most 1/8 window.
+
+        Where rows are very wide, steps of 1/4 at the beginning, when each look goes through all rows kept.
+        """
+        step = time // (16 if self.n <= 4096 else 4) if time < 256 else time // 64
         if self.beta < 1:
             step = min(step, int(1 / (1 - self.beta**2)) // 8)
         return time + max(step, 1)
@@ -167,6 +170,15 @@ class Tracker:
         if self.state is not None and self.time >= self.consolidate_at:
             self._consolidate()
         return self.look() if self.time >= self.look_at else []
+
+    def score(self, row: Floats, *, shrunk: bool) -> Floats:
+        """One row's scores by what was last seen, zero beyond the rank."""
+        view = self.view
+        scores = np.zeros(self.plan.k, dtype=row.dtype)
+        if view.rank:
+            projection = view.axes[: view.rank] @ (row - self.mean)
+            scores[: view.rank] = projection * view.gains if shrunk else projection
+        return scores
 
     def fill(self, X: Floats) -> Filled:
         """Rows with NaN filled in by what was last seen."""

@@ -9,12 +9,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ..engine.state import to_weights
 from ..regularizers import Regularizer
 from ..tracking import Plan, RankChange, Tracker
+from . import planning
 from .reading import Floats, Reading
 from .shell import FLOAT_TYPES, ReadingTransformer, chosen_regularizer
 
@@ -143,7 +143,7 @@ class OnlineAdaptivePCA(ReadingTransformer):
             score: Floats = self.transform(row[None])[0]
             self.partial_fit(row[None])
             return score
-        score = self._score(row)
+        score = tracker.score(row, shrunk=self._shrunk())
         changes = tracker.learn(row[None], _ONE)
         if changes or tracker.view.rank == tracker.plan.k:
             self._announce(changes)
@@ -242,7 +242,7 @@ class OnlineAdaptivePCA(ReadingTransformer):
         """Check everything, then change: a refused call leaves the model as it was."""
         before = self.__dict__.copy()
         try:
-            weights = _checked_weights(sample_weight, _num_samples(X))
+            weights = planning.row_weights(sample_weight, _num_samples(X))
             rows: Floats = validate_data(
                 self, X, reset=fresh, dtype=FLOAT_TYPES, ensure_all_finite=self._finiteness(), order="C"
             )
@@ -289,16 +289,6 @@ class OnlineAdaptivePCA(ReadingTransformer):
             for change in changes:
                 self.on_rank_change(change)
 
-    def _score(self, row: Floats) -> Floats:
-        """One row's score by what was last seen."""
-        tracker = self._tracker
-        view = tracker.view
-        score = np.zeros(tracker.plan.k, dtype=row.dtype)
-        if view.rank:
-            projection = view.axes[: view.rank] @ (row - tracker.mean)
-            score[: view.rank] = projection * view.gains if self.scores == "shrunk" else projection
-        return score
-
     def _finiteness(self) -> Any:
         if self.missing not in ("raise", "skip", "impute"):
             raise ValueError(f"missing must be 'raise', 'skip' or 'impute', got {self.missing!r}")
@@ -309,58 +299,20 @@ class OnlineAdaptivePCA(ReadingTransformer):
         kind, regularizer = chosen_regularizer(self.regularizer, self.alpha)
         n = rows.shape[1]
         k = self._capacity(n)
-        half_life = _number("half_life", self.half_life, 0, "None or a number of samples > 0")
-        init_samples = max(2 * k, min(200, 2**23 // n)) if self.init_samples == "auto" else self.init_samples
-        if not isinstance(init_samples, int | np.integer) or init_samples < 0:
-            raise ValueError(f"init_samples must be 'auto' or a whole number >= 0, got {init_samples!r}")
-        consolidation = 1.25 if self.consolidation == "auto" else self.consolidation
-        consolidation = _number("consolidation", consolidation, 1, "'auto', None or a number > 1")
-        noise = self.spontaneous_activity
-        if noise == "auto":
-            noise = 0.0 if half_life is None else 0.01
-        if isinstance(noise, str) or not 0 <= noise < np.inf:
-            raise ValueError(f"spontaneous_activity must be 'auto' or a number >= 0, got {noise!r}")
+        beta = planning.discount(self.half_life)
         return Plan(
             kind=kind,
             alpha=None if regularizer is None else float(regularizer.alpha),
             n=n,
             k=k,
             dtype=rows.dtype.type,
-            beta=1.0 if half_life is None else 0.5 ** (0.5 / half_life),
+            beta=beta,
             center=bool(self.center),
-            init_samples=int(init_samples),
-            consolidation=consolidation,
-            noise=float(noise),
-            seed=_seed(self.random_state),
+            init_samples=planning.init_samples(self.init_samples, n, k),
+            consolidation=planning.consolidation(self.consolidation),
+            noise=planning.spontaneous_activity(self.spontaneous_activity, beta),
+            seed=planning.seed(self.random_state),
         )
 
 
 _ONE = np.ones((1, 2))
-
-
-def _number(name: str, value: Any, above: float, expected: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, str) or not above < value < np.inf:
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
-    return float(value)
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))
-
-
-def _checked_weights(sample_weight: ArrayLike | None, rows: int) -> NDArray[np.float64]:
-    """Weight and power factor of each row."""
-    weights = np.ones((rows, 2))
-    if sample_weight is not None:
-        given = np.asarray(sample_weight, dtype=np.float64)
-        if given.shape != (rows,) or not np.all((given >= 0) & np.isfinite(given)):
-            raise ValueError(
-                f"sample_weight must be {rows} finite numbers >= 0, one a row, got shape {given.shape}"
-                f"{'' if given.shape != (rows,) else ' with negative, NaN or infinite values'}"
-            )
-        weights[:, 0] = given
-    return weights
