@@ -188,6 +188,18 @@ def test_reading_changes_nothing():
     assert stored(model) == before
 
 
+def test_what_is_handed_out_cannot_change_the_model():
+    for dtype in (np.float64, np.float32):
+        X = paper(500).astype(dtype)
+        model = OnlineAdaptivePCA(random_state=0).fit(X)
+        before = model.transform(X)
+        model.mean_[:] = 7
+        for name in ("components_", "explained_variance_"):
+            with contextlib.suppress(ValueError):  # read-only where it is the model's own
+                getattr(model, name)[:] = 7
+        np.testing.assert_array_equal(model.transform(X), before)
+
+
 def test_attributes_are_consistent():
     X = paper(3000)
     model = OnlineAdaptivePCA(random_state=0).fit(X)

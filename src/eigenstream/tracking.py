@@ -252,6 +252,8 @@ class Tracker:
         axes, variances = found.U[order] * signs[:, None], variances[order]
         mean = state.mean.copy()
         gains = np.sqrt(1 - theta / variances[:rank])
+        for seen in (axes, variances, mean, gains):
+            seen.flags.writeable = False  # handed out as it is, for others to read
         self.view = View(self.time, axes, variances, mean, total, count, theta, rank, gains)
         if rank == before.rank:
             return []

@@ -157,6 +157,11 @@ class OnlineAdaptivePCA(ReadingTransformer):
         save(self, path)
 
     @property
+    def n_components_(self) -> int:
+        """The rank now."""
+        return self._fitted().view.rank
+
+    @property
     def rank_history_(self) -> list[RankChange]:
         return list(self._fitted().history)
 
@@ -194,8 +199,8 @@ class OnlineAdaptivePCA(ReadingTransformer):
         view, dtype = tracker.view, tracker.plan.dtype
         return Reading(
             tracker.mean.astype(dtype),
-            view.axes[: view.rank].astype(dtype),
-            view.variances[: view.rank].astype(dtype),
+            view.axes[: view.rank].astype(dtype, copy=False),
+            view.variances[: view.rank].astype(dtype, copy=False),
             view.threshold,
             view.total,
             view.effective,
