@@ -71,7 +71,9 @@ def compiled(name: str) -> Method:
 
     def learn(X: Array, k: int, seed: int) -> Peer:
         learner = make(X.shape[1], k, np.float64, seed)
-        learner.learn(X)
+        # By batches, since its first call copies what it is handed.
+        for batch in gen_batches(len(X), BATCH):
+            learner.learn(X[batch])
         return learner
 
     return Method(learn, lambda learner: learner.components(learner.k), centered=True)

@@ -64,6 +64,7 @@ def more(model: OnlineAdaptivePCA, truth: Array) -> dict[str, float]:
     tracker, rank = model._tracker, model.n_components_
     figures = {
         "rank": rank,
+        "rows to start from": tracker.plan.start_rows,
         "rows held": len(tracker.rows),
         "rows since look": tracker.time - tracker.view.time,
         "error above threshold": error(known_axes(model), truth[:rank]) if rank else 1.0,
@@ -80,8 +81,9 @@ def error(axes: Array, truth: Array) -> float:
 
 def spreads(passes: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:
     """Of every figure the median, quartiles and extremes over the seeds."""
+    return {figure: spread([one[figure] for one in passes]) for figure in passes[0]}
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
     names = ("min", "lower quartile", "median", "upper quartile", "max")
-    return {
-        figure: dict(zip(names, np.quantile([p[figure] for p in passes], np.linspace(0, 1, 5)).tolist()))
-        for figure in passes[0]
-    }
+    return dict(zip(names, np.quantile(values, np.linspace(0, 1, 5)).tolist(), strict=True))

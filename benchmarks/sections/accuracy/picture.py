@@ -11,7 +11,7 @@ from benchmarks.sections.accuracy.methods import CCIPCA, FSM, INCREMENTAL, OURS
 from benchmarks.sections.accuracy.report import figure as figure_of
 
 MARKERS = {OURS: ("o", BLACK), INCREMENTAL: ("s", PURPLE), FSM: ("^", BLUE), CCIPCA: ("D", ORANGE)}
-GAP = 0.8
+GAP = 0.6
 """Between data sets, in cases."""
 
 
@@ -20,8 +20,8 @@ def draw(results: dict[str, Any]) -> Figure:
     cases = results["cases"]
     names = list(dict.fromkeys(case["data"] for case in cases))
     places = [i + GAP * names.index(case["data"]) for i, case in enumerate(cases)]
-    figure, (axis,) = panels(1, 1, 11, 5)
-    for offset, (method, (marker, colour)) in zip((-0.24, -0.08, 0.08, 0.24), MARKERS.items(), strict=True):
+    figure, (axis,) = panels(1, 1, 12, 5)
+    for offset, (method, (marker, colour)) in zip((-0.3, -0.1, 0.1, 0.3), MARKERS.items(), strict=True):
         x = [place + offset for place in places]
         spread = [case["methods"][method]["error"] for case in cases]
         axis.vlines(x, [s["min"] for s in spread], [s["max"] for s in spread], colour, linewidth=1, alpha=0.6)
