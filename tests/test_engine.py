@@ -7,7 +7,7 @@ from numba import config
 from eigenstream import metrics, offline, streams
 from eigenstream.engine import BLOCK, learn
 from eigenstream.engine.block import block
-from eigenstream.engine.optimum import at_optimum, closed_form_start, consolidate, random_start
+from eigenstream.engine.optimum import at_optimum, consolidate, known_from_rows, random_start, start_from
 from eigenstream.engine.settle import center, factorize, perturb, substitute
 from eigenstream.engine.state import (
     COUNT,
@@ -295,6 +295,10 @@ def test_missing_directions_are_filled_so_that_none_is_dead():
     np.testing.assert_allclose(found.U @ found.U.T, np.eye(5), atol=1e-9)
 
 
+def closed_form_start(X, k, regularizer, rule, rng, weights=None):
+    return start_from(known_from_rows(X, k, rule, weights), k, regularizer, rule, rng, X.dtype)
+
+
 @pytest.mark.parametrize("beta", [1.0, 0.99])
 @pytest.mark.parametrize("centered", [False, True])
 def test_closed_form_start_is_the_offline_optimum(kind, beta, centered):
@@ -313,7 +317,6 @@ def test_closed_form_start_is_the_offline_optimum(kind, beta, centered):
     assert state.numbers[COUNT] == pytest.approx(weights.sum())
     scatter = data.T @ (weights[:, None] * data)
     assert state.numbers[TRACE] == pytest.approx(np.trace(scatter))
-    assert state.clock[0] == 60
 
 
 def test_closed_form_start_from_fewer_rows_than_outputs(kind):
@@ -378,9 +381,7 @@ def test_power_factors_enter_the_threshold_and_the_trace_alone():
             weights = np.column_stack((np.ones(50), np.full(50, factor)))
             state = random_start(6, 3, 4.0, np.random.default_rng(1))
             if start:
-                state = closed_form_start(
-                    X[:start], 3, regularizer, rule, rng, weights[:start, 0], weights[:start, 1]
-                )
+                state = closed_form_start(X[:start], 3, regularizer, rule, rng, weights[:start])
             learn(state, rule, X[start:], weights[start:])
             states.append(state)
         assert states[1].numbers[TRACE] == pytest.approx(2 * states[0].numbers[TRACE])

@@ -21,8 +21,16 @@ from numpy.typing import NDArray
 
 from . import engine
 from .calibration import automatic_alpha, noise_edge, online_threshold
-from .engine.optimum import closed_form_start, consolidate, random_start
-from .engine.state import COUNT, TIME, TRACE, Floats, Rule, State, read_spectrum, threshold
+from .engine.optimum import (
+    Knowledge,
+    consolidate,
+    known_from_rows,
+    known_from_state,
+    optimal_threshold,
+    random_start,
+    start_from,
+)
+from .engine.state import COUNT, TIME, TRACE, Floats, Rule, State, threshold
 from .imputation import Filled, fill
 from .offline import fixed_signs
 from .regularizers import Regularizer
@@ -60,11 +68,11 @@ class Plan:
         return Rule.of(self.kind(alpha), self.beta, center=self.center, noise=self.noise, seed=self.seed)
 
     def next_look(self, time: int) -> int:
-        """The grid: every sample up to 32, then steps of 1/16, later 1/64 of the time; at most 1/8 window.
+        """The grid: steps of 1/128 of the time passed, at most 1/8 window; so at first every sample.
 
-        Where rows are very wide, steps of 1/4 at the beginning, when each look goes through all rows kept.
+        Where rows are very wide, steps of 1/4 before the start, when each look goes through all rows kept.
         """
-        step = time // (16 if self.n <= 4096 else 4) if time < 256 else time // 64
+        step = time // (4 if time < self.start_rows and self.n > 4096 else 128)
         if self.beta < 1:
             step = min(step, int(1 / (1 - self.beta**2)) // 8)
         return time + max(step, 1)
@@ -187,18 +195,26 @@ class Tracker:
         noise = max(view.total - float(kept.sum()), 0.0) / max(self.plan.n - view.rank, 1)
         return fill(X, view.mean, view.axes[: view.rank], kept, noise)
 
+    def known(self) -> Knowledge:
+        """What is known of the input up to now, sums over samples."""
+        if self.state is not None:
+            return known_from_state(self.state)
+        if not self.weights[:, 0].any():
+            n = self.plan.n
+            return Knowledge(np.zeros(0), np.zeros((0, n)), 0.0, 0.0, np.zeros(n))
+        return known_from_rows(self.rows, self.plan.k, self.rule, self.weights)
+
     def network(self) -> State:
-        """The network's state now; before the start, the one that the rows kept so far amount to."""
-        return self._now()
+        """The network's state now; before the start, the one it would start with."""
+        return self._start(self.time) if self.state is None else self.state
 
     def _keep(self, X: Floats, weights: NDArray[np.float64]) -> None:
         """Keep rows until there are enough, and something varies, to start the network."""
         self.rows, self.weights = np.vstack((self.rows, X)), np.vstack((self.weights, weights))
         if len(self.rows) < self.plan.start_rows:
             return
-        started = self._now(len(X))
-        if started.numbers[TRACE] > 0:
-            self.state = started
+        if self.known().trace > 0:
+            self.state = self._start(self.time + len(X))
             self.rows, self.weights = self.rows[:0], self.weights[:0]
             self.consolidate_at = self.plan.next_consolidation(self.time + len(X))
         else:
@@ -206,22 +222,15 @@ class Tracker:
             faded = self.weights[:, 0] * self.rule.beta2 ** np.arange(len(self.rows) - 1, -1, -1.0)
             self.rows, self.weights = self.rows[-1:], np.array([[faded.sum(), 1.0]])
 
-    def _now(self, more: int = 0) -> State:
-        """The state, or before the start the one that the rows kept so far amount to."""
-        if self.state is not None:
-            return self.state
-        plan, time = self.plan, self.time + more
-        rng = plan.random(time)
-        weight, factor = self.weights[:, 0], self.weights[:, 1]
-        if not weight.any():
-            return random_start(plan.n, plan.k, 0.0, rng, plan.dtype)
-        regularizer = plan.kind(self.alpha)
-        state = closed_form_start(self.rows, plan.k, regularizer, self.rule, rng, weight, factor)
-        if plan.init_samples == 0 and len(self.rows) >= plan.start_rows:
-            fresh = random_start(plan.n, plan.k, float(state.numbers[TRACE]), plan.random(time), plan.dtype)
-            fresh.mean[:], fresh.numbers[COUNT] = state.mean, state.numbers[COUNT]
-            fresh.numbers[TRACE] = state.numbers[TRACE]
-            state = fresh
+    def _start(self, time: int) -> State:
+        """The network at the optimum of the rows kept; if none were asked for, the paper's random start."""
+        plan, known, rng = self.plan, self.known(), self.plan.random(time)
+        if plan.init_samples:
+            state = start_from(known, plan.k, plan.kind(self.alpha), self.rule, rng, plan.dtype)
+        else:
+            state = random_start(plan.n, plan.k, known.trace, rng, plan.dtype)
+            state.mean[:] = known.mean
+            state.numbers[[COUNT, TRACE]] = known.effective, known.trace
         state.clock[TIME] = time
         return state
 
@@ -233,33 +242,34 @@ class Tracker:
 
     def look(self) -> list[RankChange]:
         """Read the spectrum, recalibrate, and keep each axis with its predecessor."""
-        plan, before, state = self.plan, self.view, self._now()
-        count = float(state.numbers[COUNT])
+        plan, before, known = self.plan, self.view, self.known()
         self.look_at = plan.next_look(self.time)
-        if not count > 0:
+        if not known.effective > 0:
             return []
-        found = read_spectrum(state)
-        variances, total = found.lam / count, float(state.numbers[TRACE]) / count
+        variances, total = known.lam / known.effective, known.trace / known.effective
         floor = 0.0
         if plan.alpha is None:
             edge = noise_edge(plan.n, self.time - plan.center, plan.beta**2)
             floor = online_threshold(variances, total, plan.n, edge)
             self.set_alpha(automatic_alpha(plan.kind, variances, total, floor))
-            state = self._now()
-        theta = max(threshold(state, self.rule) / count, floor)
+        theta = max(self._threshold(known) / known.effective, floor)
         rank = int(np.count_nonzero(variances > theta))
-        order, signs = matched(found.U, variances, before.axes, rank)
-        axes, variances = found.U[order] * signs[:, None], variances[order]
-        mean = state.mean.copy()
+        order, signs = matched(known.U, variances, before.axes, rank)
+        axes, variances, mean = known.U[order] * signs[:, None], variances[order], known.mean.copy()
         gains = np.sqrt(1 - theta / variances[:rank])
         for seen in (axes, variances, mean, gains):
             seen.flags.writeable = False  # handed out as it is, for others to read
-        self.view = View(self.time, axes, variances, mean, total, count, theta, rank, gains)
+        self.view = View(self.time, axes, variances, mean, total, known.effective, theta, rank, gains)
         if rank == before.rank:
             return []
         change = RankChange(self.time, before.rank, rank)
         self.history.append(change)
         return [change]
+
+    def _threshold(self, known: Knowledge) -> float:
+        if self.state is not None:
+            return threshold(self.state, self.rule)
+        return optimal_threshold(known, self.plan.kind(self.alpha), self.rule)
 
 
 def matched(

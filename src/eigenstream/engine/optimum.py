@@ -6,7 +6,7 @@ first sample on and no mode can ever die.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from .state import (
     COUNT,
     TAU,
     THETA0,
-    TIME,
     TRACE,
     Floats,
     Rule,
@@ -81,63 +80,82 @@ def random_start(n: int, k: int, activity: float, rng: np.random.Generator, dtyp
     return new_state(N, S, theta0, dtype)
 
 
-def closed_form_start(
-    X: Floats,
-    k: int,
-    regularizer: Regularizer,
-    rule: Rule,
-    rng: np.random.Generator,
-    sample_weight: Floats | None = None,
-    power_factor: Floats | None = None,
+class Knowledge(NamedTuple):
+    """What is known of an input: its leading spectrum and its totals, sums over discounted samples."""
+
+    lam: NDArray[np.float64]
+    """Eigenvalues of the scatter, largest first; those that rounding cannot tell from zero are left out."""
+    U: NDArray[np.float64]
+    """Their axes as rows."""
+    effective: float
+    """The number of samples, discounted and weighted."""
+    trace: float
+    """The sum of all eigenvalues, also of those not known."""
+    mean: NDArray[np.float64]
+
+
+def known_from_rows(X: Floats, k: int, rule: Rule, weights: NDArray[np.float64] | None = None) -> Knowledge:
+    """All there is to know of these rows, discounted as the rule forgets: the closed form.
+
+    ``weights`` holds the weight and power factor of each row, ones if None; not all weights may be zero.
+    """
+    T, n = X.shape
+    weight, factor = (np.ones((T, 2)) if weights is None else weights).T
+    weight = weight * rule.beta2 ** np.arange(T - 1, -1, -1.0)
+    count, mean = float(weight.sum()), np.zeros(n)
+    if rule.center:
+        mean = weight @ X.astype(np.float64) / count
+        X = X - mean.astype(X.dtype)
+    spread, U = spectrum(X, min(k, T), sample_weight=weight)
+    lam = count * spread[: len(U)].astype(np.float64)
+    trace = float((weight * factor) @ np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    known = lam > float(np.finfo(X.dtype).eps) * n * lam[0]
+    return Knowledge(lam[known], U[known].astype(np.float64), count, trace, mean)
+
+
+def known_from_state(state: State) -> Knowledge:
+    """What a network knows."""
+    lam, U = read_spectrum(state)
+    return Knowledge(lam, U, float(state.numbers[COUNT]), float(state.numbers[TRACE]), state.mean)
+
+
+def optimal_threshold(known: Knowledge, regularizer: Regularizer, rule: Rule) -> float:
+    """theta at the optimum, in the units of the sums."""
+    if rule.r2:
+        return regularizer.threshold(known.lam) if len(known.lam) else 0.0
+    return rule.alpha * (rule.r0 * known.effective + rule.r1 * known.trace)
+
+
+def start_from(
+    known: Knowledge, k: int, regularizer: Regularizer, rule: Rule, rng: np.random.Generator, dtype: Any
 ) -> State:
-    """The state at the offline optimum of the first rows, discounted as the rule forgets.
+    """A state at the optimum of what is known: the closed-form start. Its clock has to be set.
 
     Where nothing varies there is no direction to start from, and the state is silent for good: wait instead.
     """
-    T, n = X.shape
-    given = np.ones(T) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    weights = given * rule.beta2 ** np.arange(T - 1, -1, -1.0)
-    count = float(weights.sum())
-    mean = np.zeros(n)
-    if rule.center:
-        mean = weights @ X.astype(np.float64) / count
-        X = X - mean.astype(X.dtype)
-    lam, U = spectrum(X, min(k, T), sample_weight=weights)
-    seen = lam > np.finfo(X.dtype).eps * n * lam[0]
-    lam64 = np.asarray(lam, dtype=np.float64)
-    trace = count * float(lam64.sum())
-    if power_factor is not None:
-        powers = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-        trace = float(weights @ (powers * power_factor))
-    theta = optimal_threshold(count * lam64[: len(U)], count, trace, regularizer, rule)
-    output = float(np.maximum(count * lam64[: len(U)] - theta, 0).sum())
-    kept = min(len(U), int(seen.sum()))
-    N, S = at_optimum(U[:kept], count * lam64[:kept], theta, k, FLOOR * max(theta, FLOOR * trace / n), rng)
-    state = new_state(N, S, 0.0, X.dtype)
-    state.mean[:] = mean
-    state.numbers[[TAU, COUNT, TRACE]] = rule.r0 * count + rule.r1 * trace + rule.r2 * output, count, trace
-    state.clock[TIME] = T
+    theta = optimal_threshold(known, regularizer, rule)
+    N, S = at_optimum(known.U, known.lam, theta, k, _seed_eigenvalue(known, theta), rng)
+    state = new_state(N, S, 0.0, dtype)
+    state.mean[:] = known.mean
+    output = float(np.maximum(known.lam[:k] - theta, 0).sum())
+    tau = rule.r0 * known.effective + rule.r1 * known.trace + rule.r2 * output
+    state.numbers[[TAU, COUNT, TRACE]] = tau, known.effective, known.trace
     return state
-
-
-def optimal_threshold(lam: Floats, count: float, trace: float, regularizer: Regularizer, rule: Rule) -> float:
-    """theta at the optimum, in the units of the sums, from the leading eigenvalues and the trace."""
-    if rule.r2:
-        return regularizer.threshold(lam) if len(lam) else 0.0
-    return rule.alpha * (rule.r0 * count + rule.r1 * trace)
 
 
 def consolidate(state: State, regularizer: Regularizer, rule: Rule, rng: np.random.Generator) -> State:
     """The same knowledge at its optimum: outputs from before the filter had converged are forgotten."""
-    k, n = state.N.shape
-    lam, U = read_spectrum(state)
-    theta = threshold(state, rule)
-    if rule.r2:
-        # R_YY measures its threshold by the outputs, which change here.
-        theta = optimal_threshold(lam, state.numbers[COUNT], state.numbers[TRACE], regularizer, rule)
-    N, S = at_optimum(U, lam, theta, k, FLOOR * max(theta, FLOOR * state.numbers[TRACE] / n), rng)
+    known = known_from_state(state)
+    # R_YY measures its threshold by the outputs, which change here.
+    theta = optimal_threshold(known, regularizer, rule) if rule.r2 else threshold(state, rule)
+    N, S = at_optimum(known.U, known.lam, theta, len(state.S), _seed_eigenvalue(known, theta), rng)
     settled = with_sums(state, N, S)
     if rule.r2:
-        settled.numbers[TAU] = float(np.maximum(lam - theta, 0).sum())
+        settled.numbers[TAU] = float(np.maximum(known.lam - theta, 0).sum())
         settled.numbers[THETA0] = 0.0
     return settled
+
+
+def _seed_eigenvalue(known: Knowledge, theta: float) -> float:
+    """What unknown directions start with: little beside the threshold, and never nothing."""
+    return FLOOR * max(theta, FLOOR * known.trace / known.mean.size)

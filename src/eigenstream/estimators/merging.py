@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine.optimum import FLOOR, at_optimum, optimal_threshold
-from ..engine.state import COUNT, TAU, THETA0, TIME, TRACE, State, new_state, read_spectrum
+from ..engine.optimum import Knowledge, start_from
+from ..engine.state import TIME
 from ..tracking import Plan, Tracker
 from .online_adaptive_pca import OnlineAdaptivePCA
 
@@ -73,56 +71,32 @@ def _refuse_difference(one: Plan, other: Plan) -> None:
 
 
 def _joined(trackers: Sequence[Tracker]) -> Tracker:
-    """A tracker at the sum of the times, with the joint spectrum, which it looks at once."""
+    """A tracker at the sum of the times, with the joint knowledge, which it looks at once."""
     plan = trackers[0].plan
-    joined = Tracker(replace(plan, init_samples=0))
-    joined.plan = plan
+    joined = Tracker(plan)
     joined.time = sum(tracker.time for tracker in trackers)
     joined.set_alpha(float(np.mean([tracker.alpha for tracker in trackers])))
-    state = _joint_state([tracker.network() for tracker in trackers], joined)
-    if state.numbers[TRACE] > 0:
-        joined.state = state
+    known = _joint_knowledge([tracker.known() for tracker in trackers], plan)
+    if known.trace > 0:
+        rng = plan.random(joined.time)
+        joined.state = start_from(known, plan.k, plan.kind(joined.alpha), joined.rule, rng, plan.dtype)
+        joined.state.clock[TIME] = joined.time
         joined.consolidate_at = plan.next_consolidation(joined.time)
     else:
-        joined.rows = state.mean[None].astype(plan.dtype)
-        joined.weights = np.array([[state.numbers[COUNT], 1.0]])
+        joined.rows = known.mean[None].astype(plan.dtype)
+        joined.weights = np.array([[known.effective, 1.0]])
     joined.look()
     joined.history.clear()
     return joined
 
 
-def _joint_state(states: Sequence[State], joined: Tracker) -> State:
-    plan, rule = joined.plan, joined.rule
-    numbers = np.sum([state.numbers for state in states], axis=0)
-    counts = np.array([state.numbers[COUNT] for state in states])
-    means = np.array([state.mean for state in states])
+def _joint_knowledge(parts: Sequence[Knowledge], plan: Plan) -> Knowledge:
+    """The scatters add, and so does what lies between the means."""
+    counts, means = np.array([part.effective for part in parts]), np.array([part.mean for part in parts])
     mean = counts @ means / max(counts.sum(), np.finfo(np.float64).tiny)
-    between = np.sqrt(counts)[:, None] * (means - mean) if plan.center else np.zeros((0, plan.n))
-    lam, U = _joint_spectrum(states, between)
-    numbers[TRACE] += float(np.sum(between**2))
-    numbers[TAU] += rule.r1 * float(np.sum(between**2))
-    regularizer = plan.kind(joined.alpha)
-    theta = rule.alpha * numbers[TAU] + numbers[THETA0]
-    if rule.r2:
-        theta = optimal_threshold(lam[: plan.k], numbers[COUNT], numbers[TRACE], regularizer, rule)
-        numbers[TAU], numbers[THETA0] = float(np.maximum(lam[: plan.k] - theta, 0).sum()), 0.0
-    fill = FLOOR * max(theta, FLOOR * numbers[TRACE] / plan.n)
-    N, S = at_optimum(U, lam, theta, plan.k, fill, plan.random(joined.time))
-    state = new_state(N, S, numbers[THETA0], plan.dtype)
-    state.mean[:] = mean
-    state.numbers[[TAU, COUNT, TRACE]] = numbers[[TAU, COUNT, TRACE]]
-    state.clock[TIME] = joined.time
-    return state
-
-
-def _joint_spectrum(
-    states: Sequence[State], between: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Eigenvalues and axes of the sum of the scatters, from one singular value decomposition."""
-    rows = [between]
-    for state in states:
-        lam, U = read_spectrum(state)
-        rows.append(np.sqrt(lam)[:, None] * U)
-    _, s, Vt = np.linalg.svd(np.vstack(rows), full_matrices=False)
-    known = s > s[0] * np.finfo(states[0].F.dtype).eps if s.size else s > 0
-    return s[known] ** 2, Vt[known]
+    between = np.sqrt(counts)[:, None] * (means - mean)
+    rows = [between, *(np.sqrt(part.lam)[:, None] * part.U for part in parts)]
+    _, s, U = np.linalg.svd(np.vstack(rows), full_matrices=False)
+    known = s > s[0] * float(np.finfo(plan.dtype).eps)
+    trace = sum(part.trace for part in parts) + float(np.sum(between**2))
+    return Knowledge(s[known][: plan.k] ** 2, U[known][: plan.k], float(counts.sum()), trace, mean)
