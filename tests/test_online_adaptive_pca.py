@@ -668,7 +668,22 @@ def test_an_unfitted_model_says_so():
         merge([model])
 
 
-def test_learn_one_starts_a_model_and_survives_huge_values():
+@pytest.mark.parametrize(("dtype", "huge"), [(np.float64, 1e120), (np.float32, 1e20)])
+def test_values_whose_squares_overflow_are_refused(dtype, huge):
+    X = paper(300).astype(dtype)
+    model = OnlineAdaptivePCA(random_state=0, missing="impute").fit(X)
+    before = stored(model)
+    rows = X[:3].copy()
+    rows[1, 5], rows[2, 6] = huge, np.nan
+    for call in (model.partial_fit, model.fit, lambda rows: model.learn_one(rows[1])):
+        with pytest.raises(ValueError, match="too large"):
+            call(rows)
+        assert stored(model) == before
+    big = OnlineAdaptivePCA(random_state=0).fit(X * dtype(1e10))
+    assert big.n_components_ == 4
+
+
+def test_learn_one_starts_a_model():
     model = OnlineAdaptivePCA(random_state=0)
     np.testing.assert_array_equal(model.learn_one(np.arange(5.0)), np.zeros(5))
     assert model.n_samples_seen_ == 1

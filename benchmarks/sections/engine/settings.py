@@ -31,13 +31,13 @@ class Settings:
         Contest(16384, 64, 2_000, installable=10, compiled=2.5, seconds=38),
     )
     heats: int = 3
-    turns: int = 4
+    turns: int = 3
     """In each heat."""
-    limit: float = 0.5
+    limit: float = 0.35
     """Seconds for each contender in a heat; the slowest take more, since they get two turns."""
     precisions: tuple[tuple[int, int], ...] = ((1024, 16), (1024, 64), (4096, 32), (16384, 64))
     blocks: tuple[tuple[int, int], ...] = ((4096, 32), (16384, 64))
-    repeats: int = 30
+    repeats: int = 20
     wide_seconds: float = 6.0
 
 

@@ -139,7 +139,8 @@ class OnlineAdaptivePCA(ReadingTransformer):
             raise ValueError(
                 f"expected one vector of n_features={tracker.plan.n} numbers, got shape {row.shape}"
             )
-        if not np.isfinite(row.dot(row)):
+        wide = row.astype(np.float64, copy=False)
+        if not wide.dot(wide) < planning.LARGEST_POWER[tracker.plan.dtype]:  # huge, infinite or NaN
             score: Floats = self.transform(row[None])[0]
             self.partial_fit(row[None])
             return score
@@ -251,6 +252,7 @@ class OnlineAdaptivePCA(ReadingTransformer):
             rows: Floats = validate_data(
                 self, X, reset=fresh, dtype=FLOAT_TYPES, ensure_all_finite=self._finiteness(), order="C"
             )
+            planning.refuse_huge(rows)
             self._shrunk()
             if fresh:
                 self._tracker = Tracker(self._plan(rows))
@@ -265,15 +267,13 @@ class OnlineAdaptivePCA(ReadingTransformer):
     def _follow(self, rows: Floats, weights: NDArray[np.float64]) -> None:
         """Hand rows to the tracker, as many at a time as it has room for."""
         tracker, changes, start = self._tracker, list[RankChange](), 0
-        gaps = np.zeros(len(rows), dtype=bool)
-        if self.missing != "raise":
-            gaps |= np.isnan(rows).any(axis=1)
-        if self.missing == "skip" and gaps.any():
-            rows, weights, gaps = rows[~gaps], weights[~gaps], gaps[~gaps]
+        if self.missing == "skip":
+            whole = ~np.isnan(rows).any(axis=1)
+            rows, weights = rows[whole], weights[whole]
         while start < len(rows):
             part = slice(start, start + tracker.room())
             X, W = rows[part], weights[part]
-            if gaps[part].any():
+            if self.missing == "impute" and np.isnan(X).any():
                 filled = tracker.fill(X)
                 X, W = filled.rows[filled.usable], W[filled.usable]
                 W = np.column_stack((W[:, 0], filled.power_factor[filled.usable]))

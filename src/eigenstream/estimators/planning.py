@@ -51,6 +51,22 @@ def seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31))
 
 
+LARGEST_POWER: dict[Any, float] = {np.float64: 1e200, np.float32: 1e30}
+"""Squared length a row may have, such that sums over any stream and width stay finite."""
+
+
+def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:
+    """An error where squares would overflow; NaN is somebody else's business."""
+    limit = LARGEST_POWER[rows.dtype.type]
+    if np.einsum("ij,ij->", rows, rows, dtype=np.float64) < limit:
+        return
+    largest = float(np.nanmax(np.abs(rows), initial=0.0))
+    if not largest**2 * rows.shape[1] < limit:
+        raise ValueError(
+            f"values up to {largest:g} are too large for {rows.dtype}: squares would overflow; rescale them"
+        )
+
+
 def row_weights(sample_weight: ArrayLike | None, rows: int) -> NDArray[np.float64]:
     """Weight and power factor of each row."""
     weights = np.ones((rows, 2))
