@@ -18,8 +18,8 @@ def discount(half_life: float | None) -> float:
 def init_samples(value: int | str, n: int, k: int) -> int:
     """Rows to start from: 200, fewer where they are very wide, but never less than twice the capacity.
 
-    From 20 to 100 to 200 rows the error after one pass over real data fell by 2 to 10 times (see
-    docs/defaults.md); beyond that looking at them costs more than it brings.
+    What that brings on real data is measured in benchmarks/results/defaults.md; with more rows, looking at
+    them costs more than it brings.
     """
     if value == "auto":
         return max(2 * k, min(200, 2**23 // n))
