@@ -18,7 +18,7 @@ from .offline import spectrum
 from .regularizers import Regularizer, kind_of
 
 
-def above_edge(noise: float, edge: float) -> float:
+def above_edge(noise: Any, edge: float) -> Any:
     """Where the automatic threshold stands, given the noise level and its edge: ``noise * (2 edge + 1)``.
 
     Three times the level where data abound (the edge is then 1), since real noise is rarely white: spread
@@ -113,11 +113,17 @@ def automatic_threshold(eigenvalues: ArrayLike, n_samples: float, n_features: in
     return float(max(above_edge(noise, edge), rounding))
 
 
-def online_threshold(lam: ArrayLike, total: float, n_features: int, edge: float) -> float:
+GAP = 2.5
+"""How far a later self-consistent rank has to stand out to be preferred to an earlier one."""
+
+
+def online_threshold(lam: ArrayLike, total: float, n_features: int, n_samples: float, edge: float) -> float:
     """`automatic_threshold` where only the leading eigenvalues and their total are known.
 
-    The mean of the rest plays the median's part, ``noise = (total - sum of the p kept) / (n - p)``. Several
-    p can be consistent with themselves; the smallest is taken, so that nothing is kept without need.
+    The mean of the rest plays the median's part, ``noise = (total - sum of the p kept) / (n - p)``. Several p
+    can be consistent with themselves, in that exactly p eigenvalues exceed the threshold that p implies. The
+    smallest is taken, so that nothing is kept without need, unless a larger one ends in a clear gap. Like the
+    median, it has to leave at least half of the spectrum to the noise.
 
     Parameters
     ----------
@@ -125,25 +131,34 @@ def online_threshold(lam: ArrayLike, total: float, n_features: int, edge: float)
         The leading eigenvalues, largest first.
     total
         The sum of all eigenvalues.
-    n_features
-        How many there are.
+    n_features, n_samples
+        How many there are, and from how many samples.
     edge
         Largest eigenvalue of white noise of variance 1, from `noise_edge`.
 
     Examples
     --------
-    >>> round(online_threshold([6.0, 5.0, 0.1], total=17.0, n_features=63, edge=1.5), 3)
+    >>> round(online_threshold([6.0, 5.0, 0.1], total=17.0, n_features=63, n_samples=900, edge=1.5), 3)
     0.393
     """
     known = np.asarray(lam, dtype=np.float64)
-    p, threshold = 0, 0.0
-    for p in range(min(len(known), n_features - 1) + 1):
-        noise = max(total - float(known[:p].sum()), 0.0) / (n_features - p)
-        threshold = above_edge(noise, edge)
-        if np.count_nonzero(known > threshold) <= p:
-            break
+    most = min(len(known), max(int(min(n_features, n_samples)) // 2, 0))
+    p = np.arange(most + 1)
+    kept = np.concatenate(([0.0], np.cumsum(known[:most])))
+    noise = np.maximum(total - kept, 0.0) / np.maximum(n_features - p, 1)
+    thresholds = above_edge(noise, edge)
+    above = np.count_nonzero(known > thresholds[:, None], axis=1)
     largest = float(known[0]) if known.size else 0.0
-    return max(threshold, n_features * float(np.finfo(np.float64).eps) * largest)
+    rounding = n_features * float(np.finfo(np.float64).eps) * largest
+    consistent = np.flatnonzero(above == p)
+    if not consistent.size:
+        return max(float(thresholds[-1]), rounding)
+    best = int(consistent[0])
+    for later in consistent[1:]:
+        after = known[later] if later < len(known) else edge * noise[later]
+        if known[later - 1] > GAP * after:
+            best = int(later)
+    return max(float(thresholds[best]), rounding)
 
 
 def noise_edge(n_features: int, n_samples: int, beta2: float = 1.0) -> float:

@@ -6,6 +6,7 @@ executed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
@@ -27,8 +28,10 @@ def write(
 ) -> None:
     """Replace the file at ``path``: it holds the old content or the new, never a part."""
     target = Path(path)
-    header = {"format": FORMAT, "version": str(VERSION), "document": json.dumps(document)}
-    content = serialized({name: np.ascontiguousarray(a) for name, a in arrays.items()}, metadata=header)
+    text = json.dumps(document)
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    header = {"format": FORMAT, "version": str(VERSION), "document": text, "checksum": _checksum(plain, text)}
+    content = serialized(plain, metadata=header)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -64,9 +67,20 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
                     f"({VERSION}): upgrade eigenstream"
                 )
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if _checksum(arrays, header["document"]) != header["checksum"]:
+                raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: its checksum is wrong")
             return arrays, json.loads(header["document"])
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{os.fspath(path)!r} is not a readable eigenstream model: {error}") from None
+
+
+def _checksum(arrays: Mapping[str, NDArray[Any]], document: str) -> str:
+    """Of every name, type, shape and number."""
+    digest = hashlib.sha256(document.encode())
+    for name in sorted(arrays):
+        digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
+        digest.update(arrays[name].tobytes())
+    return digest.hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from . import engine
 from .calibration import automatic_alpha, noise_edge, online_threshold
 from .engine.optimum import (
+    FLOOR,
     Knowledge,
     consolidate,
     known_from_rows,
@@ -131,9 +132,14 @@ class Tracker:
     """The first rows, until then."""
     weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 2)))
     """Their weights and power factors."""
+    first: Floats = field(init=False)
+    """The very first row, to tell which inputs vary (NaN before it has come)."""
+    varies: NDArray[np.bool_] = field(init=False)
+    """Which inputs have varied so far: constant ones are not noise."""
     time: int = 0
     look_at: int = 1
     consolidate_at: float = math.inf
+    all_vary: bool = False
     view: View = field(init=False)
     history: deque[RankChange] = field(default_factory=lambda: deque(maxlen=HISTORY))
 
@@ -141,6 +147,7 @@ class Tracker:
         n = self.plan.n
         self.set_alpha(self.plan.alpha or 0.0)
         self.rows = np.zeros((0, n), dtype=self.plan.dtype)
+        self.first, self.varies = np.full(n, np.nan, dtype=self.plan.dtype), np.zeros(n, dtype=bool)
         self.view = View(0, np.zeros((0, n)), np.zeros(0), np.zeros(n), 0.0, 0.0, 0.0, 0, np.zeros(0))
 
     def __setstate__(self, values: dict[str, Any]) -> None:
@@ -170,6 +177,8 @@ class Tracker:
 
     def learn(self, X: Floats, weights: NDArray[np.float64]) -> list[RankChange]:
         """Learn from at most `room` rows with their weights and power factors; returns what changed."""
+        if not self.all_vary:
+            self._see_what_varies(X)
         if self.state is None:
             self._keep(X, weights)
         else:
@@ -207,6 +216,14 @@ class Tracker:
     def network(self) -> State:
         """The network's state now; before the start, the one it would start with."""
         return self._start(self.time) if self.state is None else self.state
+
+    def _see_what_varies(self, X: Floats) -> None:
+        if not len(X):
+            return
+        if np.isnan(self.first[0]):
+            self.first = X[0].copy()
+        self.varies |= (X != self.first).any(axis=0)
+        self.all_vary = bool(self.varies.all())
 
     def _keep(self, X: Floats, weights: NDArray[np.float64]) -> None:
         """Keep rows until there are enough, and something varies, to start the network."""
@@ -249,8 +266,12 @@ class Tracker:
         variances, total = known.lam / known.effective, known.trace / known.effective
         floor = 0.0
         if plan.alpha is None:
-            edge = noise_edge(plan.n, self.time - plan.center, plan.beta**2)
-            floor = online_threshold(variances, total, plan.n, edge)
+            inputs, samples = max(int(self.varies.sum()), 1), self.time - plan.center
+            edge = noise_edge(inputs, samples, plan.beta**2)
+            # Directions that nothing is known of were given a little to start with; it is not theirs.
+            floor = max(
+                online_threshold(variances, total, inputs, samples, edge), 2 * FLOOR**2 * total / plan.n
+            )
             self.set_alpha(automatic_alpha(plan.kind, variances, total, floor))
         theta = max(self._threshold(known) / known.effective, floor)
         rank = int(np.count_nonzero(variances > theta))
@@ -267,7 +288,8 @@ class Tracker:
         return [change]
 
     def _threshold(self, known: Knowledge) -> float:
-        if self.state is not None:
+        """theta; R_YY's is measured by the outputs of what is known, not by those learnt from on the way."""
+        if self.state is not None and not self.rule.r2:
             return threshold(self.state, self.rule)
         return optimal_threshold(known, self.plan.kind(self.alpha), self.rule)
 

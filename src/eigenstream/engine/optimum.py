@@ -104,7 +104,8 @@ def known_from_rows(X: Floats, k: int, rule: Rule, weights: NDArray[np.float64] 
     weight = weight * rule.beta2 ** np.arange(T - 1, -1, -1.0)
     count, mean = float(weight.sum()), np.zeros(n)
     if rule.center:
-        mean = weight @ X.astype(np.float64) / count
+        # Relative to a row, so that what is constant vanishes exactly.
+        mean = X[0] + weight @ (X - X[0]).astype(np.float64) / count
         X = X - mean.astype(X.dtype)
     spread, U = spectrum(X, min(k, T), sample_weight=weight)
     lam = count * spread[: len(U)].astype(np.float64)

@@ -26,17 +26,21 @@ def factorize(S: Matrix, theta: float, A: Matrix) -> None:
     """Eliminate the lower triangle of ``S + theta I`` into the upper triangle of A, four pivots at a time.
 
     Whole rows keep every inner loop contiguous, which beats Cholesky's dot products (7.6 against 14
-    microseconds at k = 64). The diagonal holds the reciprocal pivots; below it are leftovers.
+    microseconds at k = 64). The diagonal holds the reciprocal pivots; below it are leftovers. No pivot can be
+    smaller than theta; where rounding beside a huge mode says otherwise, it is not believed.
     """
     k = len(S)
+    largest = 0.0
     for i in range(k):
         source, target = S[i], A[i]
         for j in range(k):
             target[j] = source[j]
         target[i] += theta
+        largest = max(largest, target[i])
+    least = max(theta, 1e-15 * largest)
     whole = k // 4 * 4
     for p in range(0, whole, 4):
-        _eliminate(A, p, p + 4)
+        _eliminate(A, p, p + 4, least)
         A0, A1, A2, A3 = A[p], A[p + 1], A[p + 2], A[p + 3]
         f0, f1, f2, f3 = A0[p], A1[p + 1], A2[p + 2], A3[p + 3]
         for i in range(p + 4, k):
@@ -45,15 +49,16 @@ def factorize(S: Matrix, theta: float, A: Matrix) -> None:
             row, B0, B1, B2, B3 = A[i, start:], A0[start:], A1[start:], A2[start:], A3[start:]
             for j in range(k - start):
                 row[j] -= (c0 * B0[j] + c1 * B1[j]) + (c2 * B2[j] + c3 * B3[j])
-    _eliminate(A, whole, k)
+    _eliminate(A, whole, k, least)
 
 
 @kernel
-def _eliminate(A: Matrix, start: int, stop: int) -> None:
+def _eliminate(A: Matrix, start: int, stop: int, least: float) -> None:
     """Eliminate among the rows from ``start`` to ``stop``, and invert their pivots."""
     for p in range(start, stop):
         pivot_row = A[p, start:]
-        inverse = 1 / pivot_row[p - start]
+        pivot = max(pivot_row[p - start], least)
+        inverse = 1 / pivot if pivot > 0 else 0.0
         for i in range(p + 1, stop):
             c, row = pivot_row[i - start] * inverse, A[i, start:]
             for j in range(len(row)):

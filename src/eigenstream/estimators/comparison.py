@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
 from .. import metrics
 from ..calibration import noise_edge, online_threshold
 from ..offline import spectrum
-from .online_adaptive_pca import OnlineAdaptivePCA
+from .online_adaptive_pca import OnlineAdaptivePCA, require_online
 
 
 class Comparison(NamedTuple):
@@ -59,7 +59,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
     >>> report.rank_online, report.rank_offline
     (4, 4)
     """
-    check_is_fitted(model)
+    require_online(model)
     data = check_array(X, dtype=(np.float64, np.float32))
     if data.shape[1] != model.n_features_in_:
         raise ValueError(f"the model has n_features={model.n_features_in_}, these rows have {data.shape[1]}")
@@ -71,8 +71,9 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
     lam = lam.astype(np.float64)
     floor = 0.0
     if plan.alpha is None:
-        edge = noise_edge(plan.n, len(data) - plan.center, plan.beta**2)
-        floor = online_threshold(lam[: len(axes)], float(lam.sum()), plan.n, edge)
+        inputs, samples = max(int(model._tracker.varies.sum()), 1), len(data) - plan.center
+        edge = noise_edge(inputs, samples, plan.beta**2)
+        floor = online_threshold(lam[: len(axes)], float(lam.sum()), inputs, samples, edge)
     theta = max(plan.kind(model.alpha_).threshold(lam, len(axes)), floor)
     rank = int(np.count_nonzero(lam[: len(axes)] > theta))
     output = lam[:rank] - theta

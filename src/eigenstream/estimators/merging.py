@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from ..engine.optimum import Knowledge, start_from
 from ..engine.state import TIME
 from ..tracking import Plan, Tracker
-from .online_adaptive_pca import OnlineAdaptivePCA
+from .online_adaptive_pca import OnlineAdaptivePCA, require_online
 
 
 def merge(models: Sequence[OnlineAdaptivePCA]) -> OnlineAdaptivePCA:
@@ -41,7 +40,7 @@ def merge(models: Sequence[OnlineAdaptivePCA]) -> OnlineAdaptivePCA:
     if not models:
         raise ValueError("there is nothing to merge: give at least one model")
     for model in models:
-        check_is_fitted(model)
+        require_online(model)
     trackers = [model._tracker for model in models]
     for tracker in trackers[1:]:
         _refuse_difference(trackers[0].plan, tracker.plan)
@@ -67,7 +66,10 @@ def _refuse_difference(one: Plan, other: Plan) -> None:
     for name, word in words.items():
         mine, theirs = getattr(one, name), getattr(other, name)
         if mine != theirs:
-            raise ValueError(f"models with different {word} cannot be merged, got {mine} and {theirs}")
+            raise ValueError(
+                f"models with different {word} cannot be merged (here {name} is {mine} and {theirs}); "
+                "train them with the same parameters"
+            )
 
 
 def _joined(trackers: Sequence[Tracker]) -> Tracker:
@@ -75,6 +77,9 @@ def _joined(trackers: Sequence[Tracker]) -> Tracker:
     plan = trackers[0].plan
     joined = Tracker(plan)
     joined.time = sum(tracker.time for tracker in trackers)
+    joined.first = trackers[0].first
+    joined.varies = np.any([t.varies | (t.first != joined.first) for t in trackers], axis=0)
+    joined.all_vary = bool(joined.varies.all())
     joined.set_alpha(float(np.mean([tracker.alpha for tracker in trackers])))
     known = _joint_knowledge([tracker.known() for tracker in trackers], plan)
     if known.trace > 0:

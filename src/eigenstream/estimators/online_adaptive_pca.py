@@ -24,7 +24,8 @@ class OnlineAdaptivePCA(ReadingTransformer):
 
     Learns one sample at a time, in memory that does not grow, from the first sample on. Rank, axes and
     variances are re-evaluated on a grid of sample counts and stand still in between; how the stream is cut
-    into calls does not matter.
+    into calls does not matter. Parameters are read by the first call that learns; changing them later with
+    ``set_params`` has no effect (but for ``missing``, ``scores`` and the callback) until the next `fit`.
 
     Parameters
     ----------
@@ -32,7 +33,8 @@ class OnlineAdaptivePCA(ReadingTransformer):
         ``"input-output"``, ``"squared-output"`` or ``"scale-dependent"``, or a regularizer object that
         brings its own alpha.
     alpha
-        The regularization coefficient, or ``"auto"``: the threshold then follows the edge of the noise.
+        The regularization coefficient, or ``"auto"``: the threshold then follows the edge of the noise. That
+        needs noise to look at: at least half of the inputs' directions have to be noise.
     max_components
         The capacity: how many components at most; ``min(n_features, 32)`` if None.
     half_life
@@ -236,9 +238,7 @@ class OnlineAdaptivePCA(ReadingTransformer):
 
     def _rows(self, X: ArrayLike) -> Floats:
         """Checked rows; with ``missing="impute"`` filled where enough is observed."""
-        rows: Floats = validate_data(
-            self, X, reset=False, dtype=FLOAT_TYPES, ensure_all_finite=self._finiteness()
-        )
+        rows = self._checked(X, reset=False)
         if self.missing == "impute" and np.isnan(rows).any():
             filled = self._tracker.fill(rows)
             return np.where(filled.usable[:, None], filled.rows, rows)
@@ -249,9 +249,7 @@ class OnlineAdaptivePCA(ReadingTransformer):
         before = self.__dict__.copy()
         try:
             weights = planning.row_weights(sample_weight, _num_samples(X))
-            rows: Floats = validate_data(
-                self, X, reset=fresh, dtype=FLOAT_TYPES, ensure_all_finite=self._finiteness(), order="C"
-            )
+            rows = self._checked(X, reset=fresh)
             planning.refuse_huge(rows)
             self._shrunk()
             if fresh:
@@ -294,10 +292,23 @@ class OnlineAdaptivePCA(ReadingTransformer):
             for change in changes:
                 self.on_rank_change(change)
 
-    def _finiteness(self) -> Any:
+    def _checked(self, X: ArrayLike, *, reset: bool) -> Floats:
+        """Rows as scikit-learn checks them, NaN allowed unless ``missing`` says otherwise."""
         if self.missing not in ("raise", "skip", "impute"):
             raise ValueError(f"missing must be 'raise', 'skip' or 'impute', got {self.missing!r}")
-        return True if self.missing == "raise" else "allow-nan"
+        finite: Any = True if self.missing == "raise" else "allow-nan"
+        try:
+            rows: Floats = validate_data(
+                self, X, reset=reset, dtype=FLOAT_TYPES, ensure_all_finite=finite, order="C"
+            )
+        except ValueError as error:
+            if "contains NaN" not in str(error):
+                raise
+            raise ValueError(
+                "Input contains NaN: rows with missing values can be left out with missing='skip' or filled "
+                "in with missing='impute'"
+            ) from None
+        return rows
 
     def _plan(self, rows: Floats) -> Plan:
         """The parameters in the tracker's words, with everything "auto" decided."""
@@ -321,3 +332,10 @@ class OnlineAdaptivePCA(ReadingTransformer):
 
 
 _ONE = np.ones((1, 2))
+
+
+def require_online(model: object) -> None:
+    """An error unless this is a fitted `OnlineAdaptivePCA`."""
+    if not isinstance(model, OnlineAdaptivePCA):
+        raise TypeError(f"expected a fitted OnlineAdaptivePCA, got {type(model).__name__}")
+    check_is_fitted(model)

@@ -20,7 +20,12 @@ from .online_adaptive_pca import OnlineAdaptivePCA
 def save(model: OnlineAdaptivePCA, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; `load` continues from it bit for bit."""
     tracker = model._tracker
-    arrays: dict[str, Any] = {"rows": tracker.rows, "weights": tracker.weights}
+    arrays: dict[str, Any] = {
+        "rows": tracker.rows,
+        "weights": tracker.weights,
+        "first": tracker.first,
+        "varies": tracker.varies,
+    }
     if tracker.state is not None:
         arrays |= {f"state.{name}": a for name, a in zip(State._fields, tracker.state, strict=True)}
         if tracker.state.F is tracker.state.N:
@@ -91,6 +96,9 @@ def _rebuilt(arrays: dict[str, Any], document: dict[str, Any]) -> OnlineAdaptive
     tracker.history = deque((RankChange(*map(int, change)) for change in written["history"]), maxlen=HISTORY)
     tracker.rows = _array(arrays, "rows", (None, plan.n), plan.dtype)
     tracker.weights = _array(arrays, "weights", (len(tracker.rows), 2), np.float64)
+    tracker.first = _array(arrays, "first", (plan.n,), plan.dtype)
+    tracker.varies = _array(arrays, "varies", (plan.n,), np.bool_)
+    tracker.all_vary = bool(tracker.varies.all())
     tracker.state = _read_state(arrays, plan)
     tracker.view = _read_view(arrays, document["view"], plan)
     model._tracker, model._told_capacity = tracker, bool(written["told_capacity"])
