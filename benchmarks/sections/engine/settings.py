@@ -30,7 +30,7 @@ class Settings:
         Contest(4096, 32, 4_000, installable=5, compiled=1, seconds=20),
         Contest(16384, 64, 2_000, installable=10, compiled=2.5, seconds=38),
     )
-    heats: int = 3
+    heats: int = 2
     turns: int = 3
     """In each heat."""
     limit: float = 0.35

@@ -58,9 +58,8 @@ LARGEST_POWER: dict[Any, float] = {np.float64: 1e200, np.float32: 1e30}
 def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:
     """An error where squares would overflow; NaN is somebody else's business."""
     limit = LARGEST_POWER[rows.dtype.type]
-    with np.errstate(over="ignore"):
-        if np.einsum("ij,ij->", rows, rows, dtype=np.float64) < limit:
-            return
+    if np.einsum("ij,ij->", rows, rows, dtype=np.float64) < limit:
+        return
     largest = float(np.nanmax(np.abs(rows), initial=0.0))
     if not largest * largest * rows.shape[1] < limit:
         raise ValueError(
