@@ -69,11 +69,15 @@ class Plan:
         return Rule.of(self.kind(alpha), self.beta, center=self.center, noise=self.noise, seed=self.seed)
 
     def next_look(self, time: int) -> int:
-        """The grid: steps of 1/128 of the time passed, at most 1/8 window; so at first every sample.
+        """The grid: steps of 1/128, later 1/64 of the time, at most 1/8 window; so at first every sample.
 
-        Where rows are very wide, steps of 1/4 before the start, when each look goes through all rows kept.
+        Before the start each look goes through all rows kept: steps of 1/32 where these are wide, of 1/4
+        where they are very wide.
         """
-        step = time // (4 if time < self.start_rows and self.n > 4096 else 128)
+        parts = 128 if time < 8192 else 64
+        if time < self.start_rows and self.n > 256:
+            parts = 32 if self.n <= 4096 else 4
+        step = time // parts
         if self.beta < 1:
             step = min(step, int(1 / (1 - self.beta**2)) // 8)
         return time + max(step, 1)
