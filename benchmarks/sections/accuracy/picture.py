@@ -13,6 +13,8 @@ from benchmarks.sections.accuracy.report import figure as figure_of
 MARKERS = {OURS: ("o", BLACK), INCREMENTAL: ("s", PURPLE), FSM: ("^", BLUE), CCIPCA: ("D", ORANGE)}
 GAP = 0.6
 """Between data sets, in cases."""
+EXACT = 1e-7
+"""What is smaller is drawn here, at the lower edge."""
 
 
 def draw(results: dict[str, Any]) -> Figure:
@@ -24,10 +26,12 @@ def draw(results: dict[str, Any]) -> Figure:
     for offset, (method, (marker, colour)) in zip((-0.3, -0.1, 0.1, 0.3), MARKERS.items(), strict=True):
         x = [place + offset for place in places]
         spread = [case["methods"][method]["error"] for case in cases]
-        axis.vlines(x, [s["min"] for s in spread], [s["max"] for s in spread], colour, linewidth=1, alpha=0.6)
-        y = [figure_of(case, method) for case in cases]
+        low, high = ([max(s[end], EXACT) for s in spread] for end in ("min", "max"))
+        axis.vlines(x, low, high, colour, linewidth=1, alpha=0.6)
+        y = [max(figure_of(case, method), EXACT) for case in cases]
         axis.plot(x, y, marker, color=colour, markersize=7 if method == OURS else 5.5, label=method)
     axis.set_yscale("log")
+    axis.set_ylim(bottom=EXACT / 2)
     axis.grid(visible=False, axis="x")
     axis.set_xticks(places, [f"{case['m']}" for case in cases])
     for name in names:
@@ -35,7 +39,7 @@ def draw(results: dict[str, Any]) -> Figure:
         middle = sum(mine) / len(mine)
         axis.annotate(name, (middle, 0), (0, -32), ("data", "axes fraction"), "offset points", ha="center")
     axis.set_xlabel("axes read off, m", labelpad=20)
-    axis.set_ylabel("relative subspace error")
+    axis.set_ylabel(f"relative subspace error (at the bottom: below {EXACT:.0e})")
     axis.set_title(f"One shuffled pass, capacity 2m: median and range over {results['seeds']} shuffles")
     figure.legend(loc="outside right upper", frameon=False)
     return figure
