@@ -4,7 +4,8 @@
     W <- (I + g^2 |r|^2 y y')^(-1/2) (W + g y r')              g = c k / sum of |y|^2 so far
 
 The increment is Oja's, ``g (y x' - y y' W)`` (Oja 1982, J. Math. Biology 15; 1992, Neural Networks 5).
-The inverse root is the symmetric orthonormalisation, of rank one and so free, of Abed-Meraim, Attallah, Chkeif and Hua 2000 (orthogonal Oja): the rule as printed diverges when a step
+The inverse root is the symmetric orthonormalisation, of rank one and so free, of Abed-Meraim, Attallah,
+Chkeif and Hua 2000 (orthogonal Oja): the rule as printed diverges when a step
 is too large, this one only turns. The step falls as c / t in units of the mean variance of the outputs, so
 that the data's scale does not matter. Of c = 1/2, 1, 2, 4, 8, c = 2 did best where k is the number of
 strong components; without a gap larger ones do better, with k above that number c = 1. One step serves all
