@@ -25,8 +25,8 @@ class AdaptivePCA(ReadingTransformer):
         ``"input-output"``, ``"squared-output"`` or ``"scale-dependent"``, or a regularizer object that
         brings its own alpha.
     alpha
-        The regularization coefficient, or ``"auto"``: the threshold then stands at three times the edge of
-        the noise, which is estimated from the bulk of the spectrum.
+        The regularization coefficient, or ``"auto"``: the threshold then stands above the edge of the noise,
+        which is estimated from the bulk of the spectrum.
     max_components
         The capacity: how many components at most; ``min(n_features, 32)`` if None.
     center
