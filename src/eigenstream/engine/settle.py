@@ -26,8 +26,8 @@ def factorize(S: Matrix, theta: float, A: Matrix) -> None:
     """Eliminate the lower triangle of ``S + theta I`` into the upper triangle of A, four pivots at a time.
 
     Whole rows keep every inner loop contiguous, unlike Cholesky's short dot products. The diagonal holds the
-    reciprocal pivots; below it are leftovers. No pivot can be smaller than theta; where rounding beside a huge
-    mode says otherwise, it is not believed.
+    reciprocal pivots; below it are leftovers. No pivot can be smaller than theta; where rounding beside a
+    huge mode says otherwise, it is not believed.
     """
     k = len(S)
     largest = 0.0
