@@ -12,12 +12,12 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.markdown import number, table
 from benchmarks.meter import Meter
-from benchmarks.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, panels
 from benchmarks.peers.peer import Array
 from benchmarks.sections.accuracy.data import load
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.metrics import subspace_error
 from eigenstream.offline import spectrum
+from eigenstream.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, panels
 
 TITLE = "Defaults, and what they bring"
 

@@ -15,9 +15,9 @@ from benchmarks.contenders import Eigenstream
 from benchmarks.inputs import signal_in_noise
 from benchmarks.markdown import number, table
 from benchmarks.meter import Meter
-from benchmarks.palette import BLUE, GREEN, ORANGE, PURPLE, panels
 from benchmarks.repeats import interleaved
 from benchmarks.sections.long_stream import memory_over, memory_sentence
+from eigenstream.plotting import BLUE, GREEN, ORANGE, PURPLE, panels
 
 TITLE = "Growth of time and memory"
 FITTED = 4

@@ -15,12 +15,12 @@ from threadpoolctl import threadpool_limits
 from benchmarks.inputs import signal_in_noise
 from benchmarks.markdown import mark, number, size, table
 from benchmarks.meter import Meter
-from benchmarks.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, panels
 from benchmarks.peers.peer import Array
 from benchmarks.repeats import interleaved
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.estimators.planning import row_weights
 from eigenstream.estimators.shell import FLOAT_TYPES
+from eigenstream.plotting import BLUE, GREEN, ORANGE, PURPLE, SKY, panels
 
 TITLE = "Latency of single rows"
 LEARN_ONE, PARTIAL_FIT, EMPTY = "learn_one", "partial_fit, one row", "empty partial_fit"

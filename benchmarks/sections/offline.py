@@ -11,10 +11,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.markdown import mark, number, table
 from benchmarks.meter import Meter
-from benchmarks.palette import BLUE, ORANGE, SKY, panels
 from benchmarks.peers.peer import Array
 from benchmarks.repeats import interleaved
 from eigenstream import InputOutput, offline
+from eigenstream.plotting import BLUE, ORANGE, SKY, panels
 
 TITLE = "The offline solution"
 TARGET = 3.0

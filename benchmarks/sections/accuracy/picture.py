@@ -6,9 +6,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from benchmarks.palette import BLACK, BLUE, ORANGE, PURPLE, panels
 from benchmarks.sections.accuracy.methods import CCIPCA, FSM, INCREMENTAL, OURS
 from benchmarks.sections.accuracy.report import figure as figure_of
+from eigenstream.plotting import BLACK, BLUE, ORANGE, PURPLE, panels
 
 MARKERS = {OURS: ("o", BLACK), INCREMENTAL: ("s", PURPLE), FSM: ("^", BLUE), CCIPCA: ("D", ORANGE)}
 GAP = 0.6

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.markdown import size
-from benchmarks.palette import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, panels
 from benchmarks.sections.engine.report import KINDS, speed_up
+from eigenstream.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, panels
 
 COLOURS = {
     "eigenstream": BLACK,

@@ -1,4 +1,7 @@
-"""Colours that the colour-blind can tell apart (Okabe and Ito 2008), and figures that need no screen."""
+"""Pictures: colours that the colour-blind can tell apart, and figures that need no screen.
+
+Needs the extra ``plot`` (matplotlib). The colours are those of Okabe and Ito (2008).
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,12 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#CC79A7",
 )
 
+COLOR_OF = {"scale-dependent": RED, "input-output": BLUE, "squared-output": GREEN}
+"""The same colour for the same regularizer in every picture."""
+
 
 def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure and its panels in reading order, with a light grid."""
+    """A figure of this size in inches and its panels in reading order, with a light grid."""
     figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axis in axes:
