@@ -34,6 +34,7 @@ from .engine.optimum import (
 from .engine.state import COUNT, TIME, TRACE, Floats, Rule, State, threshold
 from .imputation import Filled, fill
 from .offline import fixed_signs
+from .recording import Recording
 from .regularizers import Regularizer
 
 CROSSING = 1.02
@@ -146,10 +147,13 @@ class Tracker:
     all_vary: bool = False
     view: View = field(init=False)
     history: deque[RankChange] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    recording: Recording = field(init=False)
+    """The spectrum over time."""
 
     def __post_init__(self) -> None:
         n = self.plan.n
         self.set_alpha(self.plan.alpha or 0.0)
+        self.recording = Recording(self.plan.k)
         self.rows = np.zeros((0, n), dtype=self.plan.dtype)
         self.first, self.varies = np.full(n, np.nan, dtype=self.plan.dtype), np.zeros(n, dtype=bool)
         self.view = View(0, np.zeros((0, n)), np.zeros(0), np.zeros(n), 0.0, 0.0, 0.0, 0, np.zeros(0))
@@ -285,6 +289,7 @@ class Tracker:
         for seen in (axes, variances, mean, gains):
             seen.flags.writeable = False  # handed out as it is, for others to read
         self.view = View(self.time, axes, variances, mean, total, known.effective, theta, rank, gains)
+        self.recording.add(self.time, variances, theta, rank)
         if rank == before.rank:
             return []
         change = RankChange(self.time, before.rank, rank)

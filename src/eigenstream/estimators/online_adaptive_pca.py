@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from ..engine.state import to_weights
+from ..recording import SpectrumHistory
 from ..regularizers import Regularizer
 from ..tracking import Plan, RankChange, Tracker
 from . import planning
@@ -67,6 +68,12 @@ class OnlineAdaptivePCA(ReadingTransformer):
         When the rank changed, from what to what (the last 1,000 changes).
     n_samples_seen_ : int
         Rows learnt from.
+    spectrum_ : ndarray
+        Input variance along every direction tracked, kept or not, largest first.
+    spectrum_history_ : SpectrumHistory
+        Spectrum, threshold and rank over time, at up to 256 moments.
+    position_ : object
+        What `save` was told about the place in the source, after `load`; None otherwise.
     alpha_, beta_ : float
         The coefficient now, and the discount a sample.
     feedforward_weights_, lateral_weights_, cumulative_activity_ : ndarray
@@ -152,12 +159,23 @@ class OnlineAdaptivePCA(ReadingTransformer):
             self._announce(changes)
         return score
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `eigenstream.load` continues from exactly."""
+    position_: Any = None
+
+    def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
+        """Write the model to a file that `eigenstream.load` continues from exactly.
+
+        Parameters
+        ----------
+        path
+            The file; it holds the old content or the new, never a part.
+        position
+            Where in its source the model stands: anything JSON can hold, kept with the model in one atomic
+            write and handed back as ``position_``.
+        """
         from .persistence import save
 
         check_is_fitted(self)
-        save(self, path)
+        save(self, path, position)
 
     @property
     def n_components_(self) -> int:
@@ -167,6 +185,14 @@ class OnlineAdaptivePCA(ReadingTransformer):
     @property
     def rank_history_(self) -> list[RankChange]:
         return list(self._fitted().history)
+
+    @property
+    def spectrum_(self) -> NDArray[np.float64]:
+        return self._fitted().view.variances
+
+    @property
+    def spectrum_history_(self) -> SpectrumHistory:
+        return self._fitted().recording.history()
 
     @property
     def n_samples_seen_(self) -> int:
@@ -255,6 +281,7 @@ class OnlineAdaptivePCA(ReadingTransformer):
             if fresh:
                 self._tracker = Tracker(self._plan(rows))
                 self._told_capacity = False
+                self.position_ = None
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

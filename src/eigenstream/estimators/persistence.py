@@ -12,19 +12,21 @@ import numpy as np
 
 from .. import checkpoint
 from ..engine.state import RECENT, State
+from ..recording import LIMIT, Recording
 from ..regularizers import REGULARIZERS, Regularizer
 from ..tracking import HISTORY, Plan, RankChange, Tracker, View
 from .online_adaptive_pca import OnlineAdaptivePCA
 
 
-def save(model: OnlineAdaptivePCA, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model; `load` continues from it bit for bit."""
+def save(model: OnlineAdaptivePCA, path: str | os.PathLike[str], position: Any = None) -> None:
+    """Write a fitted model and its position; `load` continues from it bit for bit."""
     tracker = model._tracker
     arrays: dict[str, Any] = {
         "rows": tracker.rows,
         "weights": tracker.weights,
         "first": tracker.first,
         "varies": tracker.varies,
+        "recording": np.array(tracker.recording.moments).reshape(-1, 3 + tracker.plan.k),
     }
     if tracker.state is not None:
         arrays |= {f"state.{name}": a for name, a in zip(State._fields, tracker.state, strict=True)}
@@ -43,9 +45,11 @@ def save(model: OnlineAdaptivePCA, path: str | os.PathLike[str]) -> None:
             "look_at": tracker.look_at,
             "consolidate_at": None if tracker.consolidate_at == math.inf else tracker.consolidate_at,
             "history": [list(change) for change in tracker.history],
+            "stride": tracker.recording.stride,
             "told_capacity": model._told_capacity,
         },
         "view": {name: value for name, value in view.items() if not isinstance(value, np.ndarray)},
+        "position": position,
     }
     checkpoint.write(path, arrays, document)
 
@@ -99,10 +103,12 @@ def _rebuilt(arrays: dict[str, Any], document: dict[str, Any]) -> OnlineAdaptive
     tracker.first = _array(arrays, "first", (plan.n,), plan.dtype)
     tracker.varies = _array(arrays, "varies", (plan.n,), np.bool_)
     tracker.all_vary = bool(tracker.varies.all())
+    tracker.recording = _read_recording(arrays, written, plan)
     tracker.state = _read_state(arrays, plan)
     tracker.view = _read_view(arrays, document["view"], plan)
     model._tracker, model._told_capacity = tracker, bool(written["told_capacity"])
     model.n_features_in_ = plan.n
+    model.position_ = document["position"]
     if document["features"]:
         model.feature_names_in_ = np.array(document["features"], dtype=object)
     return model
@@ -133,6 +139,14 @@ def _read_state(arrays: dict[str, Any], plan: Plan) -> State | None:
         numbers=_array(arrays, "state.numbers", (5,), np.float64),
         clock=_array(arrays, "state.clock", (2,), np.int64),
     ).copy()
+
+
+def _read_recording(arrays: dict[str, Any], written: dict[str, Any], plan: Plan) -> Recording:
+    moments = _array(arrays, "recording", (None, 3 + plan.k), np.float64)
+    stride = int(written["stride"])
+    if len(moments) > LIMIT or stride < 1:
+        raise ValueError(f"its recording has {len(moments)} moments and stride {stride}")
+    return Recording(plan.k, stride, list(moments))
 
 
 def _read_view(arrays: dict[str, Any], written: dict[str, Any], plan: Plan) -> View:

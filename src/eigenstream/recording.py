@@ -1,0 +1,56 @@
+"""The spectrum over time in bounded memory: what a picture of a stream is drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LIMIT = 256
+"""Most moments kept."""
+
+
+class SpectrumHistory(NamedTuple):
+    """The spectrum at up to 256 moments, evenly spread over the stream."""
+
+    sample: NDArray[np.int64]
+    """How many samples had been seen (m)."""
+    variances: NDArray[np.float64]
+    """Input variance along each direction tracked, kept or not (m, max_components); zero if unknown."""
+    threshold: NDArray[np.float64]
+    """What separated kept from dropped variances (m)."""
+    rank: NDArray[np.int64]
+    """How many were kept (m)."""
+
+
+@dataclass
+class Recording:
+    """At most `LIMIT` moments of a stream; which ones depends on the sample counts offered alone."""
+
+    k: int
+    stride: int = 1
+    """Of the moments within this many samples only the first is kept; doubled whenever there are too many."""
+    moments: list[NDArray[np.float64]] = field(default_factory=list)
+    """Each is (sample, threshold, rank, variances...)."""
+
+    def add(self, sample: int, variances: NDArray[np.float64], threshold: float, rank: int) -> None:
+        """Offer one moment, later than those before."""
+        if self.moments and sample // self.stride == int(self.moments[-1][0]) // self.stride:
+            return
+        moment = np.zeros(3 + self.k)
+        moment[:3] = sample, threshold, rank
+        moment[3 : 3 + len(variances)] = variances
+        self.moments.append(moment)
+        while len(self.moments) > LIMIT:
+            self.stride *= 2
+            bins = [int(kept[0]) // self.stride for kept in self.moments]
+            self.moments = [m for i, m in enumerate(self.moments) if i == 0 or bins[i] != bins[i - 1]]
+
+    def history(self) -> SpectrumHistory:
+        """What has been kept, as arrays."""
+        table = np.array(self.moments).reshape(-1, 3 + self.k)
+        return SpectrumHistory(
+            table[:, 0].astype(np.int64), table[:, 3:], table[:, 1], table[:, 2].astype(np.int64)
+        )
