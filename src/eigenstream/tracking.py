@@ -205,6 +205,23 @@ class Tracker:
             scores[: view.rank] = projection * view.gains if shrunk else projection
         return scores
 
+    def scores(self, X: Floats, *, shrunk: bool) -> Floats:
+        """`score` of each of at most `room` rows, as if those before it had been learnt.
+
+        In between looks only the mean moves, and along the axes its path follows from the projections:
+        ``m_t - m_0 = sum_{s<=t} beta^(2(t-s)) (x_s - m_0) / w_t``.
+        """
+        view, T = self.view, len(X)
+        scores = np.zeros((T, self.plan.k), dtype=X.dtype)
+        projections = (X - self.mean) @ view.axes[: view.rank].T
+        if self.plan.center and self.state is not None and T > 1:
+            decay = self.rule.beta2 ** np.arange(T)[:, None]
+            weight = decay * (self.state.numbers[COUNT] - 1) + np.cumsum(decay, axis=0)
+            moved = decay * np.cumsum(projections / decay, axis=0)
+            projections[1:] -= moved[:-1] / weight[1:]
+        scores[:, : view.rank] = projections * view.gains if shrunk else projections
+        return scores
+
     def fill(self, X: Floats) -> Filled:
         """Rows with NaN filled in by what was last seen."""
         view = self.view

@@ -159,6 +159,16 @@ class OnlineAdaptivePCA(ReadingTransformer):
             self._announce(changes)
         return score
 
+    def learn_many(self, X: ArrayLike) -> Floats:
+        """Learn from these rows, in order; returns each row's score before learning from it.
+
+        As `learn_one` row by row, only faster: no score knows what came after its row. As in `transform`,
+        rows that ``missing`` says to skip have NaN scores.
+        """
+        scores: list[Floats] = []
+        self._learn(X, None, fresh=not self.__sklearn_is_fitted__(), scores=scores)
+        return np.vstack(scores)
+
     position_: Any = None
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
@@ -270,7 +280,13 @@ class OnlineAdaptivePCA(ReadingTransformer):
             return np.where(filled.usable[:, None], filled.rows, rows)
         return rows
 
-    def _learn(self, X: ArrayLike, sample_weight: ArrayLike | None, fresh: bool) -> Self:
+    def _learn(
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None,
+        fresh: bool,
+        scores: list[Floats] | None = None,
+    ) -> Self:
         """Check everything, then change: a refused call leaves the model as it was."""
         before = self.__dict__.copy()
         try:
@@ -286,25 +302,33 @@ class OnlineAdaptivePCA(ReadingTransformer):
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
-        self._follow(rows.astype(self._tracker.plan.dtype, copy=False), weights)
+        self._follow(rows.astype(self._tracker.plan.dtype, copy=False), weights, scores)
         return self
 
-    def _follow(self, rows: Floats, weights: NDArray[np.float64]) -> None:
-        """Hand rows to the tracker, as many at a time as it has room for."""
+    def _follow(self, rows: Floats, weights: NDArray[np.float64], scores: list[Floats] | None) -> None:
+        """Hand rows to the tracker, as many at a time as it has room for; on request, score them first."""
         tracker, changes, start = self._tracker, list[RankChange](), 0
-        if self.missing == "skip":
-            whole = ~np.isnan(rows).any(axis=1)
-            rows, weights = rows[whole], weights[whole]
+        incomplete = self.missing != "raise" and bool(np.isnan(rows).any())
         while start < len(rows):
             part = slice(start, start + tracker.room())
-            X, W = rows[part], weights[part]
-            if self.missing == "impute" and np.isnan(X).any():
-                filled = tracker.fill(X)
-                X, W = filled.rows[filled.usable], W[filled.usable]
-                W = np.column_stack((W[:, 0], filled.power_factor[filled.usable]))
+            X, W, usable = rows[part], weights[part], slice(None)
+            if incomplete:
+                X, W, usable = self._filled(X, W)
+            if scores is not None:
+                scores.append(np.full((len(rows[part]), tracker.plan.k), np.nan, dtype=X.dtype))
+                scores[-1][usable] = tracker.scores(X, shrunk=self._shrunk())
             changes += tracker.learn(X, W)
             start = part.stop
         self._announce(changes)
+
+    def _filled(self, X: Floats, W: NDArray[np.float64]) -> tuple[Floats, NDArray[np.float64], Any]:
+        """What of these rows can be learnt from, with its weights, and which rows these are."""
+        if self.missing == "skip":
+            whole = ~np.isnan(X).any(axis=1)
+            return X[whole], W[whole], whole
+        filled = self._tracker.fill(X)
+        weights = np.column_stack((W[:, 0], filled.power_factor))
+        return filled.rows[filled.usable], weights[filled.usable], filled.usable
 
     def _announce(self, changes: list[RankChange]) -> None:
         plan, rank = self._tracker.plan, self._tracker.view.rank

@@ -1,0 +1,200 @@
+"""Rows of matrices that can be read anywhere: NPY files, Zarr arrays, and generated streams."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from .batch import Chunk, Floats, Place, Reader, SourceError
+from .columns import Columns, chosen_columns
+
+PRINT = 16
+"""Rows at the beginning, and before the place reached, by which a matrix is recognised."""
+
+
+class RowReader(Reader):
+    """Abstract: rows by their numbers. A subclass says how to fetch some of them."""
+
+    total: int
+
+    def __init__(self, name: str, shape: tuple[int, int], dtype: Any, columns: Columns) -> None:
+        self.name, self.row = name, 0
+        self.total, full = shape
+        self.dtype = _float_type(name, dtype)
+        self.chosen = chosen_columns(columns, self.names, full, name)
+        self.width = len(self.chosen)
+        self.names = None if self.names is None else [self.names[i] for i in self.chosen]
+        self._all = self.chosen == list(range(full))
+
+    @abstractmethod
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        """These rows, all columns."""
+
+    def take(self, count: int) -> Chunk | None:
+        start, stop = self.row, min(self.row + count, self.total)
+        if start >= stop:
+            return None
+        self.row = stop
+        return Chunk(self.rows(start, stop), np.arange(start, stop), [])
+
+    def pass_over(self, count: int) -> None:
+        self.row = min(count, self.total)
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """These rows, the columns chosen, as floats."""
+        fetched = self.fetch(start, stop)
+        if not self._all:
+            fetched = fetched[:, self.chosen]
+        rows: Floats = np.ascontiguousarray(fetched, dtype=self.dtype)
+        return rows
+
+    def place(self) -> Callable[[], Place]:
+        row = self.row
+        return lambda: {"row": row, "fingerprint": self.fingerprint(row)}
+
+    def fingerprint(self, row: int) -> str:
+        """By which the first rows are recognised: a hash of the first and the last of them."""
+        digest = hashlib.sha256(f"{self.width} {np.dtype(self.dtype)}".encode())
+        if row:
+            digest.update(self.rows(0, min(PRINT, row)).tobytes())
+            digest.update(self.rows(max(row - PRINT, 0), row).tobytes())
+        return digest.hexdigest()
+
+    def go_to(self, place: Place) -> None:
+        row = int(place["row"])
+        if row > self.total:
+            raise SourceError(
+                f"{self.name} has become shorter: {row:,} rows had been read, it has {self.total:,}"
+            )
+        if self.fingerprint(row) != place["fingerprint"]:
+            raise SourceError(
+                f"{self.name} does not begin as it did: its first {row:,} rows are not those that were read "
+                "before; give the same source, or start afresh without resuming"
+            )
+        self.row = row
+
+    def where(self, chunk: Chunk, row: int, column: int) -> str:
+        named = self.names and f" ({self.names[column]})"
+        return f"{self.name}, row {int(chunk.numbers[row])}, column {self.chosen[column]}{named or ''}"
+
+    def progress(self) -> float | None:
+        return self.row / max(self.total, 1)
+
+    def behind(self) -> int | None:
+        return self.total - self.row
+
+
+class Npy(RowReader):
+    """A matrix as NumPy saves it, read piece by piece: memory does not grow with the file."""
+
+    kind = "npy"
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self.file = path.open("rb")
+        try:
+            version = npy.read_magic(self.file)
+            header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, self.by_column, self.stored = header(self.file)
+        except (ValueError, OSError, EOFError, SyntaxError, TypeError, RecursionError) as error:
+            raise SourceError(f"{path} is not a readable NPY file: {error}") from None
+        if len(shape) != 2 or 0 in shape or min(shape) < 0:
+            raise SourceError(f"{path}: expected a matrix with rows and columns, got shape {shape}")
+        self.start, self.shape = self.file.tell(), (int(shape[0]), int(shape[1]))
+        super().__init__(str(path), self.shape, self.stored, columns)
+        needed = self.start + shape[0] * shape[1] * self.stored.itemsize
+        if os.fstat(self.file.fileno()).st_size < needed:
+            raise SourceError(f"{path} is cut off: shape {shape} needs {needed:,} bytes")
+
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        total, width = self.shape
+        if not self.by_column:
+            return self._numbers(start * width, (stop - start) * width).reshape(-1, width)
+        columns = [self._numbers(j * total + start, stop - start) for j in range(width)]
+        return np.stack(columns, axis=1)
+
+    def _numbers(self, first: int, count: int) -> NDArray[Any]:
+        numbers = np.empty(count, dtype=self.stored)
+        offset = self.start + first * self.stored.itemsize
+        got = os.preadv(self.file.fileno(), [numbers.data.cast("B")], offset)
+        if got != numbers.nbytes:
+            raise SourceError(f"{self.name} was cut off while it was read: {offset + got:,} bytes are left")
+        return numbers
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class Zarr(RowReader):
+    """A two-dimensional Zarr array."""
+
+    kind = "zarr"
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        try:
+            import zarr
+        except ImportError:
+            raise SourceError(f"{path}: to read Zarr, pip install 'eigenstream[zarr]'") from None
+        try:
+            self.array: Any = zarr.open_array(str(path), mode="r")
+            shape, dtype = tuple(self.array.shape), np.dtype(self.array.dtype)
+        except Exception as error:  # a damaged store raises whatever its parts raise
+            raise SourceError(f"{path} is not a readable Zarr array: {error}") from None
+        if len(shape) != 2 or 0 in shape:
+            raise SourceError(f"{path}: expected an array of rows and columns, got shape {shape}")
+        super().__init__(str(path), shape, dtype, columns)
+        chunk = self.array.chunks[0] * self.array.chunks[1] * dtype.itemsize
+        if chunk > LARGEST_CHUNK:
+            raise SourceError(
+                f"{path}: its chunks have {chunk:,} bytes; rechunk it to at most {LARGEST_CHUNK:,}"
+            )
+
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        try:
+            return np.asarray(self.array[start:stop])
+        except Exception as error:  # as above
+            raise SourceError(f"{self.name}, rows {start} to {stop}: cannot be read: {error}") from None
+
+
+LARGEST_CHUNK = 1 << 30
+
+
+class Generated(RowReader):
+    """A stream made on the spot, the same each time."""
+
+    kind = "generated"
+
+    def __init__(
+        self, name: str, shape: tuple[int, int], make: Callable[[int], Iterator[Floats]], columns: Columns
+    ) -> None:
+        self.make, self._at = make, -1
+        self._batches: Iterator[Floats] = iter(())
+        self._rest = np.zeros((0, shape[1]))
+        super().__init__(name, shape, np.float64, columns)
+
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        if start != self._at:  # from the beginning again: it has no memory of what it made
+            self._batches, self._rest = self.make(start), np.zeros((0, self._rest.shape[1]))
+        while len(self._rest) < stop - start:
+            self._rest = np.vstack((self._rest, next(self._batches)))
+        rows, self._rest = self._rest[: stop - start], self._rest[stop - start :]
+        self._at = stop
+        return rows
+
+    def fingerprint(self, row: int) -> str:
+        return self.name
+
+
+def _float_type(name: str, dtype: Any) -> Any:
+    """float32 stays float32; whole numbers and float16 become the next wider float that holds them."""
+    kind = np.dtype(dtype)
+    if kind.kind not in "fiub" or kind.itemsize > 8 or kind.hasobject:
+        raise SourceError(f"{name}: expected real numbers, got type {kind}")
+    return np.float32 if kind.kind == "f" and kind.itemsize <= 4 else np.float64

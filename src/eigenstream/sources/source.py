@@ -1,0 +1,148 @@
+"""The grid, and the sieve: whole batches of usable rows out of any reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from .batch import BadValue, Batch, Chunk, Floats, Reader, SourceError
+
+CELLS = 2**22
+"""Numbers a batch has at most, unless asked otherwise."""
+ROWS = 1024
+WIDEST = 2**27
+
+
+class Source:
+    """An iterable of `Batch`; `close` it, or use it in a ``with`` statement."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        *,
+        batch_rows: int | None,
+        stop: int | None,
+        on_bad_row: Literal["fail", "skip"],
+        allow_nan: bool,
+        on_skip: Callable[[str], object] | None,
+    ) -> None:
+        if reader.width > WIDEST:
+            raise SourceError(f"{reader.name}: rows of {reader.width:,} numbers; at most {WIDEST:,} are read")
+        self.reader, self.stop = reader, stop
+        self.batch_rows = batch_rows or max(1, min(ROWS, CELLS // reader.width))
+        self.on_bad_row, self.allow_nan, self.on_skip = on_bad_row, allow_nan, on_skip
+        self.count = self.skipped = self._read = 0
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return self.reader.name
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return self.reader.width
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the columns, where there are any."""
+        return self.reader.names
+
+    @property
+    def total(self) -> int | None:
+        """How many rows there are, where that is known."""
+        total = self.reader.total
+        return total if self.stop is None or total is None else min(total, self.stop)
+
+    def __iter__(self) -> Iterator[Batch]:
+        while True:
+            parts, wanted, chunk = list[Chunk](), self.batch_rows - self.count % self.batch_rows, None
+            while wanted:
+                chunk = self._next(wanted)
+                if chunk is None:
+                    break
+                parts.append(self._usable(chunk))
+                wanted -= len(parts[-1].rows)
+            rows = [part.rows for part in parts if len(part.rows)]
+            if rows:
+                self.count += sum(map(len, rows))
+                numbers = np.concatenate([part.numbers for part in parts])
+                joined: Floats = rows[0] if len(rows) == 1 else np.concatenate(rows)
+                yield Batch(joined, numbers, self.count, self.skipped, self.reader.place())
+            if chunk is None:
+                return
+
+    def continue_from(self, position: dict[str, Any]) -> None:
+        """Go on after the batch that had this position."""
+        try:
+            self.reader.go_to(position)
+            self.count, self.skipped = int(position["rows"]), int(position["skipped"])
+            self._read = int(position["row"])
+        except (KeyError, TypeError) as error:
+            raise SourceError(
+                f"{self.name}: this position is not one of a {self.reader.kind} source: {error!r}"
+            ) from None
+
+    def pass_over(self, rows: int) -> None:
+        """Begin after so many rows."""
+        self.reader.pass_over(rows)
+        self._read = rows
+
+    def close(self) -> None:
+        """Let go of files."""
+        self.reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _next(self, wanted: int) -> Chunk | None:
+        if self.stop is not None:
+            wanted = min(wanted, self.stop - self._read)
+        chunk = self.reader.take(wanted) if wanted > 0 else None
+        if chunk is not None:
+            self._read += len(chunk.rows)
+        return chunk
+
+    def _usable(self, chunk: Chunk) -> Chunk:
+        """The chunk without bad rows, or an error that names the first."""
+        bad = chunk.bad + self._unfit(chunk)
+        if not bad:
+            return chunk
+        bad.sort()
+        if self.on_bad_row == "fail":
+            raise SourceError(f"{bad[0].where}: {bad[0].what}; to leave out such rows, skip bad rows")
+        rows = sorted({value.row for value in bad})
+        self.skipped += len(rows)
+        if self.on_skip is not None:
+            for row in rows:
+                first = next(value for value in bad if value.row == row)
+                self.on_skip(f"{first.where}: {first.what}")
+        return Chunk(np.delete(chunk.rows, rows, axis=0), np.delete(chunk.numbers, rows), [])
+
+    def _unfit(self, chunk: Chunk) -> list[BadValue]:
+        """Values no model takes: infinite ones, and missing ones unless they are allowed."""
+        # One multiply-add a number and no temporary: NaN and infinity both survive a sum of squares.
+        if np.isfinite(np.vdot(chunk.rows, chunk.rows)):
+            return []
+        wrong = np.isinf(chunk.rows) if self.allow_nan else ~np.isfinite(chunk.rows)
+        known = {value.row for value in chunk.bad}
+        found = [(int(row), int(np.argmax(wrong[row]))) for row in np.flatnonzero(wrong.any(axis=1))]
+        return [
+            BadValue(row, self.reader.where(chunk, row, column), _complaint(chunk.rows[row, column]))
+            for row, column in found
+            if row not in known
+        ]
+
+
+def _complaint(value: float) -> str:
+    if np.isnan(value):
+        return "is missing (NaN); let missing values be skipped or imputed"
+    return f"{value} is not a finite number"
