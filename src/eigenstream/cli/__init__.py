@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from .demo import demo
+from .calibrate import calibrate
+from .completion import completion
+from .models import inspect, merge, transform
 from .reproduce import reproduce
+from .run import run
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Turns what is wrong with a file or a value into a message instead of a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ValueError, RuntimeError, OSError) as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="eigenstream")
 def main() -> None:
     """Streaming PCA that finds its own number of components."""
 
 
-for _command in (demo, reproduce):
+for _command in (run, transform, inspect, calibrate, merge, reproduce, completion):
     main.add_command(_command)

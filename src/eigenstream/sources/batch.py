@@ -68,6 +68,8 @@ class Reader(ABC):
     width: int
     names: list[str] | None = None
     """Of the columns chosen."""
+    unit = "rows"
+    """What `behind` counts in."""
     total: int | None = None
     """How many rows there are, where that is known."""
 
@@ -96,7 +98,7 @@ class Reader(ABC):
         return None
 
     def behind(self) -> int | None:
-        """How many bytes or rows wait to be read, where it can be told."""
+        """How much waits to be read, where it can be told."""
         return None
 
     def close(self) -> None:  # noqa: B027

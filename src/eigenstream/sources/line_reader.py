@@ -18,6 +18,8 @@ from .text import Complaint, Csv, JsonLines, Parser
 class LineReader(Reader):
     """Rows of a text, one a line; blank lines do not count."""
 
+    unit = "bytes"
+
     def __init__(self, lines: Lines, file: PlainFile | None, kind: str, **options: Any) -> None:
         self.lines, self.file, self.name, self.kind = lines, file, lines.name, kind
         self.row = 0

@@ -1,0 +1,93 @@
+"""Which alpha gives the rank, or the threshold, that is wanted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from .options import SOURCE_OPTIONS, source_options
+from .tables import table
+
+MOST_COLUMNS = 10_000
+
+
+@click.command()
+@click.argument("source")
+@click.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
+@click.option("--threshold", type=float, help="Where to put the threshold on variances.")
+@click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@source_options
+def calibrate(
+    source: str,
+    n_components: int | None,
+    threshold: float | None,
+    center: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """The alpha of each regularizer that keeps so many components, or puts the threshold there.
+
+    Reads the source once; it takes memory for the square of the number of columns.
+
+    \b
+    Example: eigenstream calibrate sensors.csv --n-components 3
+    """
+    from .. import calibrate_alpha, sources
+    from ..regularizers import REGULARIZERS
+
+    if (n_components is None) == (threshold is None):
+        raise click.UsageError("give either --n-components or --threshold")
+    chosen = {name: options[name] for name in SOURCE_OPTIONS}
+    chosen["rows"] = chosen["rows"] or (0, None)
+    with sources.open(source, **chosen) as opened:
+        eigenvalues = _eigenvalues(opened, center)
+    found: dict[str, float | None] = {}
+    for name in REGULARIZERS:
+        try:
+            found[name] = calibrate_alpha(eigenvalues, name, n_components=n_components, threshold=threshold)
+        except ValueError as error:
+            found[name] = None
+            click.echo(f"{name}: {error}", err=True)
+    if not any(alpha is not None for alpha in found.values()):
+        raise click.ClickException("no regularizer can do that for this source")
+    if as_json:
+        print(json.dumps({"alpha": found, "eigenvalues": eigenvalues.tolist()}))
+    else:
+        _show(found, eigenvalues)
+
+
+def _eigenvalues(source: Any, center: bool) -> Any:
+    """Of the second moment of all rows, in one pass."""
+    import numpy as np
+
+    from ..sources import SourceError
+
+    n = source.width
+    if n > MOST_COLUMNS:
+        raise SourceError(f"{source.name}: {n:,} columns are too many to calibrate by; choose some of them")
+    moment, total, first = np.zeros((n, n)), np.zeros(n), None
+    for batch in source:
+        rows = batch.rows.astype(np.float64)
+        first = (rows[0] if center else np.zeros(n)) if first is None else first
+        rows -= first  # far from zero, squares would drown the variances
+        moment += rows.T @ rows
+        total += rows.sum(axis=0)
+    if first is None:
+        raise SourceError(f"{source.name} has no rows")
+    mean = total / source.count if center else np.zeros(n)
+    return np.maximum(np.linalg.eigvalsh(moment / source.count - np.outer(mean, mean))[::-1], 0)
+
+
+def _show(found: dict[str, float | None], eigenvalues: Any) -> None:
+    from rich.console import Console
+
+    console = Console()
+    shown = table("regularizer", "alpha")
+    for name, alpha in found.items():
+        shown.add_row(name, "none" if alpha is None else f"{alpha:.6g}")
+    console.print(shown)
+    listed = " ".join(f"{value:.4g}" for value in eigenvalues[:12])
+    console.print(f"variances: {listed}{' ...' if len(eigenvalues) > 12 else ''}", highlight=False)

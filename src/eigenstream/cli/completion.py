@@ -1,0 +1,24 @@
+"""Completion for shells."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, /, shell: str) -> None:
+    """A script that makes the shell complete commands and options.
+
+    \b
+    Example: eigenstream completion zsh
+    To use it in every session, put this into the shell's start-up file:
+        bash, zsh   eval "$(eigenstream completion bash)"
+        fish        eigenstream completion fish | source
+    """
+    root = ctx.find_root()
+    maker = get_completion_class(shell)
+    assert maker is not None
+    click.echo(maker(root.command, {}, "eigenstream", "_EIGENSTREAM_COMPLETE").source())

@@ -1,0 +1,158 @@
+"""What a running job shows: a display on a terminal, a line now and then elsewhere, or JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..running import Watcher
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+    from ..estimators import OnlineAdaptivePCA
+    from ..live import Page
+    from ..sources import Batch, Source
+    from ..tracking import RankChange
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+EVENTS = 4
+REFRESH = 0.1
+"""Seconds between two pictures."""
+
+
+class Pace:
+    """Rows a second over the last few seconds."""
+
+    def __init__(self, rows: int) -> None:
+        self.marks = [(time.monotonic(), rows)]
+
+    def rate(self, rows: int) -> float:
+        now = time.monotonic()
+        self.marks = [mark for mark in self.marks if now - mark[0] < 5] or self.marks[-1:]
+        if now - self.marks[-1][0] > 0.1:
+            self.marks.append((now, rows))
+        moment, before = self.marks[0]
+        return (rows - before) / max(now - moment, 1e-9)
+
+
+class Display(Watcher):
+    """Samples, rate, rank, threshold and spectrum, kept up to date in place."""
+
+    def __init__(self, source: Source, console: Console) -> None:
+        from rich.live import Live
+
+        self.source, self.console, self.pace = source, console, Pace(source.count)
+        self.events: list[str] = []
+        self.live = Live(console=console, auto_refresh=False, transient=True)
+        self._shown_at = 0.0
+
+    def __enter__(self) -> Display:
+        self.live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.live.stop()
+
+    def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
+        now = time.monotonic()
+        if now - self._shown_at >= REFRESH:
+            self._shown_at = now
+            self.live.update(self._picture(model, batch), refresh=True)
+
+    def rank_changed(self, change: RankChange) -> None:
+        self.events.append(f"sample {change.sample:,}: rank {change.before} → {change.after}")
+
+    def saved(self, samples: int) -> None:
+        self.events.append(f"sample {samples:,}: saved")
+
+    def skipped(self, reason: str) -> None:
+        self.events.append(f"left out: {reason}")
+
+    def _picture(self, model: OnlineAdaptivePCA, batch: Batch) -> RenderableType:
+        from rich.columns import Columns
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        share = self.source.reader.progress()
+        bar = ProgressBar(total=1.0, completed=share or 0.0, pulse=share is None, width=60)
+        facts = f"{batch.count:,} rows   {self.pace.rate(batch.count):,.0f} rows/s"
+        if batch.skipped:
+            facts += f"   {batch.skipped:,} left out"
+        state = Text.assemble(
+            "rank ", (str(model.n_components_), "bold"), f"   threshold {model.threshold_:.4g}"
+        )
+        return Group(
+            Text(self.source.name, style="bold"),
+            Columns([bar, Text(f"{share:.0%}" if share is not None else "")]),
+            Text(facts),
+            state,
+            spectrum_bars(model.spectrum_, model.n_components_),
+            *(Text(event, style="dim") for event in self.events[-EVENTS:]),
+        )
+
+
+def spectrum_bars(variances: NDArray[np.float64], rank: int, most: int = 24) -> Text:
+    """The spectrum as a row of blocks on a logarithmic scale, what is kept in colour."""
+    from rich.text import Text
+
+    shown = np.maximum(variances[:most], 1e-300)
+    if not len(shown):
+        return Text("spectrum not known yet", style="dim")
+    span = max(float(np.log(shown[0] / shown[-1])), 1e-9)
+    heights = np.clip(1 + np.ceil(7 * np.log(shown / shown[-1]) / span), 1, 8).astype(int)
+    text = Text("spectrum ")
+    for i, height in enumerate(heights):
+        text.append(BLOCKS[height] * 2, style="bold blue" if i < rank else "dim")
+    return text.append(f"  {shown[0]:.3g} to {shown[-1]:.3g}")
+
+
+class JsonEvents(Watcher):
+    """One JSON object a line for each thing that happens, progress about once a second."""
+
+    def __init__(self, rows: int) -> None:
+        self.pace, self._said_at = Pace(rows), time.monotonic()
+
+    def say(self, event: str, **facts: object) -> None:
+        print(json.dumps({"event": event, **facts}), flush=True)
+
+    def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
+        now = time.monotonic()
+        if now - self._said_at < 1:
+            return
+        self._said_at = now
+        self.say(
+            "progress",
+            rows=batch.count,
+            skipped=batch.skipped,
+            rows_per_second=self.pace.rate(batch.count),
+            rank=model.n_components_,
+            threshold=model.threshold_,
+            spectrum=[float(value) for value in model.spectrum_],
+        )
+
+    def rank_changed(self, change: RankChange) -> None:
+        self.say("rank", **change._asdict())
+
+    def saved(self, samples: int) -> None:
+        self.say("saved", samples=samples)
+
+    def skipped(self, reason: str) -> None:
+        self.say("skipped", reason=reason)
+
+
+class OnPage(Watcher):
+    """Keeps the live page up to date."""
+
+    def __init__(self, page: Page, source: Source) -> None:
+        self.page, self.source, self.pace = page, source, Pace(source.count)
+
+    def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
+        lag = self.source.reader.behind()
+        self.page.update(model, rows_per_second=self.pace.rate(batch.count), lag=lag)

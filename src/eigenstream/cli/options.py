@@ -1,0 +1,152 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
+
+
+class NumberOr(click.ParamType[Any]):
+    """A number, or one of a few words; the word ``none`` means None."""
+
+    def __init__(self, number: type[int] | type[float], *words: str) -> None:
+        self.number, self.words = number, words
+        self.name = "|".join((*words, "number"))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value is None or isinstance(value, int | float):
+            return value
+        word = str(value).lower()
+        if word in self.words:
+            return None if word == "none" else word
+        try:
+            return self.number(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor {' nor '.join(self.words)}", param, ctx)
+
+
+class RowRange(click.ParamType[Any]):
+    """``START:STOP``, either of which may be left out."""
+
+    name = "start:stop"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        start, colon, stop = value.partition(":")
+        try:
+            span = (int(start or 0), int(stop) if stop else None)
+        except ValueError:
+            span = (-1, None)
+        if not colon or span[0] < 0 or (span[1] is not None and span[1] <= span[0]):
+            self.fail(f"{value!r} is not a range of rows such as 1000:5000, :5000 or 1000:", param, ctx)
+        return span
+
+
+def together(*options: Decorator) -> Callable[[Command], Command]:
+    """Several options as one decorator, listed in this order."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+source_options = together(
+    click.option("--columns", help="Names, numbers from 0 or ranges: 'a,b' or '0:8'.  [default: all]"),
+    click.option("--rows", type=RowRange(), help="Only these rows, such as 1000:5000."),
+    click.option(
+        "--batch-rows", type=click.IntRange(min=1), help="Rows learnt at a time.  [default: 1024, 1 if wide]"
+    ),
+    click.option(
+        "--on-bad-row",
+        type=click.Choice(["fail", "skip"]),
+        default="fail",
+        show_default=True,
+        help="What to do with a row that cannot be understood.",
+    ),
+    click.option("--delimiter", help="Of CSV.  [default: found out]"),
+    click.option("--header/--no-header", default=None, help="Whether CSV has names.  [default: found out]"),
+)
+
+estimator_options = together(
+    click.option(
+        "--regularizer",
+        type=click.Choice(["input-output", "squared-output", "scale-dependent"]),
+        default="input-output",
+        show_default=True,
+        help="Where the threshold comes from.",
+    ),
+    click.option(
+        "--alpha",
+        type=NumberOr(float, "auto"),
+        default="auto",
+        show_default=True,
+        help="Regularization coefficient; auto follows the edge of the noise.",
+    ),
+    click.option(
+        "--max-components", type=click.IntRange(min=1), help="Most components.  [default: 32, or the width]"
+    ),
+    click.option(
+        "--half-life", type=float, help="Samples after which a sample counts half.  [default: never forgets]"
+    ),
+    click.option("--center/--no-center", default=True, show_default=True, help="Subtract the running mean."),
+    click.option(
+        "--missing",
+        type=click.Choice(["raise", "skip", "impute"]),
+        default="raise",
+        show_default=True,
+        help="What to do with rows that lack values.",
+    ),
+    click.option(
+        "--scores",
+        type=click.Choice(["shrunk", "projected"]),
+        default="shrunk",
+        show_default=True,
+        help="Scores as the network transmits them, or plain projections.",
+    ),
+    click.option(
+        "--init-samples",
+        type=NumberOr(int, "auto"),
+        default="auto",
+        show_default=True,
+        help="Rows to start from in closed form; 0 starts at random, as in the paper.",
+    ),
+    click.option(
+        "--consolidation",
+        type=NumberOr(float, "auto", "none"),
+        default="auto",
+        show_default=True,
+        help="Growth of the sample count between returns to the optimum; none, as in the paper.",
+    ),
+    click.option(
+        "--spontaneous-activity",
+        type=NumberOr(float, "auto"),
+        default="auto",
+        show_default=True,
+        help="Random activity that keeps silent components alive; 0, as in the paper.",
+    ),
+    click.option("--seed", "random_state", default=0, show_default=True, help="Of random directions."),
+)
+
+SOURCE_OPTIONS = ("columns", "rows", "batch_rows", "on_bad_row", "delimiter", "header")
+ESTIMATOR_OPTIONS = (
+    "regularizer",
+    "alpha",
+    "max_components",
+    "half_life",
+    "center",
+    "missing",
+    "scores",
+    "init_samples",
+    "consolidation",
+    "spontaneous_activity",
+    "random_state",
+)

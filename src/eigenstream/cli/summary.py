@@ -1,0 +1,82 @@
+"""What a model is, in words for people and in facts for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .tables import table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..estimators import OnlineAdaptivePCA
+    from ..running import Job, Outcome
+
+SHOWN = 12
+"""Rows of a table before it is cut short."""
+
+
+def described(model: OnlineAdaptivePCA) -> dict[str, Any]:
+    """The state of a model as plain values."""
+    return {
+        "samples": model.n_samples_seen_,
+        "features": model.n_features_in_,
+        "rank": model.n_components_,
+        "threshold": model.threshold_,
+        "alpha": model.alpha_,
+        "explained_variance": [float(value) for value in model.explained_variance_],
+        "explained_variance_ratio": [float(value) for value in model.explained_variance_ratio_],
+        "noise_variance": float(model.noise_variance_),
+        "spectrum": [float(value) for value in model.spectrum_],
+        "rank_history": [list(change) for change in model.rank_history_],
+    }
+
+
+def spectrum_table(model: OnlineAdaptivePCA) -> Table:
+    """Components kept, and the first that are not."""
+    shown = table("component", "variance", "share of total", "after shrinking", "")
+    total = max(float(model._reading.total_variance), 1e-300)
+    rank = model.n_components_
+    for i, variance in enumerate(model.spectrum_[: max(rank + 2, 4)][:SHOWN]):
+        kept = i < rank
+        shrunk = f"{variance - model.threshold_:.4g}" if kept else "0"
+        mark = "kept" if kept else "below the threshold"
+        shown.add_row(str(i), f"{variance:.4g}", f"{variance / total:.1%}", shrunk, mark)
+    if rank > SHOWN:
+        shown.caption = f"the first {SHOWN} of {rank} components"
+    return shown
+
+
+def rank_story(model: OnlineAdaptivePCA) -> str:
+    """How the rank got where it is; the restless beginning left out."""
+    changes = model.rank_history_[-6:]
+    told = ", ".join(f"{c.before} → {c.after} at {c.sample:,}" for c in changes)
+    return told or "it never changed"
+
+
+def print_summary(job: Job, outcome: Outcome, notes: list[str], picture: str | None) -> None:
+    """A summary of a job on the terminal."""
+    from rich.console import Console
+
+    console, model, source = Console(), job.model, job.source
+    pace = f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
+    console.print(f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}", highlight=False)
+    console.print(
+        f"rank {model.n_components_}, threshold {model.threshold_:.4g}", style="bold", highlight=False
+    )
+    console.print(spectrum_table(model))
+    console.print(f"rank over time: {rank_story(model)}", highlight=False)
+    if source.skipped:
+        console.print(f"rows left out: {source.skipped:,}", highlight=False)
+    for what, where in (
+        ("scores", job.recipe.get("output")),
+        ("model", job.file and job.file.path),
+        ("picture", picture),
+    ):
+        if where:
+            console.print(f"{what}: {where}", highlight=False, soft_wrap=True)
+    for note in notes:
+        console.print(f"note: {note}", style="yellow", highlight=False, soft_wrap=True)
+    if outcome.signal is not None:
+        again = " Continue with --resume." if job.file else ""
+        console.print(f"stopped before the end.{again}", style="yellow", highlight=False)
