@@ -30,8 +30,9 @@ def write(
     target = Path(path)
     text = json.dumps(document)
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    header = {"format": FORMAT, "version": str(VERSION), "document": text, "checksum": _checksum(plain, text)}
-    content = serialized(plain, metadata=header)
+    header = {"version": VERSION, "document": text, "checksum": _checksum(plain, text)}
+    # One entry: safetensors writes several in random order, and the same model should be the same bytes.
+    content = serialized(plain, metadata={FORMAT: json.dumps(header)})
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -57,9 +58,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
         raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}")
     try:
         with safe_open(path, framework="np") as file:
-            header = file.metadata() or {}
-            if header.get("format") != FORMAT:
+            metadata = file.metadata() or {}
+            if FORMAT not in metadata:
                 raise ValueError(f"{os.fspath(path)!r} is not an eigenstream model")
+            header = json.loads(metadata[FORMAT])
             version = int(header["version"])
             if version > VERSION:
                 raise ValueError(

@@ -19,6 +19,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except (click.exceptions.Exit, click.Abort):  # which are RuntimeErrors, too
+            raise
         except (ValueError, RuntimeError, OSError) as error:
             raise click.ClickException(str(error)) from error
 

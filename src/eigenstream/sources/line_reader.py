@@ -90,6 +90,8 @@ class LineReader(Reader):
                 f"{self.name} does not begin as it did: its first {offset:,} bytes are not those that were "
                 "read before; give the same source, or start afresh without resuming"
             )
+        if self.file is not None and not self.file.ends_line(offset):
+            raise SourceError(f"{self.name}, line {line}: it had no end when it was read, and has grown")
         self._held, self.row = [], int(place["row"])
 
     def _jump(self, line: int, offset: int) -> None:
@@ -100,10 +102,6 @@ class LineReader(Reader):
                 f"{self.name} has become shorter: {offset:,} bytes had been read, it has {size:,} now"
             )
         lines = Lines(self.file.read, self.name, growing=self.lines.growing)
-        if offset and size > offset and not self.file.ends_line(offset):
-            raise SourceError(
-                f"{self.name}, line {line}: this line had no end when it was read, and has grown"
-            )
         lines.line, lines.offset = line, offset
         self.file.go_to(offset)
         self.lines = lines

@@ -148,8 +148,8 @@ class PlainFile:
         return digest.hexdigest()
 
     def ends_line(self, offset: int) -> bool:
-        """Whether the byte before is the end of a line."""
-        return os.pread(self.handle, 1, offset - 1) == b"\n"
+        """Whether a line ends here: by a line feed, or because the file does."""
+        return not 0 < offset < self.size() or os.pread(self.handle, 1, offset - 1) == b"\n"
 
     def size(self) -> int:
         return os.fstat(self.handle).st_size
