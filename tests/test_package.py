@@ -3,10 +3,8 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 import eigenstream
-from eigenstream.cli import main
 
 
 def run_python(code):
@@ -43,26 +41,6 @@ def test_every_public_name_resolves():
     assert eigenstream.__version__.count(".") == 2
     with pytest.raises(AttributeError, match="nothing_like_it"):
         _ = eigenstream.nothing_like_it
-
-
-def test_demo_finds_four_components_each_way():
-    result = CliRunner().invoke(main, ["demo", "--samples", "2000"])
-    assert result.exit_code == 0, result.output
-    rows = [line.split() for line in result.output.splitlines()]
-    ranks = {
-        solved: [row[row.index(solved) + 3] for row in rows if solved in row]
-        for solved in ("offline", "online")
-    }
-    assert ranks == {"offline": ["4"] * 3, "online": ["4"] * 3}
-    for name in ("scale-dependent", "input-output", "squared-output"):
-        assert name in result.output
-
-
-def test_reproduce_prints_section_three():
-    result = CliRunner().invoke(main, ["reproduce"])
-    assert result.exit_code == 0, result.output
-    assert "(0.2525, 0.7475)" in result.output
-    assert result.output.count("(0.0198, 1.0000)") == 2
 
 
 def test_module_is_the_command_line():

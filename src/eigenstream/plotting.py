@@ -5,6 +5,8 @@ Needs the extra ``plot`` (matplotlib).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -25,10 +27,10 @@ COLOR_OF = {"scale-dependent": RED, "input-output": BLUE, "squared-output": GREE
 """The same colour for the same regularizer in every picture."""
 
 
-def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+def panels(rows: int, columns: int, width: float, height: float, **layout: Any) -> tuple[Figure, list[Axes]]:
     """A figure of this size in inches and its panels in reading order, with a light grid."""
     figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
-    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    axes = list(figure.subplots(rows, columns, squeeze=False, **layout).flat)
     for axis in axes:
         axis.grid(color="0.9", linewidth=0.8)
         axis.set_axisbelow(True)
@@ -38,21 +40,25 @@ def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure
 
 def draw_history(history: SpectrumHistory, title: str) -> Figure:
     """The spectrum over time with its threshold, and the rank below."""
-    figure, (spectrum, rank) = panels(2, 1, 9, 6)
-    kept = np.where(history.variances > history.threshold[:, None], history.variances, np.nan)
-    dropped = np.where(history.variances > 0, history.variances, np.nan)
-    spectrum.plot(history.sample, dropped, color="0.75", linewidth=0.8)
-    spectrum.plot(history.sample, kept, color=BLUE, linewidth=1.8)
-    spectrum.plot(history.sample, history.threshold, color=RED, linewidth=1.5, linestyle="--")
+    figure, (spectrum, rank) = panels(2, 1, 10, 6, height_ratios=(3, 1), sharex=True)
+    sample, threshold = history.sample, np.where(history.threshold > 0, history.threshold, np.nan)
+    known = np.where(history.variances > 0, history.variances, np.nan)
+    kept = np.where(history.variances > history.threshold[:, None], known, np.nan)
+    spectrum.plot(sample, known, color="0.75", linewidth=0.8)
+    spectrum.plot(sample, kept, color=BLUE, linewidth=1.8)
+    spectrum.plot(sample, threshold, color=RED, linewidth=1.5, linestyle="--")
     spectrum.set(yscale="log", ylabel="variance of the input", title=title)
     handles = [
-        Line2D([], [], color=BLUE, linewidth=1.8, label="kept"),
+        Line2D([], [], color=BLUE, label="kept"),
         Line2D([], [], color="0.75", label="below the threshold"),
         Line2D([], [], color=RED, linestyle="--", label="threshold"),
     ]
-    spectrum.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    rank.step(history.sample, history.rank, where="post", color=BLUE, linewidth=1.8)
-    rank.set(xlabel="samples", ylabel="rank", ylim=(-0.3, max(history.rank.max(initial=1) + 1, 2)))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    rank.fill_between(sample, history.rank, step="post", color=BLUE, alpha=0.15, linewidth=0)
+    rank.step(sample, history.rank, where="post", color=BLUE, linewidth=1.8)
+    rank.set(xlabel="samples", ylabel="rank", ylim=(0, max(history.rank.max(initial=1) + 1, 2)))
     rank.yaxis.set_major_locator(MaxNLocator(integer=True))
-    rank.sharex(spectrum)
+    for axis in (spectrum, rank):
+        for change in sample[1:][np.diff(history.rank) != 0]:
+            axis.axvline(change, color="0.5", linewidth=0.8, linestyle=":", zorder=0)
     return figure

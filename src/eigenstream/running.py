@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from .estimators import OnlineAdaptivePCA
+from .interruption import Interruption, Stopped
 from .sinks import Sink, SinkError
 from .sources import Batch, Source, SourceError
 from .tracking import RankChange
@@ -26,48 +25,6 @@ from .tracking import RankChange
 
 class RunError(RuntimeError):
     """A job that cannot go on; what it has written down so far stands."""
-
-
-class Stopped(BaseException):
-    """A signal came while the job was waiting."""
-
-
-class Signals:
-    """Ctrl-C and SIGTERM as a request to stop at the next point of the grid; a second one does not wait."""
-
-    def __init__(self) -> None:
-        self.received: int | None = None
-        self._waiting = False
-        self._before: dict[int, Any] = {}
-
-    def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._handle)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Within this, a signal raises `Stopped`: nothing is lost by not finishing."""
-        self._waiting = True
-        try:
-            if self.received is not None:
-                raise Stopped
-            yield
-        finally:
-            self._waiting = False
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.received is not None:
-            raise KeyboardInterrupt
-        self.received = number
-        if self._waiting:
-            raise Stopped
 
 
 class ModelFile:
@@ -184,25 +141,27 @@ class Job:
             self._open_output(tracker.plan.k, tracker.plan.dtype)
         self._saved = (self.source.count, started)
         self.model.on_rank_change = self._rank_changed
-        with Signals() as signals, self._closing():
+        with Interruption() as interruption, self._closing():
             try:
-                for batch in self._batches(signals, started):
+                for batch in self._batches(interruption, started):
                     self._take_in(batch)
                     rows += len(batch.rows)
                     if self._is_due():
                         self._save(final=False)
-                self._save(final=signals.received is None)
+                if self._last is None and self.position is None and not interruption.asked():
+                    raise SourceError(f"{self.source.name} has no rows to learn from")
+                self._save(final=not interruption.asked())
             except SourceError:
                 self._save(final=False)
                 raise
-        return Outcome(rows, time.monotonic() - started, signals.received)
+        return Outcome(rows, time.monotonic() - started, interruption.signal)
 
-    def _batches(self, signals: Signals, started: float) -> Iterator[Batch]:
+    def _batches(self, interruption: Interruption, started: float) -> Iterator[Batch]:
         """Batches until the end or a signal; while waiting for one, a signal need not wait for it."""
         batches, first = iter(self.source), self.source.count
         while True:
             try:
-                with signals.waiting():
+                with interruption.waiting():
                     batch = next(batches, None)
                     if batch is not None and self.rate is not None:
                         ahead = (batch.count - first) / self.rate - (time.monotonic() - started)

@@ -78,7 +78,6 @@ class Appended:
     def __init__(self, path: Path | None, length: int) -> None:
         self.path, self.length = path, length
         if path is None:
-            self.handle = sys.stdout.fileno()
             return
         self.handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         if os.fstat(self.handle).st_size < length:
@@ -93,11 +92,16 @@ class Appended:
     def append(self, content: Any) -> None:
         left = memoryview(content).cast("B")
         self.length += len(left)
+        if self.path is None:
+            sys.stdout.buffer.write(left)
+            return
         while len(left):
             left = left[os.write(self.handle, left) :]
 
     def settle(self) -> None:
-        if self.path is not None:
+        if self.path is None:
+            sys.stdout.buffer.flush()
+        else:
             os.fsync(self.handle)
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (click.exceptions.Exit, click.Abort):  # which are RuntimeErrors, too
+        except (click.exceptions.Exit, click.Abort, BrokenPipeError):  # which click knows what to do with
             raise
         except (ValueError, RuntimeError, OSError) as error:
             raise click.ClickException(str(error)) from error

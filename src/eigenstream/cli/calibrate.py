@@ -13,7 +13,7 @@ from .tables import table
 MOST_COLUMNS = 10_000
 
 
-@click.command()
+@click.command(epilog="Example: eigenstream calibrate sensors.csv --n-components 3")
 @click.argument("source")
 @click.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
 @click.option("--threshold", type=float, help="Where to put the threshold on variances.")
@@ -31,9 +31,6 @@ def calibrate(
     """The alpha of each regularizer that keeps so many components, or puts the threshold there.
 
     Reads the source once; it takes memory for the square of the number of columns.
-
-    \b
-    Example: eigenstream calibrate sensors.csv --n-components 3
     """
     from .. import calibrate_alpha, sources
     from ..regularizers import REGULARIZERS
@@ -71,7 +68,7 @@ def _eigenvalues(source: Any, center: bool) -> Any:
     moment, total, first = np.zeros((n, n)), np.zeros(n), None
     for batch in source:
         rows = batch.rows.astype(np.float64)
-        first = (rows[0] if center else np.zeros(n)) if first is None else first
+        first = (rows[0].copy() if center else np.zeros(n)) if first is None else first
         rows -= first  # far from zero, squares would drown the variances
         moment += rows.T @ rows
         total += rows.sum(axis=0)

@@ -6,15 +6,14 @@ import click
 from click.shell_completion import get_completion_class
 
 
-@click.command()
+@click.command(epilog="Example: eigenstream completion zsh")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, /, shell: str) -> None:
     """A script that makes the shell complete commands and options.
 
     \b
-    Example: eigenstream completion zsh
-    To use it in every session, put this into the shell's start-up file:
+    To have it always, put this into the shell's start-up file:
         bash, zsh   eval "$(eigenstream completion bash)"
         fish        eigenstream completion fish | source
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
 
 
-@click.command()
+@click.command(epilog="Example: eigenstream transform sensors.model sensors.csv --output scores.csv")
 @model_argument
 @click.argument("source")
 @click.option(
@@ -28,11 +28,7 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 @click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 @source_options
 def transform(model: str, source: str, output: str, overwrite: bool, **options: Any) -> None:
-    """Scores of a source by a model that stays as it is.
-
-    \b
-    Example: eigenstream transform sensors.model sensors.csv --output scores.csv
-    """
+    """Scores of a source by a model that stays as it is."""
     from .. import load
     from ..sinks import open_sink
 
@@ -80,16 +76,12 @@ def _told(model: OnlineAdaptivePCA, what: str) -> Any:
     return position.get(what) or {}
 
 
-@click.command()
+@click.command(epilog="Example: eigenstream inspect sensors.model --plot sensors.png")
 @model_argument
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 def inspect(model: str, plot: str | None, as_json: bool) -> None:
-    """What a model is, what it has seen, and how it was made.
-
-    \b
-    Example: eigenstream inspect sensors.model --plot sensors.png
-    """
+    """What a model is, what it has seen, and how it was made."""
     from .. import load
 
     known = load(model)
@@ -140,16 +132,12 @@ def _need_matplotlib() -> None:
         raise click.ClickException("a picture needs matplotlib: pip install 'eigenstream[plot]'") from None
 
 
-@click.command()
+@click.command(epilog="Example: eigenstream merge monday.model tuesday.model --save week.model")
 @click.argument("models", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
 @click.option("--save", required=True, type=click.Path(dir_okay=False), help="Where the merged model goes.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
-    """One model that knows what several know, made from different rows of one source.
-
-    \b
-    Example: eigenstream merge monday.model tuesday.model --save week.model
-    """
+    """One model that knows what several know, made from different rows of one source."""
     from .. import load
     from .. import merge as merged_from
 

@@ -1,33 +1,160 @@
-"""The paper, item by item."""
+"""The paper, item by item: computed, drawn, and checked sentence by sentence."""
 
 from __future__ import annotations
 
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import TYPE_CHECKING
+
 import click
 
-from .tables import table
+from ..interruption import Interruption
+
+if TYPE_CHECKING:
+    from ..paper.item import Item
+    from ..paper.runner import Outcome, Reproduction
 
 
-@click.command()
-def reproduce() -> None:
-    """Print what Section III of the paper states, computed: Table 1 and the transmission curve.
+class CannotGoOnError(click.ClickException):
+    exit_code = 2
 
-    Example: eigenstream reproduce
+
+@click.command(epilog="Example: eigenstream reproduce --quick --out reproduction")
+@click.argument("names", nargs=-1, metavar="[ITEM]...")
+@click.option("--quick", is_flag=True, help="Smaller settings, for a first look.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all streams.")
+@click.option(
+    "--out",
+    default="reproduction",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Folder to write to.",
+)
+@click.option("--open", "show", is_flag=True, help="Open the report in the browser when it is done.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes at a time.  [default: as many as cores]")
+@click.option(
+    "--cache", type=click.Path(path_type=Path), help="Folder that keeps results.  [default: the user's]"
+)
+@click.option("--no-cache", is_flag=True, help="Compute everything anew and keep no result.")
+def reproduce(
+    names: tuple[str, ...],
+    quick: bool,
+    seed: int,
+    out: Path,
+    show: bool,
+    jobs: int | None,
+    cache: Path | None,
+    no_cache: bool,
+) -> None:
+    """Reproduce the paper: every figure, table and claim, or only the ITEMs named.
+
+    Writes a report, index.html, and beside it the figures, numbers and claims as files of their own. Ends
+    with exit code 1 if a claim comes out otherwise than expected.
+
+    Results are kept: an interrupted run goes on where it was, and a second run only draws.
     """
+    if find_spec("matplotlib") is None:
+        raise CannotGoOnError("the figures need matplotlib: pip install 'eigenstream[plot]'")
+    with Interruption() as interruption:
+        from ..paper.runner import Reproduction
+
+        items = _chosen(names)
+        _need_folder(out, "--out")
+        with _results(cache, no_cache) as folder:
+            reproduction = Reproduction(items, quick=quick, seed=seed, folder=folder)
+            outcomes = _carried_out(reproduction, out, jobs, interruption, no_cache)
+    _tell(outcomes, out / "index.html", show)
+
+
+def _chosen(names: tuple[str, ...]) -> list[Item]:
+    """The items named, or all, in the order of the paper."""
+    from ..paper import ITEMS
+
+    for name in names:
+        if name not in ITEMS:
+            known = ", ".join(ITEMS)
+            raise click.BadParameter(f"there is no {name!r}; the items are {known}", param_hint="ITEM")
+    return [item for name, item in ITEMS.items() if name in names or not names]
+
+
+def _need_folder(path: Path, option: str) -> None:
+    """Make the folder, and try it, before anything is computed."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise click.BadParameter(f"cannot write to {path}: {error.strerror}", param_hint=option) from None
+
+
+@contextmanager
+def _results(cache: Path | None, no_cache: bool) -> Iterator[Path]:
+    """The folder that keeps results; keeping none is one that is thrown away."""
+    from ..paper.cache import default_folder
+
+    if no_cache:
+        with TemporaryDirectory() as temporary:
+            yield Path(temporary)
+    else:
+        folder = cache or default_folder()
+        _need_folder(folder, "--cache")
+        yield folder
+
+
+def _carried_out(
+    reproduction: Reproduction, out: Path, jobs: int | None, interruption: Interruption, no_cache: bool
+) -> list[Outcome]:
+    """Compute, draw and write; trouble on the way becomes words and an exit code."""
+    from ..paper.runner import CaseError
+    from ..paper.workers import Lost, Stopped
+
+    try:
+        return _computed_and_written(reproduction, out, jobs, interruption)
+    except Stopped:
+        done, total = reproduction.n_done, len(reproduction.tasks)
+        kept = "with --no-cache none is kept" if no_cache else "the same command goes on from there"
+        click.echo(f"Interrupted with {done} of {total} cases done: {kept}.", err=True)
+        raise SystemExit(interruption.exit_code) from None
+    except Lost:
+        raise CannotGoOnError(
+            "a worker process was ended from outside, perhaps for want of memory: try again with fewer --jobs"
+        ) from None
+    except (CaseError, OSError) as error:
+        raise CannotGoOnError(str(error)) from error
+
+
+def _computed_and_written(
+    reproduction: Reproduction, out: Path, jobs: int | None, interruption: Interruption
+) -> list[Outcome]:
     from rich.console import Console
 
-    from .. import theory
-    from ..regularizers import REGULARIZERS
+    from ..paper.output import write
+    from ..paper.workers import cores
+    from .progress import progress
 
-    a, b, n1, n2 = 1.0, 0.2, 10, 54
-    rows = table("regularizer", "alpha from", "to", "output top eigenvalue there")
-    rows.title = f"Table 1 at a = {a}, b = {b}, n1 = {n1}, n2 = {n2}"
-    for row in theory.alpha_table(a, b, n1, n2):
-        top = row.output_top_eigenvalue(row.low)
-        rows.add_row(row.regularizer.name, f"{row.low:.4g}", f"{row.high:.4g}", f"{top:.4g}")
+    console = Console(stderr=True)
+    with progress("cases", len(reproduction.tasks), reproduction.n_done, console) as update:
+        reproduction.carry_out(jobs or cores(), update, interruption.asked)
+    with progress("figures", len(reproduction.settings), 0, console) as update:
+        return write(reproduction, out, update, interruption.asked)
 
-    curve = table("regularizer", "5,050 pairs, a >= b", "4,950 pairs, a > b")
-    curve.title = "Transmission: nearest point to (no noise, all signal)"
-    for name in REGULARIZERS:
-        points = (theory.transmission_curve(name, strict=s).nearest_to_ideal() for s in (False, True))
-        curve.add_row(name, *(f"({noise:.4f}, {signal:.4f})" for noise, signal in points))
-    Console().print(rows, "", curve)
+
+def _tell(outcomes: list[Outcome], page: Path, show: bool) -> None:
+    """Print the claims and where the report is; end with 1 if a claim came out otherwise than expected."""
+    from rich.console import Console
+
+    from .claims import claims_table, complaints
+
+    console = Console()
+    for outcome in outcomes:
+        console.print(claims_table(outcome), "")
+    console.print(f"The report is {page}", soft_wrap=True, highlight=False)
+    if show:
+        webbrowser.open(page.resolve().as_uri())
+    if lines := complaints(outcomes):
+        click.echo("\n".join(["Claims that came out otherwise than expected:", *lines]), err=True)
+        raise SystemExit(1)

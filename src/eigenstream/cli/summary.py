@@ -60,12 +60,16 @@ def print_summary(job: Job, outcome: Outcome, notes: list[str], picture: str | N
 
     console, model, source = Console(), job.model, job.source
     pace = f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
-    console.print(f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}", highlight=False)
+    console.print(
+        f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}",
+        highlight=False,
+        soft_wrap=True,
+    )
     console.print(
         f"rank {model.n_components_}, threshold {model.threshold_:.4g}", style="bold", highlight=False
     )
     console.print(spectrum_table(model))
-    console.print(f"rank over time: {rank_story(model)}", highlight=False)
+    console.print(f"rank over time: {rank_story(model)}", highlight=False, soft_wrap=True)
     if source.skipped:
         console.print(f"rows left out: {source.skipped:,}", highlight=False)
     for what, where in (

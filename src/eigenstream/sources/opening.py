@@ -78,10 +78,14 @@ def open(
     opened = Source(
         reader, batch_rows=batch_rows, stop=stop, on_bad_row=on_bad_row, allow_nan=allow_nan, on_skip=on_skip
     )
-    if position is not None:
-        opened.continue_from(position)
-    elif start:
-        opened.pass_over(start)
+    try:
+        if position is not None:
+            opened.continue_from(position)
+        elif start:
+            opened.pass_over(start)
+    except BaseException:
+        opened.close()
+        raise
     return opened
 
 
@@ -115,6 +119,8 @@ def _matrix_kind(path: Path) -> Callable[[Path, Columns], Reader] | None:
         if any((path / name).exists() for name in ("zarr.json", ".zarray")):
             return Zarr
         raise SourceError(f"{path} is a folder, but neither a Zarr array nor one of Parquet files")
+    if not path.is_file():  # a named pipe would be waited for
+        raise SourceError(f"{path} is not a regular file; pass pipes through standard input (-)")
     with path.open("rb") as file:
         start = file.read(6)
     return Npy if start == b"\x93NUMPY" else Parquet if start[:4] == b"PAR1" else None
@@ -133,4 +139,5 @@ def built_in(columns: Columns) -> Reader:
         yield next(batches)[start % 100 :]
         yield from batches
 
-    return Generated("the built-in stream", (BUILT_IN_ROWS, 64), make, columns)
+    name = "built-in stream (its scale doubles at 1,000 and halves at 6,000)"
+    return Generated(name, (BUILT_IN_ROWS, 64), make, columns)

@@ -1,0 +1,113 @@
+"""The items' cases, computed in parallel or recalled, and what comes of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import cache, workers
+from .item import Claim, Item, Table
+
+
+class CaseError(Exception):
+    """A case that could not be computed: which, and why."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One case of an item, and the file that holds its table once it is computed."""
+
+    item: Item
+    case: Any
+    position: float
+    """Among the item's cases, from 0 to 1."""
+    file: Path
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an item."""
+
+    item: Item
+    settings: Any
+    seed: int
+    cases: Sequence[Any]
+    tables: Sequence[Table]
+    claims: Sequence[Claim]
+
+
+class Reproduction:
+    """Some items, at their full or their quick settings.
+
+    Parameters
+    ----------
+    folder
+        Where tables and figures are kept from run to run.
+    """
+
+    def __init__(self, items: Iterable[Item], *, quick: bool, seed: int, folder: Path) -> None:
+        self.quick, self.seed, self.folder = quick, seed, folder
+        self.settings = {item: item.QUICK if quick else item.FULL for item in items}
+        self.tasks = [task for item in self.settings for task in self._tasks(item)]
+        self._tables: dict[Path, Table] = {}
+        for task in self.tasks:
+            self._recall(task.file)
+
+    def _tasks(self, item: Item) -> list[Task]:
+        cases = item.cases(self.settings[item], self.seed)
+        return [
+            Task(item, case, place / len(cases), self.folder / item.NAME / f"{cache.key(item, case)}.json")
+            for place, case in enumerate(cases)
+        ]
+
+    def _recall(self, file: Path) -> None:
+        if (text := cache.recall(file)) is not None:
+            self._tables[file] = json.loads(text)
+
+    @property
+    def n_done(self) -> int:
+        return sum(task.file in self._tables for task in self.tasks)
+
+    def carry_out(self, jobs: int, progress: Callable[[int], None], stopping: Callable[[], bool]) -> None:
+        """Compute what is missing, and say after each case how many are done.
+
+        Raises
+        ------
+        workers.Stopped
+            If ``stopping`` became true before the end. What was done is kept.
+        workers.Lost
+            If a worker was ended from outside.
+        CaseError
+            If a case could not be computed.
+        """
+        missing = [task for task in self.tasks if task.file not in self._tables]
+        # All items advance side by side, so that the time per case so far tells of the time left.
+        missing.sort(key=lambda task: task.position)
+
+        def done(file: Path) -> None:
+            self._recall(file)
+            progress(self.n_done)
+
+        calls = {task.file: (task.item.simulate, task.case, task.file) for task in missing}
+        try:
+            workers.run(_compute, calls, jobs, done, stopping)
+        except workers.Failed as failed:
+            task = next(task for task in missing if task.file == failed.key)
+            why = f"{type(failed.__cause__).__name__}: {failed.__cause__}"
+            raise CaseError(f"{task.item.NAME}, {task.case}: {why}") from failed
+
+    def outcome(self, item: Item) -> Outcome:
+        """What the paper says of the item, checked against the tables, which must all be there."""
+        own = [task for task in self.tasks if task.item is item]
+        tables = [self._tables[task.file] for task in own]
+        settings = self.settings[item]
+        claims = item.claims(settings, tables)
+        return Outcome(item, settings, self.seed, [task.case for task in own], tables, claims)
+
+
+def _compute(simulate: Callable[[Any], Table], case: Any, file: Path) -> None:
+    """Done in a worker. A fresh table takes the same way through the file as one from an earlier run."""
+    cache.keep(file, json.dumps(simulate(case), allow_nan=False))

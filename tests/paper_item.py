@@ -1,0 +1,77 @@
+"""An item that costs nothing, and that the environment can make wait, fail or die."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from eigenstream.paper.item import Claim, Verdict
+
+NAME = "toy"
+TITLE = "Toy <b>item</b> & more"
+AWKWARD = 'spectra of <script>alert(1)</script> & [bold]such[/bold], "quoted"'
+VERDICT = Verdict.HOLDS
+
+
+@dataclass(frozen=True)
+class Settings:
+    n_cases: int
+    size: int
+
+
+QUICK = Settings(3, 40)
+FULL = Settings(4, 60)
+
+
+@dataclass(frozen=True)
+class Case:
+    place: int
+    size: int
+    seed: int
+
+
+def cases(settings, seed):
+    return [Case(place, settings.size, seed) for place in range(settings.n_cases)]
+
+
+def simulate(case):
+    """Eigenvalues, whose last bits depend on how many threads multiply."""
+    with Path(os.environ["TOY_LOG"]).open("a") as log:
+        log.write(f"{case.place}\n")
+    _misbehave(os.environ.get("TOY_TROUBLE"), case.place)
+    X = np.random.default_rng([case.seed, case.place]).standard_normal((200, case.size))
+    threads = os.environ["OPENBLAS_NUM_THREADS"], os.environ["NUMBA_NUM_THREADS"]
+    return {"eigenvalues": np.linalg.eigvalsh(X.T @ X).tolist(), "threads": threads, 1: "keys are words"}
+
+
+def _misbehave(trouble, place):
+    if place == 0 or not trouble:
+        return
+    if trouble == "fail":
+        raise ArithmeticError("no such number")
+    if trouble == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    while not Path(trouble).exists():
+        time.sleep(0.01)
+
+
+def draw(settings, tables):
+    from eigenstream.plotting import panels
+
+    figure, axes = panels(1, 1, 4, 3)
+    for table in tables:
+        axes[0].plot(table["eigenvalues"])
+    return figure
+
+
+def claims(settings, tables):
+    top = max(table["eigenvalues"][-1] for table in tables)
+    return [
+        Claim("Section <0>", AWKWARD, "looking", f"{top!r}", VERDICT),
+        Claim(
+            "Section 1", "something", "looking", "else", Verdict.CORRECTED, Verdict.CORRECTED, "a <reason>"
+        ),
+    ]

@@ -1,0 +1,212 @@
+"""The commands beside `run`, their help, and what a person sees of a job."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import eigenstream
+from eigenstream import OnlineAdaptivePCA, streams
+from eigenstream.cli import main
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.vstack(list(streams.changing_rank(3000, ranks={0: 2}, n_features=8, random_state=0)))
+
+
+@pytest.fixture
+def folder(X, tmp_path, monkeypatch):
+    """A folder with the files that the examples of the help texts name."""
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("sensors.csv", X, delimiter=",", header="a,b,c,d,e,f,g,h", comments="")
+    for name, rows in (("sensors", X), ("monday", X[:1500]), ("tuesday", X[1500:])):
+        OnlineAdaptivePCA(random_state=0).fit(rows).save(f"{name}.model")
+    return tmp_path
+
+
+def call(*arguments, code=0, **options):
+    result = CliRunner().invoke(main, list(map(str, arguments)), **options)
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result.output
+
+
+EXAMPLES = {
+    name: re.search(r"Example: eigenstream (.*)", command.epilog)[1] for name, command in main.commands.items()
+}
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "reproduce"])
+def test_the_example_of_each_help_text_works(folder, name):
+    if name == "run":  # which makes the model that the other examples start from
+        (folder / "sensors.model").unlink()
+    assert EXAMPLES[name].startswith(name)
+    call(*shlex.split(EXAMPLES[name]))
+
+
+def test_help_is_there_for_every_command_and_option():
+    assert set(main.commands) == {
+        "run", "transform", "inspect", "calibrate", "merge", "reproduce", "completion",
+    }  # fmt: skip
+    for name, command in main.commands.items():
+        assert name in call("--help")
+        shown = call(name, "--help")
+        for option in command.params:
+            if option.param_type_name == "option":
+                assert option.help, f"{name} {option.name}"
+                assert option.opts[0] in shown
+
+
+def test_run_takes_every_parameter_of_the_estimator():
+    ours = {option.name for option in main.commands["run"].params}
+    assert set(OnlineAdaptivePCA().get_params()) - {"on_rank_change"} <= ours
+
+
+def test_run_without_a_source_shows_the_built_in_stream(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = call("run", "--rate", "1e9")
+    assert "10,000 rows of 64 numbers" in shown
+    assert "rank 4" in shown
+    assert (tmp_path / "eigenstream.png").stat().st_size > 10_000
+
+
+def test_transform_is_the_model_s_transform(folder, X):
+    model = eigenstream.load("sensors.model")
+    call("transform", "sensors.model", "sensors.csv", "--output", "scores.npy")
+    np.testing.assert_allclose(np.load("scores.npy"), model.transform(X), atol=1e-9)
+    lines = call("transform", "sensors.model", "sensors.csv", "--rows", "10:12").splitlines()
+    assert [line.split(",")[0] for line in lines] == ["row", "10", "11"]
+    assert eigenstream.load("sensors.model").n_samples_seen_ == 3000
+
+
+def test_transform_finds_columns_by_their_names(folder, X):
+    call("run", "sensors.csv", "--save", "named.model", "--columns", "c,a,e", "--quiet")
+    np.savetxt("shuffled.csv", X[:, ::-1], delimiter=",", header="h,g,f,e,d,c,b,a", comments="")
+    call("transform", "named.model", "sensors.csv", "--output", "one.npy")
+    call("transform", "named.model", "shuffled.csv", "--output", "two.npy")
+    np.testing.assert_allclose(np.load("one.npy"), np.load("two.npy"), atol=1e-12)
+
+
+def test_transform_says_what_does_not_fit(folder):
+    wrong = call("transform", "sensors.model", "sensors.csv", "--columns", "0:3", code=1)
+    assert "has 3 columns, but sensors.model was made from 8" in wrong
+    call("transform", "sensors.model", "sensors.csv", "--output", "scores.csv")
+    assert "exists" in call("transform", "sensors.model", "sensors.csv", "--output", "scores.csv", code=1)
+
+
+def test_inspect_tells_what_a_model_is(folder):
+    shown = call("inspect", "sensors.model", "--plot", "picture.svg")
+    assert "3,000 samples of 8 numbers" in shown
+    assert "rank 2" in shown
+    assert "input-output" in shown
+    assert "<svg" in (folder / "picture.svg").read_text()
+    facts = json.loads(call("inspect", "sensors.model", "--json"))
+    assert facts["rank"] == 2
+    assert facts["samples"] == 3000
+    np.testing.assert_allclose(facts["spectrum"], eigenstream.load("sensors.model").spectrum_)
+
+
+def test_inspect_refuses_what_is_not_a_model(folder):
+    assert "is not a readable eigenstream model" in call("inspect", "sensors.csv", code=1)
+
+
+def test_calibrate_gives_the_alpha_that_is_asked_for(folder, X):
+    facts = json.loads(call("calibrate", "sensors.csv", "--n-components", "1", "--json"))
+    for name, alpha in facts["alpha"].items():
+        assert alpha == pytest.approx(eigenstream.calibrate_alpha(X, name, n_components=1))
+    facts = json.loads(call("calibrate", "sensors.csv", "--threshold", "1.5", "--json"))
+    assert facts["alpha"]["scale-dependent"] == 1.5
+    np.testing.assert_allclose(facts["eigenvalues"], np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1])
+    assert "either --n-components or --threshold" in call("calibrate", "sensors.csv", code=2)
+
+
+def test_merge_is_the_merge(folder, X):
+    assert "3,000 samples, rank 2" in call("merge", "monday.model", "tuesday.model", "--save", "both.model")
+    merged = eigenstream.merge([eigenstream.load(f"{day}.model") for day in ("monday", "tuesday")])
+    np.testing.assert_array_equal(eigenstream.load("both.model").components_, merged.components_)
+    assert "exists" in call("merge", "monday.model", "--save", "both.model", code=1)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script(shell):
+    assert "_EIGENSTREAM_COMPLETE" in call("completion", shell)
+
+
+def test_completion_completes():
+    done = subprocess.run(
+        [sys.executable, "-c", "from eigenstream.cli import main; main(prog_name='eigenstream')"],
+        env={"_EIGENSTREAM_COMPLETE": "bash_complete", "COMP_WORDS": "eigenstream ins", "COMP_CWORD": "1"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "plain,inspect"
+
+
+def test_events_for_programs(folder):
+    lines = call("run", "sensors.csv", "--json", "--save", "new.model").splitlines()
+    events = [json.loads(line) for line in lines]
+    assert {event["event"] for event in events} >= {"rank", "saved", "end"}
+    assert [event["after"] for event in events if event["event"] == "rank"][-1] == 2
+    assert events[-1]["rank"] == 2
+    assert events[-1]["rows"] == 3000
+
+
+def test_quiet_says_nothing(folder):
+    assert call("run", "sensors.csv", "--quiet") == ""
+
+
+def test_a_bad_row_names_file_line_and_column(folder):
+    lines = (folder / "sensors.csv").read_text().splitlines()
+    lines[41] = lines[41].replace(",", ",oops,", 1).rpartition(",")[0]
+    (folder / "bad.csv").write_text("\n".join(lines))
+    failed = call("run", "bad.csv", code=1)
+    assert "bad.csv, line 42, column 1 (b): 'oops' is not a number" in failed
+    assert "--on-bad-row skip" in failed
+    assert "rows left out: 1" in call("run", "bad.csv", "--on-bad-row", "skip")
+
+
+def test_missing_values_follow_the_policy(folder):
+    lines = (folder / "sensors.csv").read_text().splitlines()
+    fields = lines[100].split(",")
+    fields[3] = ""
+    lines[100] = ",".join(fields)
+    (folder / "gaps.csv").write_text("\n".join(lines))
+    failed = call("run", "gaps.csv", code=1)
+    assert "gaps.csv, line 101, column 3 (d)" in failed
+    assert "--missing" in failed
+    for policy, learnt in (("skip", 2999), ("impute", 3000)):
+        call("run", "gaps.csv", "--missing", policy, "--save", f"{policy}.model", "--output", f"{policy}.npy")
+        assert eigenstream.load(f"{policy}.model").n_samples_seen_ == learnt
+        assert np.isnan(np.load(f"{policy}.npy")).any() == (policy == "skip")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.csv"], "there is no file 'nothing.csv'"),
+        (["sensors.csv", "--columns", "a,zzz"], "there is no column 'zzz'; there are a, b"),
+        (["sensors.csv", "--output", "scores.xls"], "must end in .csv, .npy or .parquet"),
+        (["sensors.csv", "--output", "nowhere/scores.csv"], "cannot be written"),
+        (["sensors.csv", "--save", "nowhere/model"], "cannot be written"),
+        (["sensors.csv", "--max-components", "99"], "max_components must be"),
+        (["sensors.csv", "--half-life", "-3"], "half_life"),
+        (["sensors.model"], "sensors.model"),
+        (["sensors.csv", "--quiet", "--json"], "exclude each other"),
+        (["sensors.csv", "--resume"], "--resume needs --save"),
+        (["sensors.csv", "--save", "new.model", "--output", "-"], "cannot be cut back"),
+        (["sensors.csv", "--rows", "9:3"], "not a range of rows"),
+        (["sensors.csv", "--alpha", "much"], "neither a number nor auto"),
+        (["sensors.csv", "--save", "sensors.model", "--resume"], "was not saved by eigenstream run"),
+        (["sensors.csv", "--rows", "5000:"], "no rows"),
+    ],
+)
+def test_what_is_wrong_is_said(folder, arguments, message):
+    result = CliRunner().invoke(main, ["run", *arguments])
+    assert result.exit_code in (1, 2)
+    assert message in result.output
+    assert isinstance(result.exception, SystemExit)

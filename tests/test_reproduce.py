@@ -1,0 +1,281 @@
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from eigenstream.cli import main
+from eigenstream.cli.progress import progress
+from eigenstream.paper import ITEMS
+from eigenstream.paper.cache import imported_beside, keep, key
+from eigenstream.paper.item import Verdict
+
+from . import paper_item
+
+ROOT = Path(__file__).parent.parent
+PATIENCE = 60.0
+
+
+@pytest.fixture(autouse=True)
+def toy(tmp_path, monkeypatch):
+    """The item in place, and its log: a line for every case computed."""
+    monkeypatch.setitem(ITEMS, "toy", paper_item)
+    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def filled(tmp_path):
+    """A cache that holds the toy item's tables, computed here and now."""
+    for case in paper_item.cases(paper_item.QUICK, 0):
+        table = {"eigenvalues": [1.0, 2.0, case.place]}
+        keep(tmp_path / "cache" / "toy" / f"{key(paper_item, case)}.json", json.dumps(table))
+
+
+def reproduce(folder, *arguments, items=("toy",)):
+    options = ["--quick", "--jobs", "1", "--out", str(folder / "out"), "--cache", str(folder / "cache")]
+    return CliRunner().invoke(main, ["reproduce", *items, *options, *arguments])
+
+
+def computed(log):
+    return sorted(log.read_text().split()) if log.exists() else []
+
+
+def contents(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_same_bytes_whatever_the_number_of_jobs(tmp_path):
+    first = reproduce(tmp_path / "one", "--jobs", "1")
+    second = reproduce(tmp_path / "two", "--jobs", "2")
+    assert (first.exit_code, second.exit_code) == (0, 0), first.output + second.output
+    files = contents(tmp_path / "one" / "out")
+    assert files == contents(tmp_path / "two" / "out")
+    assert {str(name) for name in files} == {
+        "index.html",
+        "claims.csv",
+        "claims.json",
+        "figures/toy.png",
+        "figures/toy.svg",
+        "numbers/toy.json",
+    }
+    numbers = json.loads(files[Path("numbers/toy.json")])
+    assert [result["case"]["place"] for result in numbers["results"]] == [0, 1, 2]
+    assert all(result["table"]["threads"] == ["1", "1"] for result in numbers["results"])
+    assert numbers["settings"] == {"n_cases": 3, "size": 40}
+
+
+def test_only_what_is_missing_is_computed(tmp_path, toy, monkeypatch):
+    assert reproduce(tmp_path).exit_code == 0
+    before = contents(tmp_path / "out")
+    with monkeypatch.context() as without_drawing:
+        without_drawing.delattr(paper_item, "draw")
+        assert reproduce(tmp_path).exit_code == 0
+    assert computed(toy) == ["0", "1", "2"]
+    assert contents(tmp_path / "out") == before
+
+    damaged, torn, _ = sorted((tmp_path / "cache" / "toy").glob("*.json"))
+    damaged.write_text(damaged.read_text().replace("1", "2"))
+    torn.write_bytes(torn.read_bytes()[:100])
+    assert reproduce(tmp_path).exit_code == 0
+    assert len(computed(toy)) == 5
+    assert contents(tmp_path / "out") == before
+
+    assert reproduce(tmp_path, "--seed", "1").exit_code == 0
+    assert len(computed(toy)) == 8
+    assert contents(tmp_path / "out") != before
+
+
+def test_without_cache_nothing_is_recalled_or_kept(tmp_path, toy, filled):
+    before = contents(tmp_path / "cache")
+    assert reproduce(tmp_path, "--no-cache").exit_code == 0
+    assert computed(toy) == ["0", "1", "2"]
+    assert contents(tmp_path / "cache") == before
+
+
+def test_a_changed_source_is_another_key(tmp_path, monkeypatch):
+    case = paper_item.cases(paper_item.QUICK, 0)[0]
+    before = key(paper_item, case)
+    changed = tmp_path / "paper_item.py"
+    changed.write_text(Path(paper_item.__file__).read_text() + "\n# changed\n")
+    monkeypatch.setattr("inspect.getfile", lambda function: str(changed))
+    assert key(paper_item, case) != before
+
+
+def test_a_module_that_an_item_imports_is_part_of_its_source(tmp_path):
+    (tmp_path / "item.py").write_text("from . import shared\nfrom .other import thing\nfrom .. import far\n")
+    (tmp_path / "shared.py").write_text("def f():\n    from .deeper import g\n")
+    for name in ("other", "deeper", "far", "unrelated"):
+        (tmp_path / f"{name}.py").write_text("")
+    assert {path.stem for path in imported_beside(tmp_path / "item.py")} == {
+        "item",
+        "shared",
+        "other",
+        "deeper",
+    }
+
+
+def test_an_unexpected_verdict_is_named(tmp_path, filled, monkeypatch):
+    monkeypatch.setattr(paper_item, "VERDICT", Verdict.FAILS)
+    result = reproduce(tmp_path)
+    assert result.exit_code == 1
+    assert f"toy, Section <0>: {paper_item.AWKWARD}: does not hold, expected: holds" in result.stderr
+    assert "something" not in result.stderr
+    assert "expected: holds" in (tmp_path / "out" / "index.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [("fail", "toy, Case(place=1, size=40, seed=0): ArithmeticError"), ("die", "--jobs")],
+)
+def test_a_case_that_fails_ends_the_run_with_words(tmp_path, monkeypatch, trouble, words):
+    monkeypatch.setenv("TOY_TROUBLE", trouble)
+    result = reproduce(tmp_path)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.output
+    assert len(list((tmp_path / "cache" / "toy").iterdir())) == 1
+
+
+def test_mistakes_are_told_before_anything_is_computed(tmp_path, toy, monkeypatch):
+    unknown = reproduce(tmp_path, items=("toy", "fig17"))
+    assert unknown.exit_code == 2
+    assert all(name in unknown.stderr for name in ("'fig17'", "table", "transmission", "toy"))
+
+    (tmp_path / "file").touch()
+    blocked = reproduce(tmp_path, "--out", str(tmp_path / "file" / "out"))
+    assert blocked.exit_code == 2
+    assert "--out: cannot write to" in blocked.stderr
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    bare = reproduce(tmp_path)
+    assert bare.exit_code == 2
+    assert "pip install 'eigenstream[plot]'" in bare.stderr
+    assert computed(toy) == []
+
+
+class Page(HTMLParser):
+    """Collects what a page shows, loads and links to."""
+
+    def __init__(self):
+        super().__init__()
+        self.text, self.tags, self.loads, self.ids, self.links = "", [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append(tag)
+        self.ids += [found["id"]] if "id" in found else []
+        (self.links if tag == "a" else self.loads).extend(
+            found[name] for name in ("src", "href", "srcset", "data", "poster") if name in found
+        )
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_report_is_one_file_and_shows_everything(tmp_path, filled, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    result = reproduce(tmp_path, "--open", items=("toy", "transmission"))
+    assert result.exit_code == 0, result.output
+    file = tmp_path / "out" / "index.html"
+    assert opened == [file.as_uri()]
+    assert str(file) in result.stdout.replace("\n", "")
+
+    page = Page()
+    page.feed(file.read_text())
+    assert all(address.startswith("data:") for address in page.loads)
+    assert len([address for address in page.loads if address.startswith("data:image/svg+xml;base64,")]) == 2
+    assert {"script", "iframe", "object", "b>item"}.isdisjoint(page.tags)
+    assert "url(" not in file.read_text()
+    assert "@import" not in file.read_text()
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+
+    claims = json.loads((tmp_path / "out" / "claims.json").read_text())
+    assert {claim["item"] for claim in claims} == {"toy", "transmission"}
+    for claim in claims:
+        assert all(claim[part] in page.text for part in ("where", "says", "value", "verdict", "reason"))
+    assert "(0.2525, 0.7475)" in page.text
+    assert paper_item.TITLE in page.text
+    with (tmp_path / "out" / "claims.csv").open(newline="") as table:
+        assert list(csv.DictReader(table)) == claims
+
+
+def start(folder):
+    code = """
+from eigenstream.cli import main
+from eigenstream.paper import ITEMS
+from tests import paper_item
+ITEMS["toy"] = paper_item
+main()
+"""
+    options = ["--quick", "--jobs", "2", "--out", str(folder / "out"), "--cache", str(folder / "cache")]
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "reproduce", "toy", *options],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def eventually(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+
+
+def group_is_gone(leader):
+    try:
+        os.killpg(leader, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("number", "everyone", "code"),
+    [(signal.SIGINT, True, 130), (signal.SIGTERM, False, 143), (signal.SIGKILL, False, -9)],
+)
+def test_interrupted_it_leaves_nothing_behind_but_results(tmp_path, toy, monkeypatch, number, everyone, code):
+    gate = tmp_path / "gate"
+    monkeypatch.setenv("TOY_TROUBLE", str(gate))
+    process = start(tmp_path)
+    eventually(lambda: list(tmp_path.glob("cache/toy/*.json")) and len(computed(toy)) == 3)
+    (os.killpg if everyone else os.kill)(process.pid, number)
+    output, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == code
+    eventually(lambda: group_is_gone(process.pid))
+    assert len(list(tmp_path.glob("cache/toy/*.json"))) == 1
+    if number == signal.SIGKILL:
+        return
+    assert "Traceback" not in output + errors
+    assert "Interrupted with 1 of 3 cases done: the same command goes on from there." in errors
+
+    gate.touch()
+    assert reproduce(tmp_path).exit_code == 0
+    assert computed(toy).count("0") == 1
+
+
+def test_progress_is_a_bar_on_a_terminal_and_a_few_lines_elsewhere():
+    for terminal, written in ((True, StringIO()), (False, StringIO())):
+        console = Console(file=written, force_terminal=terminal, width=100)
+        with progress("cases", 200, 50, console) as update:
+            for done in range(51, 201):
+                update(done)
+        assert "200" in written.getvalue()
+    lines = written.getvalue().splitlines()
+    assert lines[0] == "cases: 50 of 200 done"
+    assert lines[-1] == "cases: 200 of 200 done"
+    assert len(lines) <= 11
