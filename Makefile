@@ -9,7 +9,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: run test test-slow test-plain check bench reproduce docs clean
 
 run: $(READY)
-	$(BIN)/eigenstream demo
+	mkdir -p build
+	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
 	$(BIN)/pytest -n auto -m "not slow"
@@ -19,7 +20,9 @@ test-slow: $(READY)
 
 # All tests but those that run thousands of samples through the estimator: minutes each without compilation.
 KERNEL_TESTS := -m "not slow" --ignore tests/test_online_adaptive_pca.py --ignore tests/test_benchmarks.py \
-	--ignore tests/test_benchmark_peers.py --ignore tests/test_package.py tests
+	--ignore tests/test_benchmark_peers.py --ignore tests/test_package.py --ignore tests/test_paper.py \
+	--ignore tests/test_reproduce.py --ignore tests/test_run.py --ignore tests/test_commands.py \
+	--ignore tests/test_live.py --ignore tests/test_damage.py tests
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto $(KERNEL_TESTS) -W "ignore:overflow encountered:RuntimeWarning" \
 		--cov=eigenstream.engine --cov=eigenstream.network --cov-report=term-missing
@@ -35,7 +38,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 reproduce: $(READY)
-	$(BIN)/eigenstream reproduce
+	$(BIN)/eigenstream reproduce --out build/reproduction
 
 docs: $(READY)
 	$(BIN)/python docs/build.py

@@ -98,6 +98,15 @@ def test_latency_has_targets_beside_figures(out):
         assert all(0 < times["best"] <= times["median"] for times in entry["microseconds"].values())
 
 
+def test_throughput_has_targets_beside_figures(out):
+    report = (out / "throughput.md").read_text()
+    for target in ("at least 70%", "at most 1.3x", "below 500 MiB"):
+        assert target in report
+    found = json.loads((out / "throughput.json").read_text())
+    assert found["npy"]["engine"]["best"] < found["npy"]["job"]["best"]
+    assert 50 < found["peak_mebibytes"] < 1000
+
+
 def test_quick_figures_do_not_replace_the_real_ones():
     outcome = CliRunner().invoke(main, ["--quick"])
     assert outcome.exit_code == 2

@@ -11,6 +11,6 @@ and its name is that of its files.
 
 from types import ModuleType
 
-from benchmarks.sections import accuracy, defaults, engine, growth, latency, offline
+from benchmarks.sections import accuracy, defaults, engine, growth, latency, offline, throughput
 
-SECTIONS: list[ModuleType] = [offline, engine, growth, latency, accuracy, defaults]
+SECTIONS: list[ModuleType] = [offline, engine, growth, latency, throughput, accuracy, defaults]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from .estimators import OnlineAdaptivePCA
 from .interruption import Interruption, Stopped
 from .sinks import Sink, SinkError
-from .sources import Batch, Source, SourceError
+from .sources import Batch, Floats, Source, SourceError
 from .tracking import RankChange
 
 
@@ -140,6 +140,7 @@ class Job:
             tracker = self.model._tracker
             self._open_output(tracker.plan.k, tracker.plan.dtype)
         self._saved = (self.source.count, started)
+        self._refuse_other_width()
         self.model.on_rank_change = self._rank_changed
         with Interruption() as interruption, self._closing():
             try:
@@ -175,10 +176,8 @@ class Job:
     def _take_in(self, batch: Batch) -> None:
         """Score, write, learn: in this order, so that a score never knows its own row."""
         try:
-            if self.sink is None:
-                self.model.partial_fit(batch.rows)
-            else:
-                scores = self.model.learn_many(batch.rows)
+            scores = self._learn(batch.rows)
+            if scores is not None:
                 output = self._open_output(scores.shape[1], scores.dtype)
                 output.write(batch.numbers, scores)
         except SinkError:
@@ -191,6 +190,23 @@ class Job:
         self._last = batch
         for watcher in self.watchers:
             watcher.learnt(self.model, batch)
+
+    def _learn(self, rows: Floats) -> Floats | None:
+        """Learn; returns the scores from before, if there is an output to write them to."""
+        model, scored = self.model, self.sink is not None
+        if model.__sklearn_is_fitted__() and rows.dtype == model.components_.dtype:
+            return model.learn_checked(rows, scored=scored)  # the source has checked everything
+        if scored:
+            return model.learn_many(rows)
+        model.partial_fit(rows)
+        return None
+
+    def _refuse_other_width(self) -> None:
+        model, source = self.model, self.source
+        if model.__sklearn_is_fitted__() and model.n_features_in_ != source.width:
+            raise SourceError(
+                f"{source.name} has {source.width} columns where the model has {model.n_features_in_}"
+            )
 
     def _open_output(self, width: int, dtype: Any) -> Sink:
         if self._output is None:

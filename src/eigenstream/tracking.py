@@ -76,7 +76,7 @@ class Plan:
         where they are very wide.
         """
         parts = 128 if time < 8192 else 64
-        if time < self.start_rows and self.n > 256:
+        if time < self.start_rows and self.n >= 256:
             parts = 32 if self.n <= 4096 else 4
         step = time // parts
         if self.beta < 1:

@@ -280,6 +280,17 @@ class OnlineAdaptivePCA(ReadingTransformer):
             return np.where(filled.usable[:, None], filled.rows, rows)
         return rows
 
+    def learn_checked(self, rows: Floats, *, scored: bool = False) -> Floats | None:
+        """`learn_many` (if ``scored``) or `partial_fit` without scikit-learn's checks, which take their time.
+
+        For those who read streams: rows must be C-contiguous, of the model's width and type and, unless
+        ``missing`` says otherwise, finite. The first rows go through `partial_fit` or `learn_many`.
+        """
+        planning.refuse_huge(rows)
+        scores: list[Floats] | None = [] if scored else None
+        self._follow(rows, planning.row_weights(None, len(rows)), scores)
+        return None if scores is None else np.vstack(scores)
+
     def _learn(
         self,
         X: ArrayLike,

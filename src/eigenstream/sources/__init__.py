@@ -30,6 +30,7 @@ the place reading started from. A loop that never loses or repeats a row needs n
 from __future__ import annotations
 
 from .batch import Batch as Batch
+from .batch import Floats as Floats
 from .batch import SourceError as SourceError
 from .opening import open as open
 from .source import Source as Source
