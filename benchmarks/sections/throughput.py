@@ -121,11 +121,11 @@ def told(path: str) -> None:
 def report(results: dict[str, Any]) -> str:
     """Targets, then all figures."""
     intro = (
-        f"What `eigenstream run` makes of a file of {results['rows']:,} rows of {WIDTH} numbers (NPY) and one "
-        f"of {results['csv_rows']:,} (CSV), capacity {CAPACITY}, one thread, best of {results['repeats']} in "
-        "turns; the files have just been written, so they are read from memory rather than from disk. The "
-        "engine alone learns from rows that are in memory already, without reading, checking, looks at the "
-        "spectrum, start or consolidation; parsing alone makes rows of the CSV and drops them."
+        f"What `eigenstream run` makes of a file of {results['rows']:,} rows of {WIDTH} numbers (NPY) and "
+        f"one of {results['csv_rows']:,} (CSV), capacity {CAPACITY}, one thread, best of "
+        f"{results['repeats']} in turns; the files have just been written, so they are read from memory rather "
+        "than from disk. The engine alone learns from rows that are in memory already, without reading, checking, "
+        "looks at the spectrum, start or consolidation; parsing alone makes rows of the CSV and drops them."
     )
     figures = table(
         ("", "best, µs a row", "median, µs a row"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import metrics as metrics
     from . import offline as offline
     from . import regularizers as regularizers
+    from . import sources as sources
     from . import streams as streams
     from . import theory as theory
     from .calibration import calibrate_alpha as calibrate_alpha
@@ -41,7 +42,7 @@ _HOME_OF = {
     "load": "estimators",
     "merge": "estimators",
 }
-_MODULES = ("metrics", "offline", "regularizers", "streams", "theory")
+_MODULES = ("metrics", "offline", "regularizers", "sources", "streams", "theory")
 
 __all__ = [
     "AdaptivePCA",
@@ -58,6 +59,7 @@ __all__ = [
     "metrics",
     "offline",
     "regularizers",
+    "sources",
     "streams",
     "theory",
 ]
