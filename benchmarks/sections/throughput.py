@@ -123,9 +123,10 @@ def report(results: dict[str, Any]) -> str:
     intro = (
         f"What `eigenstream run` makes of a file of {results['rows']:,} rows of {WIDTH} numbers (NPY) and "
         f"one of {results['csv_rows']:,} (CSV), capacity {CAPACITY}, one thread, best of "
-        f"{results['repeats']} in turns; the files have just been written, so they are read from memory rather "
-        "than from disk. The engine alone learns from rows that are in memory already, without reading, checking, "
-        "looks at the spectrum, start or consolidation; parsing alone makes rows of the CSV and drops them."
+        f"{results['repeats']} in turns. The files have just been written: they are read from memory rather "
+        "than from disk. The engine alone learns from rows that are in memory already, without reading, "
+        "checks, looks at the spectrum, start or consolidation; parsing alone makes rows of the CSV and "
+        "drops them."
     )
     figures = table(
         ("", "best, µs a row", "median, µs a row"),

@@ -64,12 +64,21 @@ def open_sink(path: str, width: int, dtype: Any, place: Place | None = None) -> 
         Where to go on, as `Sink.settle` returned it; None begins anew.
     """
     kinds: dict[str, type[_File] | type[Parquet]] = {".csv": Csv, ".npy": Npy, ".parquet": Parquet}
-    if path == "-":
-        return Csv(None, width, dtype, place)
-    kind = kinds.get(Path(path).suffix.lower())
+    kind = Csv if path == "-" else kinds.get(Path(path).suffix.lower())
     if kind is None:
         raise SinkError(f"output {path!r} must end in .csv, .npy or .parquet")
-    return kind(Path(path), width, dtype, place)
+    names = {"part", "bytes"} if kind is Parquet else {"rows", "bytes"}
+    if place is not None and not _is_place(place, names):
+        raise SinkError(
+            f"output {path!r}: {place!r} is no place in such a file; start afresh without resuming"
+        )
+    return Csv(None, width, dtype, place) if path == "-" else kind(Path(path), width, dtype, place)
+
+
+def _is_place(place: Any, names: set[str]) -> bool:
+    if not isinstance(place, dict) or set(place) != names:
+        return False
+    return all(type(number) is int and 0 <= number < 2**63 for number in place.values())
 
 
 class Appended:
@@ -79,18 +88,18 @@ class Appended:
         self.path, self.length = path, length
         if path is None:
             return
-        self.handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        if os.fstat(self.handle).st_size < length:
-            os.close(self.handle)
+        if (path.stat().st_size if path.exists() else 0) < length:
             raise SinkError(
                 f"{path} is shorter than the {length:,} bytes that had been written; put it back, or start "
                 "afresh without resuming"
             )
+        self.handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         os.ftruncate(self.handle, length)
         os.lseek(self.handle, length, os.SEEK_SET)
 
     def append(self, content: Any) -> None:
-        left = memoryview(content).cast("B")
+        given = memoryview(content)
+        left = given.cast("B") if given.nbytes else b""
         self.length += len(left)
         if self.path is None:
             sys.stdout.buffer.write(left)
@@ -138,8 +147,8 @@ class Csv(_File):
     def write(self, numbers: NDArray[np.int64], scores: Floats) -> None:
         written = repr if scores.dtype == np.float64 else "{:.9g}".format
         rows = zip(numbers.tolist(), scores.tolist(), strict=True)
-        text = [f"{number},{','.join(map(written, row))}" for number, row in rows]
-        self.file.append(("\n".join(text) + "\n").encode())
+        text = [f"{number},{','.join(map(written, row))}\n" for number, row in rows]
+        self.file.append("".join(text).encode())
         self.rows += len(scores)
 
 
@@ -175,8 +184,14 @@ class Parquet(Sink):
         names = column_names(width)
         self.folder, self.row = folder, np.dtype([("row", "<i8"), *((name, dtype) for name in names)])
         self.dtype, self.width = np.dtype(dtype), width
-        folder.mkdir(exist_ok=True)
         self.part = int(place["part"]) if place else 0
+        missing = next((n for n in range(self.part) if not self._part(n).exists()), None)
+        if missing is not None:
+            raise SinkError(
+                f"{self._part(missing)} had been written, but is gone; put it back, or start afresh without "
+                "resuming"
+            )
+        folder.mkdir(exist_ok=True)
         self._final = False
         self._cut_back()
         self.waiting = Appended(self._waiting(self.part), int(place["bytes"]) if place else 0)

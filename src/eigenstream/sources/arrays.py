@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from .batch import Chunk, Floats, Place, Reader, SourceError
+from .batch import CELLS, Chunk, Floats, Place, Reader, SourceError
 from .columns import Columns, chosen_columns
 
 PRINT = 16
@@ -27,12 +29,11 @@ class RowReader(Reader):
 
     def __init__(self, name: str, shape: tuple[int, int], dtype: Any, columns: Columns) -> None:
         self.name, self.row = name, 0
-        self.total, full = shape
+        self.total, self.full = shape
         self.dtype = _float_type(name, dtype)
-        self.chosen = chosen_columns(columns, self.names, full, name)
+        self.chosen = chosen_columns(columns, self.names, self.full, name)
         self.width = len(self.chosen)
         self.names = None if self.names is None else [self.names[i] for i in self.chosen]
-        self._all = self.chosen == list(range(full))
 
     @abstractmethod
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
@@ -51,7 +52,7 @@ class RowReader(Reader):
     def rows(self, start: int, stop: int) -> Floats:
         """These rows, the columns chosen, as floats."""
         fetched = self.fetch(start, stop)
-        if not self._all:
+        if not isinstance(self.chosen, range):
             fetched = fetched[:, self.chosen]
         rows: Floats = np.ascontiguousarray(fetched, dtype=self.dtype)
         return rows
@@ -64,12 +65,13 @@ class RowReader(Reader):
         """By which the first rows are recognised: a hash of the first and the last of them."""
         digest = hashlib.sha256(f"{self.width} {np.dtype(self.dtype)}".encode())
         if row:
-            digest.update(self.rows(0, min(PRINT, row)).tobytes())
-            digest.update(self.rows(max(row - PRINT, 0), row).tobytes())
+            some = max(1, min(PRINT, CELLS // self.full))
+            digest.update(self.rows(0, min(some, row)).tobytes())
+            digest.update(self.rows(max(row - some, 0), row).tobytes())
         return digest.hexdigest()
 
     def go_to(self, place: Place) -> None:
-        row = int(place["row"])
+        row = index(place["row"])
         if row > self.total:
             raise SourceError(
                 f"{self.name} has become shorter: {row:,} rows had been read, it has {self.total:,}"
@@ -100,15 +102,22 @@ class Npy(RowReader):
     def __init__(self, path: Path, columns: Columns) -> None:
         self.file = path.open("rb")
         try:
+            self._read_head(path)
+            super().__init__(str(path), self.shape, self.stored, columns)
+        except BaseException:
+            self.close()
+            raise
+
+    def _read_head(self, path: Path) -> None:
+        try:
             version = npy.read_magic(self.file)
             header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, self.by_column, self.stored = header(self.file)
-        except (ValueError, OSError, EOFError, SyntaxError, TypeError, RecursionError) as error:
+        except Exception as error:  # a damaged head raises whatever its parsers raise
             raise SourceError(f"{path} is not a readable NPY file: {error}") from None
         if len(shape) != 2 or 0 in shape or min(shape) < 0:
             raise SourceError(f"{path}: expected a matrix with rows and columns, got shape {shape}")
         self.start, self.shape = self.file.tell(), (int(shape[0]), int(shape[1]))
-        super().__init__(str(path), self.shape, self.stored, columns)
         needed = self.start + shape[0] * shape[1] * self.stored.itemsize
         if os.fstat(self.file.fileno()).st_size < needed:
             raise SourceError(f"{path} is cut off: shape {shape} needs {needed:,} bytes")
@@ -122,10 +131,12 @@ class Npy(RowReader):
 
     def _numbers(self, first: int, count: int) -> NDArray[Any]:
         numbers = np.empty(count, dtype=self.stored)
-        offset = self.start + first * self.stored.itemsize
-        got = os.preadv(self.file.fileno(), [numbers.data.cast("B")], offset)
-        if got != numbers.nbytes:
-            raise SourceError(f"{self.name} was cut off while it was read: {offset + got:,} bytes are left")
+        offset, left = self.start + first * self.stored.itemsize, numbers.view(np.uint8).data
+        while len(left):  # the system reads at most 2 GiB at a time
+            got = os.preadv(self.file.fileno(), [left], offset)
+            if not got:
+                raise SourceError(f"{self.name} was cut off while it was read: {offset:,} bytes are left")
+            offset, left = offset + got, left[got:]
         return numbers
 
     def close(self) -> None:
@@ -145,12 +156,12 @@ class Zarr(RowReader):
         try:
             self.array: Any = zarr.open_array(str(path), mode="r")
             shape, dtype = tuple(self.array.shape), np.dtype(self.array.dtype)
+            chunk = math.prod(getattr(self.array, "shards", None) or self.array.chunks) * dtype.itemsize
         except Exception as error:  # a damaged store raises whatever its parts raise
             raise SourceError(f"{path} is not a readable Zarr array: {error}") from None
         if len(shape) != 2 or 0 in shape:
             raise SourceError(f"{path}: expected an array of rows and columns, got shape {shape}")
         super().__init__(str(path), shape, dtype, columns)
-        chunk = self.array.chunks[0] * self.array.chunks[1] * dtype.itemsize
         if chunk > LARGEST_CHUNK:
             raise SourceError(
                 f"{path}: its chunks have {chunk:,} bytes; rechunk it to at most {LARGEST_CHUNK:,}"

@@ -15,6 +15,9 @@ Floats = NDArray[np.floating[Any]]
 Place = dict[str, Any]
 """Where reading goes on, in a reader's own terms; JSON can hold it."""
 
+CELLS = 2**22
+"""Numbers that are held at a time, unless asked otherwise."""
+
 
 class SourceError(ValueError):
     """A source that cannot be read (on): says where and why."""
@@ -66,6 +69,8 @@ class Reader(ABC):
     name: str
     """For messages: a file name, or "standard input"."""
     width: int
+    full: int
+    """How many columns there are, chosen or not: reading a row takes memory for all of them."""
     names: list[str] | None = None
     """Of the columns chosen."""
     unit = "rows"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from .batch import SourceError
 
 Columns = str | Sequence[str | int] | None
 
+WIDEST = 2**27
+"""Numbers a row may have."""
 
-def chosen_columns(columns: Columns, names: Sequence[str] | None, width: int, source: str) -> list[int]:
+
+def chosen_columns(columns: Columns, names: Sequence[str] | None, width: int, source: str) -> Sequence[int]:
     """The numbers of the columns asked for, in the order asked for; all of them if None.
 
     Examples
@@ -17,13 +21,15 @@ def chosen_columns(columns: Columns, names: Sequence[str] | None, width: int, so
     >>> chosen_columns("b,0,2:4", ["a", "b", "c", "d"], 4, "x.csv")
     [1, 0, 2, 3]
     """
+    if not 1 <= width <= WIDEST:
+        raise SourceError(f"{source}: rows of {width:,} numbers; 1 to {WIDEST:,} are read")
     if columns is None:
-        return list(range(width))
+        return range(width)
     asked = columns.split(",") if isinstance(columns, str) else list(columns)
     found = [number for one in asked for number in _numbers(one, names, width, source)]
-    repeated = sorted({number for number in found if found.count(number) > 1})
+    repeated = [number for number, times in Counter(found).items() if times > 1]
     if repeated:
-        raise SourceError(f"{source}: column {repeated[0]} was asked for more than once")
+        raise SourceError(f"{source}: column {min(repeated)} was asked for more than once")
     if not found:
         raise SourceError(f"{source}: no column was asked for: give names, numbers or ranges such as 0:8")
     return found

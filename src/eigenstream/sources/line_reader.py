@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import index
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import BadValue, Chunk, Place, Reader, SourceError
+from .batch import CELLS, BadValue, Chunk, Place, Reader, SourceError
 from .columns import Columns
-from .lines import Lines, PlainFile, standard_input, unpacked
+from .lines import Lines, PlainFile, Unpacked, standard_input
 from .text import Complaint, Csv, JsonLines, Parser
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineReader(Reader):
@@ -20,26 +23,34 @@ class LineReader(Reader):
 
     unit = "bytes"
 
-    def __init__(self, lines: Lines, file: PlainFile | None, kind: str, **options: Any) -> None:
-        self.lines, self.file, self.name, self.kind = lines, file, lines.name, kind
+    def __init__(self, lines: Lines, content: PlainFile | Unpacked | None, kind: str, **options: Any) -> None:
+        self.lines, self.content, self.name, self.kind = lines, content, lines.name, kind
+        self.file = content if isinstance(content, PlainFile) else None
+        """The content, where a place in it can be gone to."""
         self.row = 0
         self._held: list[tuple[int, bytes]] = []
         """The first line, where it was data: it had to be looked at to know what the others are."""
         self._taken: list[int] = []
-        self.parser = self._understand(**options)
-        self.width, self.names = self.parser.width, self.parser.names
+        try:
+            self.parser = self._understand(**options)
+        except BaseException:
+            self.close()
+            raise
+        self.full, self.width, self.names = self.parser.full, self.parser.width, self.parser.names
+        self._step = max(1, min(10_000, CELLS // self.full))
+        """Lines gone through at a time."""
 
     def _understand(self, columns: Columns, delimiter: str | None, header: bool | None) -> Parser:
         numbered = self._nonblank(1)
         if not numbered:
             raise SourceError(f"{self.name} is empty: there is nothing to learn from")
-        first = numbered[0][1]
+        line, first = numbered[0][0], numbered[0][1].removeprefix(BYTE_ORDER_MARK)
         if first.lstrip().startswith((b"{", b"[")):
-            parser: Parser = JsonLines(first, self.name, columns)
+            parser: Parser = JsonLines(first, self.name, columns, line)
         else:
             parser = Csv(first, self.name, columns, delimiter, header)
         if not parser.titled:
-            self._held = numbered
+            self._held = [(line, first)]
         return parser
 
     def take(self, count: int) -> Chunk | None:
@@ -55,7 +66,7 @@ class LineReader(Reader):
 
     def pass_over(self, count: int) -> None:
         while count:
-            step = self._held + self._nonblank(min(count, 10_000) - len(self._held))
+            step = self._held + self._nonblank(min(count, self._step) - len(self._held))
             self._held = []
             if not step:
                 return
@@ -76,23 +87,25 @@ class LineReader(Reader):
         return worked_out
 
     def go_to(self, place: Place) -> None:
-        line, offset = int(place["line"]), int(place["offset"])
+        row, line, offset = (index(place[name]) for name in ("row", "line", "offset"))
+        if not 0 <= row <= line <= offset:
+            raise ValueError(f"row {row} in line {line} at byte {offset}")
         if self.file is not None:
             self._jump(line, offset)
             seen = self.file.fingerprint(offset)
         else:
-            while self.lines.line < line and self.lines.take(min(line - self.lines.line, 10_000)):
+            while self.lines.line < line and self.lines.take(min(line - self.lines.line, self._step)):
                 pass
             assert self.lines.digest is not None
             seen = self.lines.digest.hexdigest()
-        if seen != place["fingerprint"] or self.lines.line != line:
+        if seen != place["fingerprint"] or (self.lines.line, self.lines.offset) != (line, offset):
             raise SourceError(
                 f"{self.name} does not begin as it did: its first {offset:,} bytes are not those that were "
                 "read before; give the same source, or start afresh without resuming"
             )
         if self.file is not None and not self.file.ends_line(offset):
-            raise SourceError(f"{self.name}, line {line}: it had no end when it was read, and has grown")
-        self._held, self.row = [], int(place["row"])
+            raise SourceError(f"{self.name}, line {line}: it had no end when it was read, and may have grown")
+        self._held, self.row = [], row
 
     def _jump(self, line: int, offset: int) -> None:
         assert self.file is not None
@@ -115,8 +128,8 @@ class LineReader(Reader):
         return None if self.file is None else max(self.file.size() - self.lines.offset, 0)
 
     def close(self) -> None:
-        if self.file is not None:
-            self.file.close()
+        if self.content is not None:
+            self.content.close()
 
     def _nonblank(self, count: int) -> list[tuple[int, bytes]]:
         """So many lines with something on them, and their numbers; fewer only at the end."""
@@ -150,7 +163,8 @@ def open_lines(path: Path | None, *, follow: bool, idle: float | None, **options
     if is_gzip(path):
         if follow:
             raise SourceError(f"{path}: a gzip file cannot be followed; only a plain file of lines can grow")
-        return LineReader(Lines(unpacked(path), str(path), digest=True), None, "gzip", **options)
+        packed = Unpacked(path)
+        return LineReader(Lines(packed.read, str(path), digest=True), packed, "gzip", **options)
     file = PlainFile(path, follow=follow, idle=idle)
     return LineReader(Lines(file.read, str(path), growing=follow), file, "text", **options)
 

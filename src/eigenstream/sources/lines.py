@@ -9,6 +9,7 @@ import stat
 import sys
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,7 +33,7 @@ class Lines:
         self.offset = self.line = 0
         self.digest = hashlib.sha256() if digest else None
         """Of everything taken, where a place cannot be looked at again."""
-        self._waiting: list[bytes] = []
+        self._waiting: deque[bytes] = deque()
         self._start: list[bytes] = []
         """The pieces of a line whose end has not come yet."""
         self._ended = False
@@ -41,7 +42,7 @@ class Lines:
         """The next lines with their ends; fewer than ``count`` only at the end."""
         while len(self._waiting) < count and not self._ended:
             self._fetch()
-        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        taken = [self._waiting.popleft() for _ in range(min(count, len(self._waiting)))]
         self.offset += sum(map(len, taken))
         self.line += len(taken)
         if self.digest is not None:
@@ -73,17 +74,20 @@ class Lines:
             )
 
 
-def unpacked(path: Path) -> Read:
+class Unpacked:
     """The content of a gzip file."""
-    file = gzip.open(path, "rb")  # noqa: SIM115 - read for as long as the process asks for more
 
-    def read(size: int) -> bytes:
+    def __init__(self, path: Path) -> None:
+        self.path, self.file = path, gzip.open(path, "rb")  # noqa: SIM115 - until `close`
+
+    def read(self, size: int) -> bytes:
         try:
-            return file.read(size)
+            return self.file.read(size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise SourceError(f"{path}: damaged or cut-off gzip file: {error}") from None
+            raise SourceError(f"{self.path}: damaged or cut-off gzip file: {error}") from None
 
-    return read
+    def close(self) -> None:
+        self.file.close()
 
 
 def standard_input() -> Read:
@@ -143,16 +147,22 @@ class PlainFile:
 
     def fingerprint(self, offset: int) -> str:
         """By which the first ``offset`` bytes are recognised: a hash of their beginning and end."""
+        if self.handle < 0:
+            raise SourceError(f"{self.path} has been closed: ask for the position before that")
         digest = hashlib.sha256(os.pread(self.handle, min(PRINT, offset), 0))
         digest.update(os.pread(self.handle, min(PRINT, offset), max(offset - PRINT, 0)))
         return digest.hexdigest()
 
     def ends_line(self, offset: int) -> bool:
-        """Whether a line ends here: by a line feed, or because the file does."""
-        return not 0 < offset < self.size() or os.pread(self.handle, 1, offset - 1) == b"\n"
+        """Whether a line ends here: by a line feed, or because the file does and is not to grow."""
+        if offset == 0 or (offset >= self.size() and not self.follow):
+            return True
+        return os.pread(self.handle, 1, offset - 1) == b"\n"
 
     def size(self) -> int:
         return os.fstat(self.handle).st_size
 
     def close(self) -> None:
-        os.close(self.handle)
+        if self.handle >= 0:
+            os.close(self.handle)
+        self.handle = -1

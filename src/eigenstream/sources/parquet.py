@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import RowReader, _float_type
-from .batch import SourceError
+from .batch import Chunk, SourceError
 from .columns import Columns, chosen_columns
 
 ROWS = 4096
+BEGINNING = 4096
+"""Bytes of a file by which it is recognised, besides its footer."""
 
 
 class Parquet(RowReader):
@@ -25,24 +28,30 @@ class Parquet(RowReader):
     def __init__(self, path: Path, columns: Columns) -> None:
         self.path = path
         self.parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        self.files = [_opened(part) for part in self.parts]
-        schema = self.files[0].schema_arrow
-        for part, file in zip(self.parts, self.files, strict=True):
-            if file.schema_arrow.names != schema.names:
+        self.footers = [_footer(part) for part in self.parts]
+        schemas = [_schema(part, footer) for part, footer in zip(self.parts, self.footers, strict=True)]
+        names = schemas[0].names
+        for part, schema in zip(self.parts, schemas, strict=True):
+            if schema.names != names:
                 raise SourceError(f"{part} has other columns than {self.parts[0]}")
-        asked = chosen_columns(columns, schema.names, len(schema.names), str(path))
-        self.columns = self.names = [schema.names[i] for i in asked]
-        if len(set(schema.names)) < len(schema.names):
+        if len(set(names)) < len(names):
             raise SourceError(f"{path}: two columns have the same name; give each its own")
-        types = [_numpy_type(path, schema.field(name)) for name in self.names]
-        dtype = np.float32 if all(t == np.float32 for t in types) else np.float64
-        total = sum(file.metadata.num_rows for file in self.files)
+        self.asked = chosen_columns(columns, names, len(names), str(path))
+        self.columns = self.names = [names[i] for i in self.asked]
+        types = {
+            _numpy_type(part, schema.field(name))
+            for part, schema in zip(self.parts, schemas, strict=True)
+            for name in self.columns
+        }
+        total = sum(footer.num_rows for footer in self.footers)
+        dtype = np.float32 if types == {np.float32} else np.float64
         super().__init__(str(path), (total, len(self.names)), dtype, None)
         self._at = -1
-        self._rows: Iterator[NDArray[Any]] = iter(())
+        self._rows = self._from(total)
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
         if start != self._at:
+            self._rows.close()
             self._rows, self._rest = self._from(start), np.zeros((0, self.width), dtype=self.dtype)
         parts, wanted = [self._rest], stop - start
         while sum(map(len, parts)) < wanted:
@@ -54,33 +63,45 @@ class Parquet(RowReader):
         self._at, self._rest = stop, rows[wanted:]
         return rows[:wanted]
 
+    def where(self, chunk: Chunk, row: int, column: int) -> str:
+        number, name = self.asked[column], self.columns[column]
+        return f"{self.name}, row {int(chunk.numbers[row])}, column {number} ({name})"
+
     def fingerprint(self, row: int) -> str:
-        """Of the footers: a Parquet file never changes after it has been written."""
+        """Of the beginnings and footers of files: a Parquet file never changes after it has been written."""
         digest = hashlib.sha256()
         seen = 0
-        for file in self.files:
+        for part, footer in zip(self.parts, self.footers, strict=True):
             if seen >= row:
                 break
-            digest.update(repr(file.metadata.to_dict()).encode())
-            seen += file.metadata.num_rows
+            with part.open("rb") as file:
+                digest.update(file.read(BEGINNING))
+                file.seek(-min(footer.serialized_size + 8, part.stat().st_size), os.SEEK_END)
+                digest.update(file.read())
+            seen += footer.num_rows
         return digest.hexdigest()
 
     def close(self) -> None:
-        for file in self.files:
-            file.close()
+        self._rows.close()
 
-    def _from(self, start: int) -> Iterator[NDArray[Any]]:
-        """Pieces from this row on, never more than a few thousand rows at once."""
-        for file in self.files:
-            for group in range(file.metadata.num_row_groups):
-                rows = file.metadata.row_group(group).num_rows
-                if start >= rows:
-                    start -= rows
-                    continue
-                for piece in self._pieces(file, group):
-                    if start < len(piece):
-                        yield piece[start:]
-                    start = max(start - len(piece), 0)
+    def _from(self, start: int) -> Generator[NDArray[Any], None, None]:
+        """Pieces from this row on, never more than a few thousand rows at once, one file open at a time."""
+        for part, footer in zip(self.parts, self.footers, strict=True):
+            if start >= footer.num_rows:
+                start -= footer.num_rows
+                continue
+            with _opened(part) as file:
+                if not file.metadata.equals(footer):
+                    raise SourceError(f"{part} was replaced while {self.name} was read")
+                for group in range(footer.num_row_groups):
+                    rows = footer.row_group(group).num_rows
+                    if start >= rows:
+                        start -= rows
+                        continue
+                    for piece in self._pieces(file, group):
+                        if start < len(piece):
+                            yield piece[start:]
+                        start = max(start - len(piece), 0)
 
     def _pieces(self, file: Any, group: int) -> Iterator[NDArray[Any]]:
         """One row group in pieces; each is checked for having all columns at full length by Arrow."""
@@ -93,6 +114,18 @@ class Parquet(RowReader):
             raise
         except Exception as error:  # a damaged file raises whatever its decoders raise
             raise SourceError(f"{self.name} cannot be read: {error}") from None
+
+
+def _footer(path: Path) -> Any:
+    with _opened(path) as file:
+        return file.metadata
+
+
+def _schema(path: Path, footer: Any) -> Any:
+    try:
+        return footer.schema.to_arrow_schema()
+    except Exception as error:  # as above
+        raise SourceError(f"{path} is not a readable Parquet file: {error}") from None
 
 
 def _opened(path: Path) -> Any:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import index
 from types import TracebackType
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from .batch import BadValue, Batch, Chunk, Floats, Reader, SourceError
+from .batch import CELLS, BadValue, Batch, Chunk, Floats, Reader, SourceError
 
-CELLS = 2**22
-"""Numbers a batch has at most, unless asked otherwise."""
 ROWS = 1024
-WIDEST = 2**27
 
 
 class Source:
@@ -29,10 +27,8 @@ class Source:
         allow_nan: bool,
         on_skip: Callable[[str], object] | None,
     ) -> None:
-        if reader.width > WIDEST:
-            raise SourceError(f"{reader.name}: rows of {reader.width:,} numbers; at most {WIDEST:,} are read")
         self.reader, self.stop = reader, stop
-        self.batch_rows = batch_rows or max(1, min(ROWS, CELLS // reader.width))
+        self.batch_rows = batch_rows or max(1, min(ROWS, CELLS // reader.full))
         self.on_bad_row, self.allow_nan, self.on_skip = on_bad_row, allow_nan, on_skip
         self.count = self.skipped = self._read = 0
 
@@ -78,10 +74,15 @@ class Source:
     def continue_from(self, position: dict[str, Any]) -> None:
         """Go on after the batch that had this position."""
         try:
+            numbers = [index(position[name]) for name in ("rows", "skipped", "row")]
+            rows, skipped, row = numbers
+            if min(rows, skipped) < 0 or rows + skipped > row:
+                raise ValueError(f"{rows} rows and {skipped} skipped among the first {row}")
             self.reader.go_to(position)
-            self.count, self.skipped = int(position["rows"]), int(position["skipped"])
-            self._read = int(position["row"])
-        except (KeyError, TypeError) as error:
+            self.count, self.skipped, self._read = numbers
+        except SourceError:
+            raise
+        except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
             raise SourceError(
                 f"{self.name}: this position is not one of a {self.reader.kind} source: {error!r}"
             ) from None
@@ -118,7 +119,7 @@ class Source:
             return chunk
         bad.sort()
         if self.on_bad_row == "fail":
-            raise SourceError(f"{bad[0].where}: {bad[0].what}; to leave out such rows, skip bad rows")
+            raise SourceError(f"{bad[0].where}: {bad[0].what} (--on-bad-row skip leaves such rows out)")
         rows = sorted({value.row for value in bad})
         self.skipped += len(rows)
         if self.on_skip is not None:
@@ -144,5 +145,5 @@ class Source:
 
 def _complaint(value: float) -> str:
     if np.isnan(value):
-        return "is missing (NaN); let missing values be skipped or imputed"
+        return "is missing (NaN); --missing says what to do with missing values"
     return f"{value} is not a finite number"

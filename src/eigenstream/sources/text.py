@@ -30,6 +30,8 @@ class Parser(ABC):
     """From lines to numbers."""
 
     width: int
+    full: int
+    """Columns there are, chosen or not."""
     names: list[str] | None
     titled: bool = False
     """Whether the first line is not data."""
@@ -53,32 +55,38 @@ class Csv(Parser):
     def __init__(
         self, first: bytes, source: str, columns: Columns, delimiter: str | None, header: bool | None
     ) -> None:
-        text = first.decode("utf-8", errors="replace").removeprefix("\ufeff")
+        if delimiter and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise SourceError(
+                f"{source}: the delimiter must be one character and no quote, got {delimiter!r}"
+            )
+        text = first.decode("utf-8", errors="replace")
         self.delimiter = delimiter or max(DELIMITERS, key=lambda d: (text.count(d), d == ","))
         fields = self._fields(text)
-        self.fields = len(fields)
+        self.full = len(fields)
         # A line without a single number can hardly be data.
         self.titled = not any(map(_is_number, fields)) if header is None else header
         self.titles = [field.strip() for field in fields] if self.titled else None
-        self.chosen = chosen_columns(columns, self.titles, self.fields, source)
+        self.chosen = chosen_columns(columns, self.titles, self.full, source)
         self.width = len(self.chosen)
         self.names = None if self.titles is None else [self.titles[i] for i in self.chosen]
 
     def quick(self, lines: Sequence[bytes]) -> NDArray[np.float64] | None:
         separator = self.delimiter.encode()
-        if {line.count(separator) for line in lines} != {self.fields - 1}:
+        if {line.count(separator) for line in lines} != {self.full - 1} or any(
+            b'"' in line for line in lines
+        ):
             return None
-        texts = [line.decode("latin-1") for line in lines]
-        usecols = self.chosen if self.width < self.fields else None
+        usecols = None if isinstance(self.chosen, range) else self.chosen
         try:
+            texts = [line.decode() for line in lines]
             return np.loadtxt(texts, delimiter=self.delimiter, comments=None, usecols=usecols, ndmin=2)
         except ValueError:
             return None
 
     def row(self, line: bytes) -> list[float] | Complaint:
         fields = self._fields(line.decode("utf-8", errors="replace"))
-        if len(fields) != self.fields:
-            return Complaint("", f"has {len(fields)} fields where {self.fields} were expected")
+        if len(fields) != self.full:
+            return Complaint("", f"has {len(fields)} fields where {self.full} were expected")
         numbers = []
         for place, i in enumerate(self.chosen):
             try:
@@ -101,14 +109,17 @@ class Csv(Parser):
 class JsonLines(Parser):
     """An object or an array of numbers on each line; null is missing, and so is a name that is not there."""
 
-    def __init__(self, first: bytes, source: str, columns: Columns) -> None:
+    def __init__(self, first: bytes, source: str, columns: Columns, line: int) -> None:
         example = _decoded(first)
         if not isinstance(example, dict | list) or not example:
-            raise SourceError(f"{source}, line 1: expected a JSON object or array of numbers on each line")
+            raise SourceError(
+                f"{source}, line {line}: expected a JSON object or array of numbers on each line"
+            )
         self.type = type(example)
         self.keys: list[Any] = list(example) if isinstance(example, dict) else list(range(len(example)))
+        self.full = len(self.keys)
         names = self.keys if self.type is dict else None
-        self.chosen = [self.keys[i] for i in chosen_columns(columns, names, len(self.keys), source)]
+        self.chosen = [self.keys[i] for i in chosen_columns(columns, names, self.full, source)]
         self.width = len(self.chosen)
         self.names = self.chosen if self.type is dict else None
 
@@ -123,8 +134,8 @@ class JsonLines(Parser):
         if not isinstance(found, self.type):
             kind = "object" if self.type is dict else "array"
             return Complaint("", f"{_shortened(line.decode('latin-1'))} is not a JSON {kind}")
-        if isinstance(found, list) and len(found) != len(self.keys):
-            return Complaint("", f"has {len(found)} numbers where {len(self.keys)} were expected")
+        if isinstance(found, list) and len(found) != self.full:
+            return Complaint("", f"has {len(found)} numbers where {self.full} were expected")
         values = [found.get(key) for key in self.chosen] if isinstance(found, dict) else found
         if isinstance(found, list):
             values = [found[i] for i in self.chosen]
