@@ -827,3 +827,55 @@ def test_read_off_never_overestimates():
 def test_every_regularizer_by_name():
     for name in REGULARIZERS:
         assert OnlineAdaptivePCA(name, random_state=0).fit(paper(300)).n_components_ == 4
+
+
+@pytest.mark.parametrize("half_life", [None, 40, 300])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_learn_many_is_learn_one_row_by_row(half_life, center, dtype):
+    X = np.vstack(list(streams.changing_rank(1500, n_features=12, random_state=0)))
+    X = (X + np.linspace(0, 20, len(X))[:, None]).astype(dtype)  # a mean that moves
+    many, one = (OnlineAdaptivePCA(half_life=half_life, center=center, random_state=0) for _ in range(2))
+    scores = np.vstack([many.learn_many(X[i : i + 400]) for i in range(0, len(X), 400)])
+    expected = np.array([one.learn_one(x) for x in X])
+    tolerance = 1e-10 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(scores, expected, atol=tolerance)
+    assert scores.dtype == dtype
+    np.testing.assert_array_equal(many.components_, one.components_)
+
+
+@pytest.mark.parametrize("missing", ["skip", "impute"])
+def test_learn_many_with_gaps_learns_as_partial_fit_does(missing):
+    X = np.vstack(list(streams.paper_stream(800, random_state=0)))
+    rng = np.random.default_rng(0)
+    X[rng.random(X.shape) < 0.02] = np.nan
+    X[5] = np.nan
+    many, fitted = (OnlineAdaptivePCA(missing=missing, random_state=0) for _ in range(2))
+    scores = many.learn_many(X)
+    fitted.partial_fit(X)
+    np.testing.assert_array_equal(many.components_, fitted.components_)
+    gaps = np.isnan(X).any(axis=1) if missing == "skip" else np.isnan(X).all(axis=1)
+    np.testing.assert_array_equal(np.isnan(scores).any(axis=1), gaps)
+
+
+def test_learn_checked_is_learn_many_and_partial_fit():
+    X = np.vstack(list(streams.paper_stream(600, random_state=0)))
+    models = [OnlineAdaptivePCA(random_state=0).partial_fit(X[:100]) for _ in range(3)]
+    np.testing.assert_array_equal(
+        models[0].learn_checked(X[100:], scored=True), models[1].learn_many(X[100:])
+    )
+    assert models[2].learn_checked(X[100:]) is None
+    for model in models:
+        np.testing.assert_array_equal(model.components_, models[0].components_)
+
+
+def test_a_position_is_saved_with_the_model(tmp_path):
+    model = OnlineAdaptivePCA(random_state=0).fit(np.eye(4))
+    position = {"rows": 4, "place": [1, "two", None]}
+    model.save(tmp_path / "model", position=position)
+    assert model.position_ is None  # saving changes nothing
+    assert load(tmp_path / "model").position_ == position
+    with pytest.raises(TypeError, match="JSON"):
+        model.save(tmp_path / "model", position={1, 2})
+    assert load(tmp_path / "model").position_ == position
+    assert load(tmp_path / "model").fit(np.eye(4)).position_ is None

@@ -11,6 +11,6 @@ and its name is that of its files.
 
 from types import ModuleType
 
-from benchmarks.sections import accuracy, defaults, engine, growth, latency, offline, throughput
+from benchmarks.sections import accuracy, defaults, engine, growth, latency, live, offline, throughput
 
-SECTIONS: list[ModuleType] = [offline, engine, growth, latency, throughput, accuracy, defaults]
+SECTIONS: list[ModuleType] = [offline, engine, growth, latency, throughput, live, accuracy, defaults]

@@ -1,0 +1,119 @@
+"""Where the learning thread leaves what the page shows; neither ever waits for the other."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from threading import Lock
+from time import monotonic
+
+import numpy as np
+
+from ..estimators import OnlineAdaptivePCA
+from .snapshot import MOST_EVENTS, Moment, Snapshot, merged, paced, thinned
+
+REFRESH = 0.25
+"""Seconds between two looks at the model, at least."""
+SHARE = 0.02
+"""Of the learning thread's time, looks take at most about this; wide models are looked at less often."""
+QUIET = 1.0
+"""After so many seconds without a batch the page looks by itself, so that the end of a burst is seen."""
+WAITING = 3.0
+"""After so many seconds without a batch the page says so."""
+LIMIT = 256
+"""Most moments kept of the recent part, and most of the whole."""
+
+
+class Spread:
+    """At most `LIMIT` of any number of moments, evenly spread."""
+
+    def __init__(self) -> None:
+        self.moments: list[Moment] = []
+        self._stride, self._count = 1, 0
+
+    def add(self, moment: Moment) -> None:
+        if self._count % self._stride == 0:
+            self.moments.append(moment)
+        self._count += 1
+        if len(self.moments) > LIMIT:
+            self.moments = self.moments[::2]
+            self._stride *= 2
+
+
+class Board:
+    """Looks at a model now and then, and holds the latest `Snapshot` for whoever wants it."""
+
+    def __init__(self) -> None:
+        self.latest: Snapshot | None = None
+        self.message: str | None = None
+        """What to say of a stream that has ended."""
+        self._seen: tuple[OnlineAdaptivePCA, float, float] | None = None
+        self._touched = self._due = -math.inf
+        self._looking = Lock()
+        self._recent: deque[Moment] = deque(maxlen=LIMIT)
+        self._whole = Spread()
+
+    def update(self, model: OnlineAdaptivePCA, rows_per_second: float, lag: float | None) -> None:
+        """After every batch; returns at once unless a look is due."""
+        self._seen = model, rows_per_second, math.nan if lag is None else lag
+        self._touched = monotonic()
+        if self._touched >= self._due:
+            self.look()
+
+    def look(self) -> None:
+        """Copy what the page shows, unless somebody else is just doing so."""
+        if self._seen is None or not self._looking.acquire(blocking=False):
+            return
+        start = monotonic()
+        try:
+            self.latest = self._snapshot(*self._seen)
+        finally:
+            end = monotonic()
+            self._due = end + max(REFRESH - (end - start), (end - start) / SHARE)
+            self._looking.release()
+
+    def look_if_quiet(self) -> None:
+        """Called by the page: what came just before a pause of the source should not go unseen.
+
+        Should a batch come at this very moment, numbers of two moments may mix until the next look.
+        """
+        if self._seen is None or self.latest is None or monotonic() < max(self._touched + QUIET, self._due):
+            return
+        if self._seen[0].n_samples_seen_ != self.latest.now.sample:
+            self.look()
+
+    @property
+    def state(self) -> str:
+        if self.message is not None:
+            return "finished"
+        if self.latest is None or monotonic() > self._touched + WAITING:
+            return "waiting"
+        return "running"
+
+    def _snapshot(self, model: OnlineAdaptivePCA, rows_per_second: float, lag: float) -> Snapshot:
+        spectrum = model.spectrum_
+        now = Moment(
+            model.n_samples_seen_, spectrum, model.threshold_, model.n_components_, rows_per_second, lag
+        )
+        self._remember(now)
+        return Snapshot(
+            version=1 if self.latest is None else self.latest.version + 1,
+            now=now,
+            explained=float(np.sum(model.explained_variance_ratio_)),
+            capacity=model.max_components_,
+            timeline=merged(model.spectrum_history_, self._recent),
+            pace=paced([*self._whole.moments, *self._recent]),
+            recent=self._recent[0].sample,
+            loadings=thinned(model.components_),
+            events=tuple((e.sample, e.before, e.after) for e in model.rank_history_[-MOST_EVENTS:]),
+        )
+
+    def _remember(self, now: Moment) -> None:
+        if self._recent and now.sample < self._recent[-1].sample:  # another model, or fitted anew
+            self._recent.clear()
+            self._whole = Spread()
+        if self._recent and now.sample == self._recent[-1].sample:
+            self._recent.pop()
+        else:
+            self._whole.add(now)
+        self._recent.append(now)

@@ -1,0 +1,149 @@
+"""The charts of one browser, and how a snapshot is put into them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from bokeh.models import ColumnDataSource, FixedTicker, Range1d
+from bokeh.models.annotations.geometry import Span
+from numpy.typing import NDArray
+
+from . import figures
+from .figures import HEIGHTS, LOADINGS, TRACKS
+from .snapshot import MOST_COMPONENTS, MOST_TRACKS, Loadings, Snapshot
+from .wording import feature_labels
+
+MOST_NAMES = 24
+"""Names of so many features fit under the components."""
+
+
+class Charts:
+    """Figures, and what a snapshot puts into them.
+
+    Data do not go through the figures' own sources: they travel in one message, which page.js puts into all
+    of them at once, so that each chart is painted once.
+
+    Parameters
+    ----------
+    feature_names, lag_unit
+        As in `Page`.
+    """
+
+    def __init__(self, feature_names: list[str] | None, lag_unit: str) -> None:
+        self.snapshot: Snapshot | None = None
+        """The one shown."""
+        self._names, self._tracks = feature_names, len(TRACKS)
+        self.sources = {
+            "timeline": source("sample", "threshold", "rank", *(f"v{i}" for i in range(MOST_TRACKS))),
+            "steps": source("sample", "rank"),
+            "events": ColumnDataSource({"sample": [], "before": [], "after": []}),
+            "pace": source("sample", "rate", "lag"),
+            "loadings": source("x", "width", "label", "anchor", *LOADINGS, *HEIGHTS),
+        }
+        timeline, steps, events, pace, loadings = self.sources.values()
+        x_range = Range1d(start=0, end=1)
+        here = Span(dimension="height", line_dash="dotted", line_color="#8795a6")
+        self.log = figures.eigenvalues("log", x_range, here, timeline, events)
+        self.linear = figures.eigenvalues("linear", x_range, here, timeline, events)
+        self.rank = figures.rank(x_range, here, steps, events)
+        self.pace = figures.pace(x_range, here, pace, lag_unit)
+        self.components = figures.components(loadings)
+        self.ranges = {"samples": x_range, "components": self.components.y_range}
+        self.over_samples = (self.log, self.linear, self.rank, self.pace)
+        self.figures = (*self.over_samples, self.components)
+        self.scale(log=True)
+
+    def show(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+        """What a browser puts into its sources to show this; those left out stay as they are."""
+        old, self.snapshot = self.snapshot, snapshot
+        events = np.array(snapshot.events, dtype=np.float64).reshape(-1, 3)
+        columns = {
+            "timeline": self._timeline(snapshot),
+            "steps": dict(zip(("sample", "rank"), steps(snapshot), strict=True)),
+            "pace": dict(zip(("sample", "rate", "lag"), numbers(*snapshot.pace), strict=True)),
+            "loadings": self._loadings(snapshot.loadings),
+        }
+        if old is None or old.events != snapshot.events:
+            columns["events"] = dict(zip(("sample", "before", "after"), events.T, strict=True))
+        if old is None or old.loadings.n_features != snapshot.loadings.n_features:
+            columns["loadings"] |= self._features(snapshot.loadings)
+        return columns
+
+    def frame(self, stretch: str) -> dict[str, tuple[float, float]]:
+        """Ranges that show the whole stream, or its recent part; none where the user has chosen one."""
+        if self.snapshot is None:
+            return {}
+        ranges = {"components": (0.45 - max(len(self.snapshot.loadings.values), 1), 0.55)}
+        if stretch != "own":
+            end = max(self.snapshot.now.sample, 1)
+            start = min(self.snapshot.recent, int(0.9 * end)) if stretch == "recent" else 0
+            ranges["samples"] = (start - 0.01 * (end - start), end + 0.01 * (end - start))
+        return ranges
+
+    def all_features(self) -> None:
+        """Show the components from end to end."""
+        n = 1 if self.snapshot is None else self.snapshot.loadings.n_features
+        self.components.x_range.update(start=-0.5, end=n - 0.5)
+
+    def scale(self, log: bool) -> None:
+        self.log.visible, self.linear.visible = log, not log
+
+    def _timeline(self, snapshot: Snapshot) -> dict[str, Any]:
+        sample, variances, threshold, rank = snapshot.timeline
+        width = max(variances.shape[1], len(TRACKS))
+        columns = np.full((width, len(sample)), np.nan, dtype=np.float32)
+        columns[: variances.shape[1]] = variances.T
+        added = [f"v{i}" for i in range(self._tracks, width)]
+        for figure in (self.log, self.linear):
+            figures.add_tracks(figure, self.sources["timeline"], added)
+            figures.list_values(figure, figures.timeline_rows(variances.shape[1]))
+        self._tracks = max(width, self._tracks)
+        named = dict(zip(("sample", "threshold", "rank"), numbers(sample, threshold, rank), strict=True))
+        return {**named, **{f"v{i}": column for i, column in enumerate(columns)}}
+
+    def _loadings(self, loadings: Loadings) -> dict[str, Any]:
+        """The columns that change every time."""
+        count, points = loadings.values.shape
+        values = np.full((MOST_COMPONENTS, points), np.nan, dtype=np.float32)
+        values[:count] = loadings.values
+        largest = float(np.abs(loadings.values).max(initial=1e-9))
+        heights = values * np.float32(0.46 / largest) - np.arange(MOST_COMPONENTS, dtype=np.float32)[:, None]
+        figures.list_values(self.components, figures.component_rows(count))
+        return dict(zip((*LOADINGS, *HEIGHTS), (*values, *heights), strict=True))
+
+    def _features(self, loadings: Loadings) -> dict[str, Any]:
+        """The columns that never change: where the bars stand and what they stand for."""
+        n, start = loadings.n_features, loadings.start
+        width = np.diff(start, append=n)
+        if self._names is not None and len(self._names) == n <= MOST_NAMES:
+            axis = self.components.xaxis
+            axis.update(ticker=FixedTicker(ticks=list(range(n))), major_label_orientation=0.9)
+            axis.major_label_overrides = dict(enumerate(self._names))
+        self.all_features()
+        return {
+            "x": start + (width - 1) / 2,
+            "width": width * (0.8 if len(start) <= 128 else 1.0),
+            "label": feature_labels(start.tolist(), n, self._names),
+            "anchor": np.zeros(len(start)),
+        }
+
+
+def source(*columns: str) -> ColumnDataSource:
+    """A source with these columns and one row: a chart cannot choose its range by nothing at all."""
+    return ColumnDataSource({name: [1.0] for name in columns})
+
+
+def steps(snapshot: Snapshot) -> list[NDArray[np.float64]]:
+    """Where the rank changed and to what: exactly as far back as events are known, from the record before."""
+    events = np.array(snapshot.events, dtype=np.int64).reshape(-1, 3)
+    first = events[0, 0] if len(events) else snapshot.now.sample
+    before = snapshot.timeline.sample < first
+    rank = np.concatenate((snapshot.timeline.rank[before], events[:, 2], [snapshot.now.rank]))
+    sample = np.concatenate((snapshot.timeline.sample[before], events[:, 0], [snapshot.now.sample]))
+    return numbers(sample, rank)
+
+
+def numbers(*columns: NDArray[Any]) -> list[NDArray[np.float64]]:
+    """Columns in the only type that a browser takes sample counts in as they are."""
+    return [np.asarray(column, dtype=np.float64) for column in columns]

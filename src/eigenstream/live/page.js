@@ -1,0 +1,110 @@
+// Runs once in every browser, when the document is there. `link` is the model that both sides see:
+// `link.values` comes from the server, the other properties tell it what was clicked. `sources` and `ranges`
+// are what the `figures` are drawn from, `inks` what they are drawn with.
+const at = (id) => document.getElementById(id)
+const quietly = {sync: false, check_eq: false}  // what the server need not be told
+const press = (id, on) => at(id).setAttribute("aria-pressed", String(on))
+
+function paint() {
+  const ink = inks[document.documentElement.dataset.theme]
+  const axis = {axis_label_text_color: ink.text, major_label_text_color: ink.text,
+                axis_line_color: ink.grid, major_tick_line_color: ink.grid}
+  for (const figure of figures) {
+    figure.setv({background_fill_color: ink.paper, border_fill_color: ink.paper}, quietly)
+    for (const model of [...figure.below, ...figure.left]) model.setv(axis, quietly)
+    for (const model of figure.center) model.setv({grid_line_color: ink.grid}, quietly)
+    for (const {name, glyph} of figure.renderers) {
+      const property = glyph.properties.line_color != null ? "line_color" : "fill_color"
+      if (name in ink) glyph.setv({[property]: {value: ink[name]}}, quietly)
+    }
+  }
+}
+
+function setTheme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light"
+  paint()
+}
+
+function setState(state, message = "") {
+  at("state").dataset.state = at("state").textContent = state
+  at("pause").disabled = ["finished", "disconnected"].includes(state)
+  at("message").textContent = at("message").title = message
+}
+
+function showEvents(events) {
+  const rows = events.map(([sample, before, after]) => {
+    const row = document.createElement("tr")
+    row.className = after > before ? "up" : "down"
+    for (const text of [sample.toLocaleString("en"), `${before} → ${after}`]) {
+      row.insertCell().textContent = text
+    }
+    return row
+  })
+  at("events").replaceChildren(...rows)
+}
+
+let framing = false
+function zoomed() {
+  if (!framing) link.stretch = "own"
+}
+
+function showCharts({columns, ranges: framed}) {
+  for (const [name, changed] of Object.entries(columns)) {
+    const fixed = name == "loadings" ? sources[name].data : {}
+    sources[name].setv({data: {...fixed, ...changed}}, quietly)
+  }
+  framing = true
+  for (const [name, [start, end]] of Object.entries(framed)) {
+    if (name != "samples" || link.stretch != "own") ranges[name].setv({start, end}, quietly)
+  }
+  framing = false
+}
+
+let eventsShown = null
+function show() {
+  const {tiles, events, state, message, version} = link.values
+  showCharts(link.values)
+  for (const [id, text] of Object.entries(tiles)) at(id).textContent = text
+  const key = JSON.stringify(events)
+  if (key != eventsShown) showEvents(events)
+  eventsShown = key
+  setState(state, message)
+  // Only a browser that has painted gets the next picture: a slow or hidden one is not sent more and more.
+  requestAnimationFrame(() => { link.shown = version })
+}
+
+function showControls() {
+  at("pause").textContent = link.paused ? "Resume" : "Pause"
+  press("pause", link.paused)
+  for (const name of ["whole", "recent"]) press(name, link.stretch == name)
+  press("log", link.log)
+  press("linear", !link.log)
+}
+
+at("pause").onclick = () => { link.paused = !link.paused }
+at("whole").onclick = () => { link.stretch = "whole" }
+at("recent").onclick = () => { link.stretch = "recent" }
+at("log").onclick = () => { link.log = true }
+at("linear").onclick = () => { link.log = false }
+at("theme").onclick = () => setTheme(document.documentElement.dataset.theme == "light")
+const night = matchMedia("(prefers-color-scheme: dark)")
+night.addEventListener("change", () => setTheme(night.matches))
+
+const {values, paused, stretch, log} = link.properties
+values.change.connect(show)
+for (const property of [paused, stretch, log]) property.change.connect(showControls)
+for (const end of ["start", "end"]) ranges.samples.properties[end].change.connect(zoomed)
+link.document.on_event("connection_lost", () => setState("disconnected", "the server has gone"))
+link.document.on_event("client_reconnected", () => location.reload())
+
+// A finger that moves up or down scrolls the page; sideways it moves the chart.
+for (const id of Object.keys(Bokeh.index)) {
+  const surface = Bokeh.index[id].canvas_view?.events_el
+  if (surface != null) surface.style.touchAction = "pan-y"
+}
+
+for (const figure of figures) figure.properties.renderers.change.connect(paint)
+setTheme(night.matches)
+showControls()
+show()
+document.documentElement.dataset.ready = ""

@@ -1,0 +1,144 @@
+"""The live page as the learning thread sees it."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Sequence
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from ..estimators import OnlineAdaptivePCA
+from .board import Board
+
+if TYPE_CHECKING:
+    from bokeh.document import Document
+
+    from .server import Server
+
+
+class Page:
+    """A page in the browser that follows a model while it learns.
+
+    Parameters
+    ----------
+    title
+        What is being learnt from, such as the name of a file.
+    feature_names
+        What the columns are called; their numbers if None.
+    address
+        What to listen on. By default only this computer can see the page; on any other address it lies
+        under a path that cannot be guessed.
+    port
+        0 is any free one.
+    lag_unit
+        What ``lag`` is counted in.
+
+    Attributes
+    ----------
+    path : str
+        Where on the server the page is.
+    url : str or None
+        The whole address of the page while it is up.
+
+    Examples
+    --------
+    >>> from eigenstream import OnlineAdaptivePCA, streams
+    >>> model, page = OnlineAdaptivePCA(random_state=0), Page("a stream")
+    >>> url = page.start()
+    >>> for batch in streams.paper_stream(2000, random_state=0):
+    ...     page.update(model.partial_fit(batch), rows_per_second=1e5)
+    >>> page.finish("2,000 rows")
+    >>> url.startswith("http://127.0.0.1:")
+    True
+    >>> page.stop()
+    """
+
+    def __init__(
+        self,
+        title: str = "stream",
+        feature_names: Sequence[str] | None = None,
+        address: str = "127.0.0.1",
+        port: int = 0,
+        lag_unit: str = "rows",
+    ) -> None:
+        self.title, self.address, self.port, self.lag_unit = title, address, port, lag_unit
+        self.feature_names = None if feature_names is None else list(map(str, feature_names))
+        self.path = "/" if _is_loopback(address) else "/" + secrets.token_urlsafe(16)
+        self.url: str | None = None
+        self._board = Board()
+        self._server: Server | None = None
+
+    def start(self) -> str:
+        """Start the server in a thread of its own; returns the page's address."""
+        if self.url is not None:
+            return self.url
+        try:
+            from .server import Server
+            from .session import Session
+        except ImportError as error:
+            raise ImportError(
+                f"the live page needs Bokeh ({error}): pip install 'eigenstream[live]'", name=error.name
+            ) from error
+
+        def fill(document: Document) -> None:
+            Session(document, self._board, self.title, self.feature_names, self.lag_unit)
+
+        self._server = Server(fill, self.address, self.port, self.path, self._origins())
+        self._server.start()
+        self.url = f"http://{self._host()}:{self._server.port}{self.path}"
+        return self.url
+
+    def update(
+        self, model: OnlineAdaptivePCA, *, rows_per_second: float = float("nan"), lag: float | None = None
+    ) -> None:
+        """Tell the page about a model, after every batch; returns at once.
+
+        Parameters
+        ----------
+        model
+            A fitted model. It is looked at here, a few times a second at most, and after a second without
+            batches by the page.
+        rows_per_second
+            How fast rows are learnt now.
+        lag
+            How far the source is ahead; None if that is not known.
+        """
+        self._board.update(model, rows_per_second, lag)
+
+    def finish(self, message: str = "") -> None:
+        """The stream has ended: the page stays up, shows the last state and says so."""
+        self._board.look()
+        self._board.message = message
+
+    def stop(self) -> None:
+        """End the server and its thread; browsers say that it has gone."""
+        if self._server is not None:
+            self._server.stop()
+        self._server = self.url = None
+
+    def __enter__(self) -> Page:
+        self.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.stop()
+
+    def _host(self) -> str:
+        """How a browser finds this computer."""
+        if self.address in ("", "0.0.0.0", "::"):
+            return socket.gethostname()
+        return f"[{self.address}]" if ":" in self.address else self.address
+
+    def _origins(self) -> list[str]:
+        """From which hosts the page may connect back to the server."""
+        if self.address in ("", "0.0.0.0", "::"):
+            return ["*"]  # this computer has many names; who connects has to know the path
+        return [self._host(), "localhost"] if _is_loopback(self.address) else [self._host()]
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

@@ -1,0 +1,140 @@
+"""One browser: its own charts, filled from the latest snapshot at the browser's own pace."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from importlib.resources import files
+from time import monotonic
+from typing import Any
+
+from bokeh.core import properties as bokeh
+from bokeh.core.templates import get_env
+from bokeh.document import Document
+from bokeh.events import DoubleTap
+from bokeh.model import DataModel
+from bokeh.models import CustomJS
+from jinja2 import Template
+
+from .board import REFRESH, Board
+from .charts import Charts
+from .ink import COMPONENTS, INKS
+from .wording import tiles
+
+PAINTING = 0.2
+"""The share of the time that a browser may spend on painting, about."""
+RAREST = 2.0
+"""Seconds between two pictures, at most, in a browser that is awake."""
+
+
+class Link(DataModel):
+    """What browser and server tell each other; page.js is at the other end."""
+
+    values: Any = bokeh.Dict(bokeh.String, bokeh.Any)
+    """From the server: the numbers, the events, the state."""
+    shown: Any = bokeh.Int(default=0)
+    """From the browser: the version it has painted."""
+    paused: Any = bokeh.Bool(default=False)
+    stretch: Any = bokeh.String(default="whole")
+    """Which part of the stream to show: "whole", "recent", or "own" after zooming by hand."""
+    log: Any = bokeh.Bool(default=True)
+
+
+class Session:
+    """Fills one document as long as its browser looks at it.
+
+    Parameters
+    ----------
+    document
+        The document of a new session, empty.
+    board
+        Where the latest snapshot is.
+    title, feature_names, lag_unit
+        As in `Page`.
+    """
+
+    def __init__(
+        self, document: Document, board: Board, title: str, feature_names: list[str] | None, lag_unit: str
+    ) -> None:
+        self._board, self._lag_unit = board, lag_unit
+        self._link, self._charts = Link(name="link"), Charts(feature_names, lag_unit)
+        self._version, self._state = 0, ""
+        self._sent = 0
+        self._sent_at = self._due = -math.inf
+        self._fill(document, title)
+        self._listen()
+        self.refresh()
+        document.add_periodic_callback(self.refresh, int(1000 * REFRESH))
+
+    def refresh(self) -> None:
+        """Show the latest snapshot, unless paused or the browser is still busy with the last."""
+        link, board = self._link, self._board
+        if link.shown < self._sent or monotonic() < self._due:
+            return
+        board.look_if_quiet()
+        snapshot, state = board.latest, "paused" if link.paused else board.state
+        if snapshot is not None and snapshot.version != self._version and not link.paused:
+            self._version = snapshot.version
+            self._tell(state, self._charts.show(snapshot))
+        elif state != self._state:
+            self._tell(state, {})
+
+    def _tell(self, state: str, columns: dict[str, dict[str, Any]]) -> None:
+        """All in one message; the browser reports back when it has painted."""
+        shown = self._charts.snapshot
+        self._state, self._sent, self._sent_at = state, self._sent + 1, monotonic()
+        self._link.values = {
+            "version": self._sent,
+            "tiles": tiles(shown, self._lag_unit),
+            "events": [] if shown is None else list(reversed(shown.events)),
+            "state": state,
+            "message": self._board.message if state == "finished" else "",
+            "columns": columns,
+            "ranges": self._charts.frame(self._link.stretch),
+        }
+
+    def _painted(self, attribute: str, old: int, new: int) -> None:
+        """A browser that takes long, or whose computer is busy learning, is sent less."""
+        if old > 0:  # the first time it had to load the page
+            self._due = self._sent_at + min((monotonic() - self._sent_at) / PAINTING, RAREST)
+
+    def _clicked_pause(self, attribute: str, old: bool, new: bool) -> None:
+        self._due = -math.inf  # who clicks wants to see it now
+        self.refresh()
+
+    def _clicked_stretch(self, attribute: str, old: str, new: str) -> None:
+        if new != "own":
+            self._tell(self._state, {})
+
+    def _fill(self, document: Document, title: str) -> None:
+        document.title = f"{title} · eigenstream"
+        document.template = _template()
+        document.template_variables.update(name=title, style=_read("page.css"), colors=COMPONENTS)
+        document.config.notify_connection_status = False  # page.js says so in its own way
+        self._charts.components.tags = [self._link]  # it has no place on the page, but has to hang somewhere
+        for figure in self._charts.figures:
+            document.add_root(figure)
+        charts = self._charts
+        known = {"link": self._link, "sources": charts.sources, "ranges": charts.ranges}
+        known |= {"figures": charts.figures, "inks": INKS}
+        document.js_on_event("document_ready", CustomJS(args=known, code=_read("page.js")))
+
+    def _listen(self) -> None:
+        link, charts = self._link, self._charts
+        link.on_change("shown", self._painted)
+        link.on_change("paused", self._clicked_pause)
+        link.on_change("log", lambda attr, old, new: charts.scale(link.log))
+        link.on_change("stretch", self._clicked_stretch)
+        click_whole = CustomJS(args={"link": link}, code="link.stretch = 'whole'")
+        for figure in charts.over_samples:
+            figure.js_on_event(DoubleTap, click_whole)
+        charts.components.on_event(DoubleTap, lambda _: charts.all_features())
+
+
+def _read(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    return get_env().from_string("{% extends base %}\n" + _read("page.html"))

@@ -1,0 +1,111 @@
+"""One moment of a model in few numbers, however wide its rows and long its stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..recording import SpectrumHistory
+
+MOST_COMPONENTS = 6
+"""How many of the leading components are shown."""
+MOST_POINTS = 512
+"""How many points each of them is drawn with."""
+MOST_TRACKS = 48
+"""How many eigenvalues are followed over time."""
+MOST_EVENTS = 200
+"""How many of the latest changes of rank are shown."""
+
+
+class Moment(NamedTuple):
+    """What is seen of a model at one refresh of the page."""
+
+    sample: int
+    variances: NDArray[np.float64]
+    threshold: float
+    rank: int
+    rows_per_second: float
+    lag: float
+    """NaN if unknown."""
+
+
+class Pace(NamedTuple):
+    """How fast rows were learnt, and how far the source was ahead."""
+
+    sample: NDArray[np.int64]
+    rows_per_second: NDArray[np.float64]
+    lag: NDArray[np.float64]
+
+
+class Loadings(NamedTuple):
+    """The leading components, thinned."""
+
+    start: NDArray[np.int64]
+    """The first feature that each point stands for (m)."""
+    values: NDArray[np.float32]
+    """Of the features a point stands for, the value furthest from zero (components, m)."""
+    n_features: int
+
+
+class Snapshot(NamedTuple):
+    """What the page shows. Nobody writes to its arrays."""
+
+    version: int
+    now: Moment
+    explained: float
+    """The share of the variance that the components kept account for."""
+    capacity: int
+    timeline: SpectrumHistory
+    pace: Pace
+    recent: int
+    """The sample from which on every refresh is remembered."""
+    loadings: Loadings
+    events: tuple[tuple[int, int, int], ...]
+    """The latest changes of rank: sample, before, after."""
+
+
+def thinned(components: NDArray[np.floating[Any]]) -> Loadings:
+    """At most `MOST_POINTS` of each of the first `MOST_COMPONENTS` rows; peaks stay.
+
+    Examples
+    --------
+    >>> row = np.zeros((1, 2048))
+    >>> row[0, 1001] = -7
+    >>> thin = thinned(row)
+    >>> thin.values.shape, int(thin.start[250]), float(thin.values[0, 250])
+    ((1, 512), 1000, -7.0)
+    """
+    leading = components[:MOST_COMPONENTS]
+    n = components.shape[1]
+    if n <= MOST_POINTS:
+        return Loadings(np.arange(n), leading.astype(np.float32), n)
+    start = np.linspace(0, n, MOST_POINTS, endpoint=False).astype(np.int64)
+    low, high = np.minimum.reduceat(leading, start, axis=1), np.maximum.reduceat(leading, start, axis=1)
+    return Loadings(start, np.where(high >= -low, high, low).astype(np.float32), n)
+
+
+def merged(past: SpectrumHistory, recent: Sequence[Moment]) -> SpectrumHistory:
+    """The whole stream and its recent part in one, in order, each moment once."""
+    width = past.variances.shape[1]
+    late = np.zeros((len(recent), width))
+    for row, moment in zip(late, recent, strict=True):
+        row[: len(moment.variances)] = moment.variances[:width]
+    sample = np.concatenate((past.sample, [m.sample for m in recent])).astype(np.int64)
+    sample, order = np.unique(sample, return_index=True)
+    tracks = np.concatenate((past.variances, late))[order, :MOST_TRACKS]
+    return SpectrumHistory(
+        sample,
+        np.where(tracks > 0, tracks, np.nan),
+        np.concatenate((past.threshold, [m.threshold for m in recent]))[order],
+        np.concatenate((past.rank, [m.rank for m in recent])).astype(np.int64)[order],
+    )
+
+
+def paced(moments: Sequence[Moment]) -> Pace:
+    """Rows a second and lag at these moments, in order, each once."""
+    sample, order = np.unique(np.array([m.sample for m in moments], dtype=np.int64), return_index=True)
+    table = np.array([(m.rows_per_second, m.lag) for m in moments]).reshape(-1, 2)[order]
+    return Pace(sample, table[:, 0], table[:, 1])
