@@ -466,3 +466,22 @@ def test_the_browser_says_so_when_the_server_has_gone(browser: Any) -> None:
     page.stop()
     tab.wait_for_selector("#state[data-state=disconnected]", timeout=BOUND)
     context.close()
+
+
+def test_run_live_shows_the_job(browser: Any, tmp_path: Any) -> None:
+    command = [sys.executable, "-m", "eigenstream", "run", "--live", "--live-seconds", "60", "--quiet"]
+    with subprocess.Popen(
+        [*command, "--rate", "20000"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as job:
+        try:
+            assert job.stderr is not None
+            url = job.stderr.readline().removeprefix("live page: ").strip()
+            assert url.startswith("http://127.0.0.1:")
+            page = browser.new_page()
+            page.goto(url)
+            page.get_by_text("finished", exact=True).first.wait_for(timeout=BOUND)
+            assert "built-in stream" in page.inner_text("body")
+            page.get_by_text("10,000", exact=True).first.wait_for(timeout=BOUND)
+            page.close()
+        finally:
+            job.terminate()

@@ -1,0 +1,180 @@
+"""Every item of the paper in quick mode: its claims, with their numbers, never its pixels."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from eigenstream.paper import ITEMS
+from eigenstream.paper.item import Verdict
+
+SEED = 0
+
+CORRECTIONS = {
+    "table": 1,  # the upper end is open
+    "transmission": 2,  # a = b cannot be separated
+    "switching": 1,  # small, not zero
+    "lateral": 1,  # lateral weights start at zero
+    "derivations": 11,  # factor 2, D_p, A and k in the appendix, n = 64, five discounted costs, time scale
+}
+
+
+def simulated(item):
+    """All of an item's tables in quick mode, as they come back from a file."""
+    tables = [item.simulate(case) for case in item.cases(item.QUICK, SEED)]
+    return json.loads(json.dumps(tables, allow_nan=False))
+
+
+ASKED = {"a", "alpha", "alphas", "b", "beta", "n1", "n2", "n_samples", "ratios", "spread", "times", "windows"}
+
+
+def scrambled(value, rng, key=""):
+    """The same table with other numbers in it; what was asked (alphas, times, ...) stays."""
+    if isinstance(value, dict):
+        return {name: scrambled(inner, rng, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [scrambled(inner, rng, key) for inner in value]
+    if key == "subspace_error" and rng.random() < 0.3:
+        return None if value is not None else 0.1
+    if isinstance(value, bool):
+        return value if key == "strict" or rng.random() < 0.5 else not value
+    if isinstance(value, float | int) and key not in ASKED:
+        other = value * float(np.exp(rng.normal(0, 2))) + float(rng.exponential(0.1))
+        return other if isinstance(value, float) else round(other) + int(rng.integers(2))
+    return value
+
+
+# --- numbers that a right implementation reaches, item by item -------------------------------------------
+
+
+def check_transmission(tables):
+    nearest = {(t["regularizer"], t["strict"]): t["nearest"] for t in tables}
+    assert nearest["scale-dependent", False] == pytest.approx([0.252475, 0.747525], abs=1e-6)
+    for name in ("input-output", "squared-output"):
+        assert nearest[name, False] == pytest.approx([100 / 5050, 1])
+        assert nearest[name, True] == [0, 1]
+
+
+def check_table(tables):
+    rows = {row["regularizer"]: row for row in tables[0]["rows"]}  # a = 1, b = 0.2, n1 = 10, n2 = 54
+    assert rows["scale-dependent"]["found_low"] == pytest.approx(0.2)
+    assert rows["input-output"]["found_high"] == pytest.approx(1 / 20.8)
+    assert rows["squared-output"]["found_low"] == pytest.approx(0.2 / 8)
+    assert rows["squared-output"]["found_high"] is None
+
+
+def check_phases(tables):
+    narrow, wide = tables
+    assert wide["share"] > 3 * narrow["share"]
+
+
+def check_tracking(tables):
+    for t in tables:
+        assert t["output"][-1][:3] == pytest.approx([4, 3, 2], abs=0.25)
+        assert t["output"][-1][3] < 0.1
+
+
+def check_errors(tables):
+    ends = [t for t in tables if t["network"] == "engine"]
+    assert np.median([t["eigenvalue"][-1] for t in ends]) < 0.02
+    assert np.median([t["subspace"][-1] for t in ends]) < 0.001
+
+
+def check_switching(tables):
+    at = {name: [] for name in ("scale-dependent", "input-output", "squared-output")}
+    for t in tables:
+        if t["network"] == "engine" and t["beta"] == 0.995:
+            at[t["regularizer"]].append(t["output"][t["times"].index(5000)][3])
+    assert min(at["scale-dependent"]) > 1
+    assert max(at["input-output"] + at["squared-output"]) < 0.3
+    assert {len(values) for values in at.values()} == {10}
+
+
+def check_lateral(tables):
+    diverged = [t["subspace_error"].count(None) for t in tables if t["spread"] == 0]
+    assert max(diverged) == 0
+
+
+def check_large_alpha(tables):
+    for t in tables:
+        silent = np.array(t["online"])[-1, 0] < 1e-3
+        assert silent == (t["regularizer"] == "input-output")
+
+
+NUMBERS = {
+    "table": check_table,
+    "transmission": check_transmission,
+    "phases": check_phases,
+    "tracking": check_tracking,
+    "errors": check_errors,
+    "switching": check_switching,
+    "lateral": check_lateral,
+    "large-alpha": check_large_alpha,
+}
+
+
+# --- all items -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_claims_come_out_as_expected_and_could_fail(name):
+    item = ITEMS[name]
+    tables = simulated(item)
+    before = copy.deepcopy(tables)
+    claims = item.claims(item.QUICK, tables)
+    wrong = [claim for claim in claims if not claim.as_expected]
+    assert not wrong
+    assert sum(claim.verdict is Verdict.CORRECTED for claim in claims) == CORRECTIONS.get(name, 0)
+    for claim in claims:
+        assert claim.where
+        assert claim.measured_by
+        assert claim.value
+        assert bool(claim.reason) == (claim.expected is not Verdict.HOLDS)
+    if name in NUMBERS:
+        NUMBERS[name](tables)
+    assert len(item.draw(item.QUICK, tables).axes) >= 1
+    assert tables == before
+    assert_each_can_fail(item, tables, claims)
+
+
+def assert_each_can_fail(item, tables, claims):
+    """With other numbers in the tables, each claim is found wanting at least once."""
+    rng = np.random.default_rng(SEED)
+    standing = set(range(len(claims)))
+    for _ in range(60):
+        with np.errstate(all="ignore"):
+            found = item.claims(item.QUICK, scrambled(tables, rng))
+        standing &= {i for i, claim in enumerate(found) if claim.as_expected}
+        if not standing:
+            break
+    assert [claims[i].says for i in sorted(standing)] == []
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_a_case_gives_the_same_numbers_again_and_travels(name):
+    item = ITEMS[name]
+    case = item.cases(item.QUICK, SEED)[-1]
+    again = pickle.loads(pickle.dumps(case))
+    assert again == case
+    assert hash(again) == hash(case)
+    assert json.dumps(item.simulate(again)) == json.dumps(item.simulate(case))
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_settings_and_cases_are_values(name):
+    item = ITEMS[name]
+    assert item.NAME == name
+    assert item.TITLE
+    for settings in (item.FULL, item.QUICK):
+        cases = item.cases(settings, SEED)
+        assert len(set(cases)) == len(cases)
+        with pytest.raises(AttributeError):
+            settings.n_seeds = 3
+
+
+def test_another_seed_is_another_draw():
+    item = ITEMS["errors"]
+    one, two = (item.simulate(item.cases(item.QUICK, seed)[-1]) for seed in (0, 100))
+    assert one["subspace"] != two["subspace"]
