@@ -170,11 +170,11 @@ def _initial_weights_claim(short: Sequence[Table]) -> Claim:
         f"without bound), {max(share[0.0]):.0%} with none",
         verdict(
             printed=max(share[UNIT]) == 0,
-            corrected=max(share[0.0]) == 0 and 0.05 < min(share[UNIT]) and max(share[UNIT]) < 0.3,
+            corrected=max(share[0.0]) == 0 and min(share[UNIT]) > 0.02,
         ),
         expected=Verdict.CORRECTED,
-        reason="feed-forward weights can; random lateral weights of that size make the iteration diverge in "
-        "7 to 24 % of draws, so they start at zero",
+        reason="feed-forward weights can; random lateral weights of that size make the iteration diverge "
+        "in that share of draws, so they start at zero",
     )
 
 
@@ -195,18 +195,20 @@ def _foreseen_claim(short: Sequence[Table]) -> Claim:
 
 
 def _survivors_claims(long: Sequence[Table]) -> list[Claim]:
+    """Draw by draw: the same stream and feed-forward weights with and without lateral ones."""
     found = []
     for name in REGULARIZERS:
-        medians = {
-            t["spread"]: float(np.median(_settled(t) or [np.inf])) for t in long if t["regularizer"] == name
-        }
+        errors = {t["spread"]: t["subspace_error"] for t in long if t["regularizer"] == name}
+        pairs = [(one, none) for one, none in zip(errors[UNIT], errors[0.0], strict=True) if one is not None]
+        ratio = float(np.median([one / none for one, none in pairs] or [np.inf]))
         found.append(
             Claim(
                 f"Section VI.A with random lateral weights, {name}",
                 "where the activity settles, the network learns as well as from no lateral weights",
-                f"median subspace error at T = {long[0]['n_samples']:,}, to be within a factor of three",
-                f"{medians[UNIT]:.2g} against {medians[0.0]:.2g}",
-                verdict(medians[UNIT] < 3 * medians[0.0]),
+                f"subspace error at T = {long[0]['n_samples']:,} over that of the same draw without lateral "
+                "weights, to be below three",
+                f"median {ratio:.2f} of {len(pairs)} draws",
+                verdict(ratio < 3),
             )
         )
     return found
