@@ -561,7 +561,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
     flipped[-100] ^= 1
     cases.append(bytes(flipped))
     cases += [
-        good.replace(b'"version":"1"', b'"version":"9"'),
+        good.replace(rb'\"version\": 1', rb'\"version\": 9'),
         good.replace(b"eigenstream", b"eigenstraem", 1),
     ]
     for content in cases:
@@ -756,7 +756,7 @@ def test_an_unfitted_model_says_so():
         merge([model])
 
 
-@pytest.mark.parametrize(("dtype", "huge"), [(np.float64, 1e120), (np.float32, 1e20)])
+@pytest.mark.parametrize(("dtype", "huge"), [(np.float64, 1e80), (np.float32, 1e10)])
 def test_values_whose_squares_overflow_are_refused(dtype, huge):
     X = paper(300).astype(dtype)
     model = OnlineAdaptivePCA(random_state=0, missing="impute").fit(X)
@@ -767,8 +767,10 @@ def test_values_whose_squares_overflow_are_refused(dtype, huge):
         with pytest.raises(ValueError, match="too large"):
             call(rows)
         assert stored(model) == before
-    big = OnlineAdaptivePCA(random_state=0).fit(X * dtype(1e10))
+    largest = {np.float64: 1e65, np.float32: 1e8}[dtype]
+    big = OnlineAdaptivePCA(random_state=0).fit(X * dtype(largest))
     assert big.n_components_ == 4
+    assert np.isfinite(big.transform(X * dtype(largest))).all()
 
 
 def test_learn_one_starts_a_model():

@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,16 @@ from safetensors.numpy import save as serialized
 
 FORMAT = "eigenstream"
 VERSION = 1
+UNREADABLE = (
+    SafetensorError,
+    json.JSONDecodeError,
+    UnicodeError,
+    RecursionError,
+    KeyError,
+    TypeError,
+    AttributeError,
+)
+"""What reading a file that is something else, or damaged, may raise."""
 
 
 def write(
@@ -62,7 +73,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
             if FORMAT not in metadata:
                 raise ValueError(f"{os.fspath(path)!r} is not an eigenstream model")
             header = json.loads(metadata[FORMAT])
-            version = int(header["version"])
+            version = index(header["version"])
             if version > VERSION:
                 raise ValueError(
                     f"{os.fspath(path)!r} has format version {version}, newer than this eigenstream reads "
@@ -72,7 +83,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
             if _checksum(arrays, header["document"]) != header["checksum"]:
                 raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: its checksum is wrong")
             return arrays, json.loads(header["document"])
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise ValueError(f"{os.fspath(path)!r} is not a readable eigenstream model: {error}") from None
 
 

@@ -240,7 +240,7 @@ class Parquet(Sink):
         rows = np.fromfile(self._waiting(self.part), dtype=self.row)
         table = pyarrow.table({name: np.ascontiguousarray(rows[name]) for name in self.row.names or ()})
         temporary = self._waiting(self.part).with_suffix(".tmp")
-        parquet.write_table(table, temporary)
+        parquet.write_table(table, temporary, write_page_checksum=True)
         _make_durable(temporary)
         os.replace(temporary, self._part(self.part))
         self.waiting.close()

@@ -6,6 +6,7 @@ import math
 import os
 from collections import deque
 from dataclasses import asdict, fields
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> OnlineAdaptivePCA:
     arrays, document = checkpoint.read(path)
     try:
         return _rebuilt(arrays, document)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: {error!r}") from None
 
 
@@ -90,89 +91,150 @@ def _rebuilt(arrays: dict[str, Any], document: dict[str, Any]) -> OnlineAdaptive
         named = parameters["regularizer"]
         parameters["regularizer"] = REGULARIZERS[named["name"]](named["alpha"])
     model = OnlineAdaptivePCA(**parameters)
-    plan = _read_plan(document["plan"])
+    if model.missing not in ("raise", "skip", "impute") or model.scores not in ("shrunk", "projected"):
+        raise ValueError(f"missing={model.missing!r} and scores={model.scores!r} do not exist")
+    plan = _read_plan(document["plan"], arrays)
     tracker = Tracker(plan)
     written = document["tracker"]
-    tracker.set_alpha(float(written["alpha"]))
-    tracker.time, tracker.look_at = int(written["time"]), int(written["look_at"])
-    due = written["consolidate_at"]
-    tracker.consolidate_at = math.inf if due is None else int(due)
-    tracker.history = deque((RankChange(*map(int, change)) for change in written["history"]), maxlen=HISTORY)
-    tracker.rows = _array(arrays, "rows", (None, plan.n), plan.dtype)
-    tracker.weights = _array(arrays, "weights", (len(tracker.rows), 2), np.float64)
-    tracker.first = _array(arrays, "first", (plan.n,), plan.dtype)
+    tracker.set_alpha(_real(written, "alpha"))
+    tracker.time = _whole(written, "time")
+    tracker.look_at = _whole(written, "look_at", least=tracker.time + 1)
+    if written["consolidate_at"] is not None:
+        tracker.consolidate_at = _whole(written, "consolidate_at", least=tracker.time + 1, most=math.inf)
+    tracker.history = deque((RankChange(*map(index, change)) for change in written["history"]), HISTORY)
+    tracker.rows = _array(arrays, "rows", (None, plan.n), plan.dtype, most=_largest_value(plan))
+    tracker.weights = _array(arrays, "weights", (len(tracker.rows), 2), np.float64, least=0.0)
+    tracker.first = _array(arrays, "first", (plan.n,), plan.dtype, missing=True)
     tracker.varies = _array(arrays, "varies", (plan.n,), np.bool_)
     tracker.all_vary = bool(tracker.varies.all())
     tracker.recording = _read_recording(arrays, written, plan)
     tracker.state = _read_state(arrays, plan)
+    if tracker.state is None and tracker.consolidate_at < math.inf:
+        raise ValueError("it is to consolidate what has not started")
     tracker.view = _read_view(arrays, document["view"], plan)
     model._tracker, model._told_capacity = tracker, bool(written["told_capacity"])
     model.n_features_in_ = plan.n
     model.position_ = document["position"]
-    if document["features"]:
-        model.feature_names_in_ = np.array(document["features"], dtype=object)
+    features = document["features"]
+    if features:
+        if len(features) != plan.n or not all(isinstance(name, str) for name in features):
+            raise ValueError(f"its {plan.n} features have other names than {features!r}")
+        model.feature_names_in_ = np.array(features, dtype=object)
     return model
 
 
-def _read_plan(written: dict[str, Any]) -> Plan:
+def _read_plan(written: dict[str, Any], arrays: dict[str, Any]) -> Plan:
+    """The plan, if its numbers make sense and the arrays are of its size."""
     if set(written) != {field.name for field in fields(Plan)}:
         raise ValueError("its plan has other entries than expected")
-    if written["dtype"] not in ("float32", "float64"):
-        raise ValueError(f"its numbers are of type {written['dtype']!r}")
-    return Plan(
-        **{**written, "kind": REGULARIZERS[written["kind"]], "dtype": np.dtype(written["dtype"]).type}
-    )
+    if written["dtype"] not in ("float32", "float64") or not isinstance(written["center"], bool):
+        raise ValueError(f"its numbers are of type {written['dtype']!r}, its center is {written['center']!r}")
+    n, k = _whole(written, "n", least=1), _whole(written, "k", least=1)
+    # Before anything of this size is made: a small file cannot ask for much memory.
+    if arrays["first"].shape != (n,) or k > n:
+        raise ValueError(f"its plan is for {n} inputs and {k} components")
+    numbers: dict[str, Any] = {name: _real(written, name) for name in ("beta", "noise")}
+    for name in ("alpha", "consolidation"):
+        numbers[name] = None if written[name] is None else _real(written, name)
+    if numbers["beta"] > 1 or (numbers["consolidation"] or 2) <= 1:
+        raise ValueError(f"its plan has beta {numbers['beta']} and consolidation {numbers['consolidation']}")
+    numbers["init_samples"] = _whole(written, "init_samples", most=math.inf)
+    numbers["seed"] = _whole(written, "seed", most=2**63 - 1)
+    kind, dtype = REGULARIZERS[written["kind"]], np.dtype(written["dtype"]).type
+    return Plan(**{**written, **numbers, "kind": kind, "dtype": dtype})
 
 
 def _read_state(arrays: dict[str, Any], plan: Plan) -> State | None:
-    if "state.N" not in arrays:
+    if not any(name.startswith("state.") for name in arrays):
         return None
     k, n = plan.k, plan.n
+    time, waiting = _array(arrays, "state.clock", (2,), np.int64, least=0)
+    if waiting > time % RECENT:  # the compiled code would write beyond its arrays
+        raise ValueError(f"{waiting} samples wait at time {time}")
     N = _array(arrays, "state.N", (k, n), np.float64)
     return State(
         N=N,
         F=N if plan.dtype == np.float64 else _array(arrays, "state.F", (k, n), plan.dtype),
         S=_array(arrays, "state.S", (k, k), np.float64),
-        X_recent=_array(arrays, "state.X_recent", (RECENT, n), plan.dtype),
+        X_recent=_array(arrays, "state.X_recent", (RECENT, n), plan.dtype, most=_largest_value(plan)),
         Y_recent=_array(arrays, "state.Y_recent", (RECENT, k), plan.dtype),
-        mean=_array(arrays, "state.mean", (n,), np.float64),
-        numbers=_array(arrays, "state.numbers", (5,), np.float64),
+        mean=_array(arrays, "state.mean", (n,), np.float64, most=_largest_value(plan)),
+        numbers=_array(arrays, "state.numbers", (5,), np.float64, least=0.0),
         clock=_array(arrays, "state.clock", (2,), np.int64),
     ).copy()
 
 
 def _read_recording(arrays: dict[str, Any], written: dict[str, Any], plan: Plan) -> Recording:
     moments = _array(arrays, "recording", (None, 3 + plan.k), np.float64)
-    stride = int(written["stride"])
-    if len(moments) > LIMIT or stride < 1:
-        raise ValueError(f"its recording has {len(moments)} moments and stride {stride}")
+    stride = _whole(written, "stride", least=1)
+    if len(moments) > LIMIT:
+        raise ValueError(f"its recording has {len(moments)} moments")
     return Recording(plan.k, stride, list(moments))
 
 
 def _read_view(arrays: dict[str, Any], written: dict[str, Any], plan: Plan) -> View:
     axes = _array(arrays, "view.axes", (None, plan.n), np.float64)
-    rank = int(written["rank"])
-    if not 0 <= rank <= len(axes) <= plan.k:
+    variances = _array(arrays, "view.variances", (len(axes),), np.float64, least=0.0)
+    rank, threshold = _whole(written, "rank"), _real(written, "threshold")
+    if not rank <= len(axes) <= plan.k or not (variances[:rank] > threshold).all():
         raise ValueError(f"its rank {rank} does not fit its {len(axes)} axes")
     return View(
-        time=int(written["time"]),
+        time=_whole(written, "time"),
         axes=axes,
-        variances=_array(arrays, "view.variances", (len(axes),), np.float64),
-        mean=_array(arrays, "view.mean", (plan.n,), np.float64),
-        total=float(written["total"]),
-        effective=float(written["effective"]),
-        threshold=float(written["threshold"]),
+        variances=variances,
+        mean=_array(arrays, "view.mean", (plan.n,), np.float64, most=_largest_value(plan)),
+        total=_real(written, "total"),
+        effective=_real(written, "effective"),
+        threshold=threshold,
         rank=rank,
-        gains=_array(arrays, "view.gains", (rank,), np.float64),
+        gains=_array(arrays, "view.gains", (rank,), np.float64, least=0.0),
     )
 
 
-def _array(arrays: dict[str, Any], name: str, shape: tuple[int | None, ...], dtype: Any) -> Any:
-    """One array of the file, if it is what it should be."""
+LARGEST: dict[Any, float] = {np.float64: 1e150, np.float32: 1e38}
+"""No sum of squares over any stream that can be learnt comes near; squares of sums stay finite in float64."""
+
+
+def _largest_value(plan: Plan) -> float:
+    """Of the input: its squares are summed."""
+    return math.sqrt(LARGEST[plan.dtype])
+
+
+def _whole(written: dict[str, Any], name: str, *, least: int = 0, most: float = 2**62) -> int:
+    """A whole number of the document, if it is one that can be."""
+    number = index(written[name])
+    if not least <= number <= most:
+        raise ValueError(f"its {name} is {number}")
+    return number
+
+
+def _real(written: dict[str, Any], name: str) -> float:
+    """A number >= 0 of the document."""
+    number = written[name]
+    if not isinstance(number, int | float) or not 0 <= number < LARGEST[np.float64]:
+        raise ValueError(f"its {name} is {number!r}")
+    return float(number)
+
+
+def _array(
+    arrays: dict[str, Any],
+    name: str,
+    shape: tuple[int | None, ...],
+    dtype: Any,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+    missing: bool = False,
+) -> Any:
+    """One array of the file, if it is what it should be; ``missing``: or nothing but NaN."""
     array = arrays[name]
     fits = len(array.shape) == len(shape) and all(
         w is None or w == g for w, g in zip(shape, array.shape, strict=True)
     )
     if not fits or array.dtype != dtype:
         raise ValueError(f"array {name!r} has shape {array.shape} and type {array.dtype}")
+    limit = min(most, LARGEST.get(dtype, math.inf))
+    fits = ((array >= least) & (np.abs(array) < limit)).all() or (missing and np.isnan(array).all())
+    if not fits:
+        raise ValueError(f"array {name!r} holds numbers that cannot be")
     return np.array(array)

@@ -30,9 +30,9 @@ def init_samples(value: int | str, n: int, k: int) -> int:
 
 def consolidation(value: float | str | None) -> float | None:
     """The factor between consolidations."""
-    return _number(
-        "consolidation", 1.25 if value == "auto" else value, above=1, expected="'auto', None or a number > 1"
-    )
+    factor = 1.25 if value == "auto" else value
+    number = _number("consolidation", factor, above=1, expected="'auto', None or a number > 1")
+    return None if number is None else min(number, 1e9)  # from then on it never comes to the second
 
 
 def spontaneous_activity(value: float | str, beta: float) -> float:
@@ -47,12 +47,13 @@ def spontaneous_activity(value: float | str, beta: float) -> float:
 def seed(random_state: Any) -> int:
     """One number that all randomness follows from."""
     if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
+        return int(random_state) % 2**63  # what a compiled loop can hold
     return int(check_random_state(random_state).randint(2**31))
 
 
-LARGEST_POWER: dict[Any, float] = {np.float64: 1e200, np.float32: 1e30}
-"""Squared length a row may have, such that sums over any stream and width stay finite."""
+LARGEST_POWER: dict[Any, float] = {np.float64: 1e135, np.float32: 1e18}
+"""Squared length a row may have, such that what is made of it stays finite over 10^10 samples: its square
+where eigenvalues are read off, its power 3/2 where N in the precision of the data meets a row."""
 
 
 def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:

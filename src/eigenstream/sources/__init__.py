@@ -5,8 +5,8 @@
     the same, gzip or standard input  lines      reading again from the beginning, comparing a hash
     NPY, Zarr, Parquet              rows         going to the row, after a look at what lies before it
 
-Batches end on an absolute grid: after every ``batch_rows`` rows from the beginning of the source, whatever
-the place reading started from. A loop that never loses or repeats a row needs nothing more than the position:
+Batches end on an absolute grid: after every ``batch_rows`` rows that were handed out since the first, also
+where reading continues from a position. A loop that never loses or repeats a row needs nothing more than the position:
 
 >>> import tempfile, pathlib, numpy as np
 >>> from eigenstream import OnlineAdaptivePCA, load, sources

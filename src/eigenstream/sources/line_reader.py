@@ -45,6 +45,8 @@ class LineReader(Reader):
         if not numbered:
             raise SourceError(f"{self.name} is empty: there is nothing to learn from")
         line, first = numbered[0][0], numbered[0][1].removeprefix(BYTE_ORDER_MARK)
+        if b"\0" in first:
+            raise SourceError(f"{self.name}, line {line}: not text in UTF-8, nor any other kind that is read")
         if first.lstrip().startswith((b"{", b"[")):
             parser: Parser = JsonLines(first, self.name, columns, line)
         else:

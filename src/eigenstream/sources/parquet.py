@@ -134,8 +134,11 @@ def _opened(path: Path) -> Any:
     except ImportError:
         raise SourceError(f"{path}: to read Parquet, pip install 'eigenstream[parquet]'") from None
     try:
-        # Without these two a row group would be read as a whole.
-        return parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20)
+        # Without the first two a row group would be read as a whole; the third only matters where a file has
+        # checksums.
+        return parquet.ParquetFile(
+            path, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True
+        )
     except Exception as error:  # as above
         raise SourceError(f"{path} is not a readable Parquet file: {error}") from None
 

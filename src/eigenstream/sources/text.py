@@ -72,9 +72,9 @@ class Csv(Parser):
 
     def quick(self, lines: Sequence[bytes]) -> NDArray[np.float64] | None:
         separator = self.delimiter.encode()
-        if {line.count(separator) for line in lines} != {self.full - 1} or any(
-            b'"' in line for line in lines
-        ):
+        if {line.count(separator) for line in lines} != {self.full - 1}:
+            return None
+        if b'"' in b"".join(lines):
             return None
         usecols = None if isinstance(self.chosen, range) else self.chosen
         try:
