@@ -38,7 +38,8 @@ def call(*arguments, code=0, **options):
 
 
 EXAMPLES = {
-    name: re.search(r"Example: eigenstream (.*)", command.epilog)[1] for name, command in main.commands.items()
+    name: re.search(r"Example: eigenstream (.*)", command.epilog)[1]
+    for name, command in main.commands.items()
 }
 
 

@@ -609,7 +609,7 @@ def whole(**parameters):
         lambda: whole().set_params(random_state=2**63 - 1).partial_fit(ROWS),
         lambda: whole(half_life=20, spontaneous_activity=2.0).partial_fit(ROWS.astype(np.float32)),
         lambda: whole().partial_fit(ROWS * 1e60),
-        lambda: whole().partial_fit((ROWS * 1e9).astype(np.float32)),
+        lambda: whole().partial_fit((ROWS * 1e8).astype(np.float32)),
         lambda: whole().partial_fit(ROWS * 1e-150),
         lambda: whole().partial_fit(ROWS + 1e9),
         lambda: whole().partial_fit(ROWS[:50], sample_weight=np.zeros(50)),

@@ -51,8 +51,8 @@ def seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31))
 
 
-LARGEST_POWER: dict[Any, float] = {np.float64: 1e135, np.float32: 1e18}
-"""Squared length a row may have, such that what is made of it stays finite over 10^10 samples: its square
+LARGEST_POWER: dict[Any, float] = {np.float64: 1e135, np.float32: 1e20}
+"""Squared length a row may have, such that what is made of it stays finite over 10^8 samples: its square
 where eigenvalues are read off, its power 3/2 where N in the precision of the data meets a row."""
 
 
@@ -61,8 +61,10 @@ def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:
     limit = LARGEST_POWER[rows.dtype.type]
     if np.einsum("ij,ij->", rows, rows, dtype=np.float64) < limit:
         return
-    largest = float(np.nanmax(np.abs(rows), initial=0.0))
-    if not largest * largest * rows.shape[1] < limit:
+    with np.errstate(over="ignore"):
+        power = np.nansum(rows.astype(np.float64) ** 2, axis=1).max(initial=0.0)
+    if not power < limit:
+        largest = float(np.nanmax(np.abs(rows)))
         raise ValueError(
             f"values up to {largest:g} are too large for {rows.dtype}: squares would overflow; rescale them"
         )

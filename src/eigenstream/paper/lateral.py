@@ -199,7 +199,7 @@ def _survivors_claims(long: Sequence[Table]) -> list[Claim]:
     found = []
     for name in REGULARIZERS:
         errors = {t["spread"]: t["subspace_error"] for t in long if t["regularizer"] == name}
-        pairs = [(one, none) for one, none in zip(errors[UNIT], errors[0.0], strict=True) if one is not None]
+        pairs = [pair for pair in zip(errors[UNIT], errors[0.0], strict=True) if None not in pair]
         ratio = float(np.median([one / none for one, none in pairs] or [np.inf]))
         found.append(
             Claim(

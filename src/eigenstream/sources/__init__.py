@@ -6,7 +6,7 @@
     NPY, Zarr, Parquet              rows         going to the row, after a look at what lies before it
 
 Batches end on an absolute grid: after every ``batch_rows`` rows that were handed out since the first, also
-where reading continues from a position. A loop that never loses or repeats a row needs nothing more than the position:
+where reading continues from a position. A loop that never loses or repeats a row needs no more than that:
 
 >>> import tempfile, pathlib, numpy as np
 >>> from eigenstream import OnlineAdaptivePCA, load, sources
