@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .ahead import Ahead
 from .estimators import OnlineAdaptivePCA
 from .interruption import Interruption, Stopped
 from .sinks import Sink, SinkError
@@ -139,7 +140,8 @@ class Job:
         if self.position is not None and self.sink is not None:
             tracker = self.model._tracker
             self._open_output(tracker.plan.k, tracker.plan.dtype)
-        self._saved = (self.source.count, started)
+        self._count = self.source.count
+        self._saved = (self._count, started)
         self._refuse_other_width()
         self.model.on_rank_change = self._rank_changed
         with Interruption() as interruption, self._closing():
@@ -159,7 +161,8 @@ class Job:
 
     def _batches(self, interruption: Interruption, started: float) -> Iterator[Batch]:
         """Batches until the end or a signal; while waiting for one, a signal need not wait for it."""
-        batches, first = iter(self.source), self.source.count
+        first = self.source.count
+        batches = Ahead(self.source)
         while True:
             try:
                 with interruption.waiting():
@@ -187,7 +190,7 @@ class Job:
             raise RunError(f"{self.source.name}, {span}: {error}") from None
         except OSError as error:
             raise self._unwritable("the output", error) from None
-        self._last = batch
+        self._last, self._count = batch, batch.count
         for watcher in self.watchers:
             watcher.learnt(self.model, batch)
 
@@ -216,11 +219,11 @@ class Job:
 
     def _is_due(self) -> bool:
         rows, moment = self._saved
-        return self.source.count - rows >= self.every_rows or time.monotonic() - moment >= self.every_seconds
+        return self._count - rows >= self.every_rows or time.monotonic() - moment >= self.every_seconds
 
     def _save(self, *, final: bool) -> None:
         """Settle the output, then write model and places down together."""
-        self._saved = (self.source.count, time.monotonic())
+        self._saved = (self._count, time.monotonic())
         try:
             place = self._output.settle(final=final) if self._output else None
             here = self._last.position if self._last else self.position
