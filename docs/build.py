@@ -14,5 +14,7 @@ if __name__ == "__main__":
     for name in eigenstream.__all__:
         getattr(eigenstream, name)  # pdoc looks only at what is already there; our names are lazy
     pdoc.render.configure(docformat="numpy")
-    pdoc.pdoc("eigenstream", output_directory=OUT)
+    pdoc.pdoc(
+        "eigenstream", "eigenstream.live", "eigenstream.running", "eigenstream.sinks", output_directory=OUT
+    )
     print(f"open {OUT / 'index.html'}")
