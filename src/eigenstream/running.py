@@ -127,7 +127,7 @@ class Job:
     watchers: tuple[Watcher, ...] = ()
 
     def run(self) -> Outcome:
-        """Go through the source to its end, or until a signal; returns how it went.
+        """Go through the source to its end, or until a signal; returns how it went. For the main thread.
 
         Raises
         ------
@@ -137,12 +137,11 @@ class Job:
         started, rows = time.monotonic(), 0
         self._output: Sink | None = None
         self._last: Batch | None = None
+        self._refuse_other_width()
         if self.position is not None and self.sink is not None:
-            tracker = self.model._tracker
-            self._open_output(tracker.plan.k, tracker.plan.dtype)
+            self._open_output(self.model.max_components_, self.model.components_.dtype)
         self._count = self.source.count
         self._saved = (self._count, started)
-        self._refuse_other_width()
         self.model.on_rank_change = self._rank_changed
         with Interruption() as interruption, self._closing():
             try:
