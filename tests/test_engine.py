@@ -1,3 +1,7 @@
+import ctypes
+import random
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -529,3 +533,24 @@ def test_a_million_float32_samples_add_up():
 def test_ten_million_float32_samples_add_up():
     single, double = long_run(10_000_000, np.float32), long_run(10_000_000, np.float64)
     np.testing.assert_allclose(single[:4], double[:4], rtol=1e-3)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="asks the C library for memory")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_where_arrays_lie_in_memory_does_not_change_a_bit(dtype):
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    chance, rng = random.Random(0), np.random.default_rng(0)
+    X, weights = rng.standard_normal((20, 17)).astype(dtype), np.ones((20, 2))
+    rule = Rule.of(REGULARIZERS["squared-output"](0.3), 0.5)
+    start, held, found = random_start(17, 7, 4.0, rng, dtype), [], set()
+    for _ in range(400):
+        held += [libc.malloc(chance.randrange(16, 512)) for _ in range(chance.randrange(6))]
+        chance.shuffle(held)
+        for place in held[20:]:
+            libc.free(place)
+        held = held[:20]
+        found.add(learn(start.copy(), rule, X, weights).tobytes())
+    for place in held:
+        libc.free(place)
+    assert len(found) == 1

@@ -18,7 +18,7 @@ from scipy.linalg.blas import dgemm
 
 from .compiled import kernel
 from .settle import center, factorize, settle
-from .state import TAU, THETA0, TIME, Floats, Rule, State
+from .state import TAU, THETA0, TIME, Floats, Rule, State, workspace
 from .stream import drop_denormals
 
 
@@ -72,7 +72,7 @@ def settle_rows(
     """
     S, numbers, n = state.S, state.numbers, state.N.shape[1]
     b, k = projections.shape
-    A, h, y = np.empty((k, k)), np.empty(k), np.empty(k)
+    A, h, y = workspace(S, k, k), workspace(S, 1, k)[0], workspace(S, 1, k)[0]
     discount = 1.0
     for t in range(b):
         factorize(S, rule.alpha * numbers[TAU] + numbers[THETA0], A)

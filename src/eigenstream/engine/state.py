@@ -16,7 +16,7 @@ N, the largest array, and lets float32 streams add up in float64 at little cost.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ..regularizers import Regularizer
 from .compiled import kernel
 
 Floats = NDArray[np.floating[Any]]
+Matrix = TypeVar("Matrix", bound=Floats)
 
 RECENT = 4
 """Samples that wait before they enter N; it must divide every block size."""
@@ -95,11 +96,19 @@ class State(NamedTuple):
         return State(*copies)
 
 
+APART = 1024
+"""Bytes between arrays that a loop works on together.
+
+Whether a vector loop may run is checked at run time, by how far apart its arrays *start*: short ones that
+happen to lie close together would go through the scalar loop, which rounds differently.
+"""
+
+
 def aligned(array: Any, dtype: Any = None) -> Any:
-    """A copy that starts on a cache line: wide vector loads then touch one line each, up to twice as fast."""
+    """A copy, apart from others, that starts on a cache line: wide loads are up to twice as fast there."""
     array = np.asarray(array, dtype)
-    room = np.empty(array.nbytes + 64, dtype=np.uint8)
-    start = -room.ctypes.data % 64
+    room = np.empty(array.nbytes + 64 + 2 * APART, dtype=np.uint8)
+    start = APART + -(room.ctypes.data + APART) % 64
     copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
@@ -130,6 +139,14 @@ def with_sums(state: State, N: Floats, S: NDArray[np.float64]) -> State:
     fresh.numbers[:DECAY] = state.numbers[:DECAY]
     fresh.clock[TIME] = state.clock[TIME]
     return fresh
+
+
+@kernel
+def workspace(like: Matrix, rows: int, columns: int) -> Matrix:
+    """An empty matrix of the same type, apart from others."""
+    margin = APART // like.itemsize
+    room = np.empty(rows * columns + 2 * margin, like.dtype)
+    return room[margin:-margin].reshape(rows, columns)  # type: ignore[return-value]
 
 
 @kernel

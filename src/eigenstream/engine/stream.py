@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .compiled import kernel
 from .settle import center, factorize, settle
-from .state import DECAY, RECENT, TAU, THETA0, TIME, WAITING, Floats, Rule, State
+from .state import DECAY, RECENT, TAU, THETA0, TIME, WAITING, Floats, Rule, State, workspace
 
 CLEANING = 64
 """Samples between searches for numbers that have decayed beyond meaning."""
@@ -27,8 +27,8 @@ def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y:
     """Learn from the rows of X and write the responses into Y; ``weights`` holds weight and power factor."""
     N, F, S, X_recent, Y_recent, mean, numbers, clock = state
     k, n = N.shape
-    A, h, y = np.empty((k, k)), np.empty(k), np.empty(k)
-    projections, gram = np.empty((k, RECENT), F.dtype), np.empty((RECENT, RECENT), F.dtype)
+    A, h, y = workspace(N, k, k), workspace(N, 1, k)[0], workspace(N, 1, k)[0]
+    projections, gram = workspace(F, k, RECENT), workspace(F, RECENT, RECENT)
     powers = np.empty(RECENT)
     tiny = vanishing(F)
     time, waiting, decay = clock[TIME], clock[WAITING], numbers[DECAY]
