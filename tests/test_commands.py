@@ -27,6 +27,8 @@ def folder(X, tmp_path, monkeypatch):
     np.savetxt("sensors.csv", X, delimiter=",", header="a,b,c,d,e,f,g,h", comments="")
     for name, rows in (("sensors", X), ("monday", X[:1500]), ("tuesday", X[1500:])):
         OnlineAdaptivePCA(random_state=0).fit(rows).save(f"{name}.model")
+    (tmp_path / "times.csv").write_text("time,a\n09:00,1.5\n09:01,2.5\n")
+    (tmp_path / "titles.csv").write_text("a,b\n")
     return tmp_path
 
 
@@ -92,6 +94,15 @@ def test_transform_finds_columns_by_their_names(folder, X):
     call("transform", "named.model", "sensors.csv", "--output", "one.npy")
     call("transform", "named.model", "shuffled.csv", "--output", "two.npy")
     np.testing.assert_allclose(np.load("one.npy"), np.load("two.npy"), atol=1e-12)
+
+
+def test_transform_takes_its_own_policy_for_gaps(folder):
+    lines = (folder / "sensors.csv").read_text().splitlines()
+    lines[3] = "," + lines[3].partition(",")[2]
+    (folder / "gaps.csv").write_text("\n".join(lines))
+    assert "--missing says" in call("transform", "sensors.model", "gaps.csv", "--output", "a.npy", code=1)
+    call("transform", "sensors.model", "gaps.csv", "--output", "b.npy", "--missing", "impute")
+    assert np.isfinite(np.load("b.npy")).all()
 
 
 def test_transform_says_what_does_not_fit(folder):
@@ -195,7 +206,13 @@ def test_missing_values_follow_the_policy(folder):
         (["sensors.csv", "--output", "nowhere/scores.csv"], "cannot be written"),
         (["sensors.csv", "--save", "nowhere/model"], "cannot be written"),
         (["sensors.csv", "--max-components", "99"], "max_components must be"),
-        (["sensors.csv", "--half-life", "-3"], "half_life"),
+        (["sensors.csv", "--half-life", "-3"], "-3.0 is not in the range x>0"),
+        (["sensors.csv", "--picture", "a.jpg"], "must end in .png or .svg"),
+        (["sensors.csv", "--picture", "nowhere/a.png"], "there is no folder"),
+        (["sensors.csv", "--idle", "3"], "it needs --follow"),
+        (["times.csv"], "column 0 (time): '09:00' is not a number (--columns chooses the columns to read)"),
+        (["titles.csv", "--save", "new.model"], "titles.csv has no rows to learn from"),
+        (["times.csv", "--on-bad-row", "skip", "--save", "new.model"], "times.csv has no rows to learn from"),
         (["sensors.model"], "sensors.model"),
         (["sensors.csv", "--quiet", "--json"], "exclude each other"),
         (["sensors.csv", "--resume"], "--resume needs --save"),

@@ -275,3 +275,30 @@ def test_nothing_is_overwritten_unasked(folder, tmp_path):
     assert (tmp_path / "scores.csv").read_text() == "precious"
     eigenstream_run(folder / "x.csv", *COMMON, "--output", "scores.csv", "--overwrite", cwd=tmp_path)
     assert (tmp_path / "scores.csv").read_text().startswith("row,component_0")
+
+
+def test_two_jobs_cannot_write_to_one_output(folder, tmp_path):
+    arguments = (folder / "x.csv", *COMMON[:-1], "--output", "scores.csv", "--overwrite", "--json")
+    first = subprocess.Popen(
+        [sys.executable, "-m", "eigenstream", "run", *map(str, arguments), "--rate", "300"],
+        cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    first.stdout.readline()
+    second = eigenstream_run(*arguments, cwd=tmp_path, check=False)
+    assert second.returncode == 1
+    assert "another process is writing to scores.csv" in second.stderr
+    first.terminate()
+    first.communicate(timeout=60)
+
+
+def test_rows_of_a_pipe_are_learnt_as_they_come(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "eigenstream", "run", "-", "--json", "--output", "scores.csv"],
+        cwd=tmp_path, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    process.stdin.write("1,2\n3,4\n5,7\n8,9\n" * 10)
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["event"] == "rank"  # though the pipe is still open
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 33
+    process.communicate(timeout=60)
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 41

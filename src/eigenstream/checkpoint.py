@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from operator import index
 from pathlib import Path
@@ -44,7 +44,9 @@ def write(
     header = {"version": VERSION, "document": text, "checksum": _checksum(plain, text)}
     # One entry: safetensors writes several in random order, and the same model should be the same bytes.
     content = serialized(plain, metadata={FORMAT: json.dumps(header)})
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    # Not tempfile's: its files are for nobody else to read, whatever the user's umask says.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -52,7 +54,7 @@ def write(
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
 

@@ -43,14 +43,15 @@ def draw_history(history: SpectrumHistory, title: str) -> Figure:
     figure, (spectrum, rank) = panels(2, 1, 10, 6, height_ratios=(3, 1), sharex=True)
     sample, threshold = history.sample, np.where(history.threshold > 0, history.threshold, np.nan)
     known = np.where(history.variances > 0, history.variances, np.nan)
-    kept = np.where(history.variances > history.threshold[:, None], known, np.nan)
-    spectrum.plot(sample, known, color="0.75", linewidth=0.8)
+    kept = np.where(np.arange(known.shape[1]) < history.rank[:, None], known, np.nan)
+    rest = np.where(history.rank < known.shape[1], known[:, -1], np.nan)
+    spectrum.plot(sample, rest, color="0.6", linewidth=1.5)
     spectrum.plot(sample, kept, color=BLUE, linewidth=1.8)
     spectrum.plot(sample, threshold, color=RED, linewidth=1.5, linestyle="--")
     spectrum.set(yscale="log", ylabel="variance of the input", title=title)
     handles = [
         Line2D([], [], color=BLUE, label="kept"),
-        Line2D([], [], color="0.75", label="below the threshold"),
+        Line2D([], [], color="0.6", label="the rest, mean"),
         Line2D([], [], color=RED, linestyle="--", label="threshold"),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)

@@ -18,7 +18,7 @@ class SpectrumHistory(NamedTuple):
     sample: NDArray[np.int64]
     """How many samples had been seen (m)."""
     variances: NDArray[np.float64]
-    """Input variance along each direction tracked, kept or not (m, max_components); zero if unknown."""
+    """Input variance along each component kept; for others the mean of the rest (m, max_components)."""
     threshold: NDArray[np.float64]
     """What separated kept from dropped variances (m)."""
     rank: NDArray[np.int64]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from .ahead import Ahead
 from .estimators import OnlineAdaptivePCA
 from .interruption import Interruption, Stopped
+from .locking import lock
 from .sinks import Sink, SinkError
 from .sources import Batch, Floats, Source, SourceError
 from .tracking import RankChange
@@ -35,27 +36,18 @@ class ModelFile:
         self.path = Path(path)
         self.saved_at: int | None = None
         """Samples the model had seen when it was last saved."""
-        lock = self.path.with_name(f".{self.path.name}.lock")
+        beside = self.path.with_name(f".{self.path.name}.lock")
         try:
-            self._handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+            self._handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise RunError(f"{self.path} cannot be written: {error.strerror}") from None
-        self._lock()
-        for leftover in self.path.parent.glob(f".{self.path.name}.*.tmp"):
-            leftover.unlink()  # a save that was killed; nobody else can be saving now
-
-    def _lock(self) -> None:
-        try:
-            import fcntl
-        except ImportError:  # a system without file locks
-            return
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not lock(self._handle):
             os.close(self._handle)
             raise RunError(
                 f"another process is working on {self.path}: wait until it has ended, or save elsewhere"
-            ) from None
+            )
+        for leftover in self.path.parent.glob(f".{self.path.name}.*.tmp"):
+            leftover.unlink()  # a save that was killed; nobody else can be saving now
 
     @property
     def note(self) -> dict[str, Any]:
@@ -226,14 +218,15 @@ class Job:
         try:
             place = self._output.settle(final=final) if self._output else None
             here = self._last.position if self._last else self.position
-            if self.file is not None and here is not None:
+            keeping = self.file is not None and here is not None
+            if self.file is not None and keeping:
                 told = {"source": here, "output": place, "recipe": self.recipe, "names": self.source.names}
                 self.file.save(self.model, told)
             if self._output is not None:
                 self._output.committed()
         except OSError as error:
             raise self._unwritable("the model or the output", error) from None
-        if self.file is not None:
+        if keeping:
             for watcher in self.watchers:
                 watcher.saved(self.model.n_samples_seen_)
 

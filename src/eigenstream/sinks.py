@@ -17,6 +17,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from .locking import lock
+
 Floats = NDArray[np.floating[Any]]
 Place = dict[str, Any]
 
@@ -94,6 +96,11 @@ class Appended:
                 "afresh without resuming"
             )
         self.handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        if not lock(self.handle):
+            os.close(self.handle)
+            raise SinkError(
+                f"another process is writing to {path}: wait until it has ended, or write elsewhere"
+            )
         os.ftruncate(self.handle, length)
         os.lseek(self.handle, length, os.SEEK_SET)
 

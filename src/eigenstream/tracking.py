@@ -113,6 +113,12 @@ class View(NamedTuple):
     gains: NDArray[np.float64]
     """``sqrt((variance - threshold) / variance)`` of the modes kept: how much the network transmits."""
 
+    @property
+    def rest(self) -> float:
+        """Mean variance of the directions that are not kept."""
+        kept = float(self.variances[: self.rank].sum())
+        return max(self.total - kept, 0.0) / max(len(self.mean) - self.rank, 1)
+
 
 class RankChange(NamedTuple):
     """The rank went from ``before`` to ``after`` at sample number ``sample``."""
@@ -176,6 +182,15 @@ class Tracker:
             return np.zeros(self.plan.n)
         return np.asarray(weight @ self.rows.astype(np.float64) / weight.sum())
 
+    @property
+    def spectrum(self) -> NDArray[np.float64]:
+        """Variance along each direction kept; the mean of the rest for those that are not (k).
+
+        The network does not transmit the latter, so of each of them it knows a lower bound only.
+        """
+        view = self.view
+        return np.concatenate((view.variances[: view.rank], np.full(self.plan.k - view.rank, view.rest)))
+
     def room(self) -> int:
         """How many rows can be learnt before something is due."""
         due = min(self.look_at, self.consolidate_at)
@@ -226,8 +241,7 @@ class Tracker:
         """Rows with NaN filled in by what was last seen."""
         view = self.view
         kept = view.variances[: view.rank]
-        noise = max(view.total - float(kept.sum()), 0.0) / max(self.plan.n - view.rank, 1)
-        return fill(X, view.mean, view.axes[: view.rank], kept, noise)
+        return fill(X, view.mean, view.axes[: view.rank], kept, view.rest)
 
     def known(self) -> Knowledge:
         """What is known of the input up to now, sums over samples."""
@@ -306,7 +320,7 @@ class Tracker:
         for seen in (axes, variances, mean, gains):
             seen.flags.writeable = False  # handed out as it is, for others to read
         self.view = View(self.time, axes, variances, mean, total, known.effective, theta, rank, gains)
-        self.recording.add(self.time, variances, theta, rank)
+        self.recording.add(self.time, self.spectrum, theta, rank)
         if rank == before.rank:
             return []
         change = RankChange(self.time, before.rank, rank)

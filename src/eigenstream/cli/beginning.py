@@ -44,10 +44,12 @@ def begin(given: dict[str, Any], stated: set[str], stack: ExitStack) -> Begun:
     if model is None:
         _refuse_overwriting(file, given, recipe)
         model = _new_model(recipe)
+    source = _open_source(recipe, given, saved)
+    recipe["batch_rows"] = source.batch_rows  # whatever it followed from, the grid stays
     place = saved.get("output") if saved else None
     job = Job(
         model,
-        _open_source(recipe, given, saved),
+        source,
         None,
         file,
         saved["source"] if saved else None,
@@ -92,10 +94,15 @@ def _recipe(given: dict[str, Any], stated: set[str], saved: dict[str, Any]) -> d
     for name in stated & set(names):
         if asked[name] != recipe.get(name):
             raise click.ClickException(
-                f"{given['save']} was made with {_option(name)} {recipe.get(name)}, not {asked[name]}: "
+                f"{given['save']} was made with {_said(recipe, name)}, not {_said(asked, name)}: "
                 f"resume without {_option(name)}, or start afresh with --overwrite"
             )
     return recipe | ({"source": given["source"]} if "source" in stated and given["source"] else {})
+
+
+def _said(options: dict[str, Any], name: str) -> str:
+    value = options.get(name)
+    return f"no {_option(name)}" if value is None else f"{_option(name)} {value}"
 
 
 def _option(name: str) -> str:

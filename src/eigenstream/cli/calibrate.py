@@ -14,7 +14,7 @@ MOST_COLUMNS = 10_000
 
 
 @click.command(epilog="Example: eigenstream calibrate sensors.csv --n-components 3")
-@click.argument("source")
+@click.argument("source", type=click.Path(allow_dash=True))
 @click.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
 @click.option("--threshold", type=float, help="Where to put the threshold on variances.")
 @click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")

@@ -14,8 +14,9 @@ def completion(ctx: click.Context, /, shell: str) -> None:
 
     \b
     To have it always, put this into the shell's start-up file:
-        bash, zsh   eval "$(eigenstream completion bash)"
-        fish        eigenstream completion fish | source
+        bash   eval "$(eigenstream completion bash)"
+        zsh    eval "$(eigenstream completion zsh)"
+        fish   eigenstream completion fish | source
     """
     root = ctx.find_root()
     maker = get_completion_class(shell)

@@ -99,10 +99,10 @@ class Display(Watcher):
 
 
 def spectrum_bars(variances: NDArray[np.float64], rank: int, most: int = 24) -> Text:
-    """The spectrum as a row of blocks on a logarithmic scale, what is kept in colour."""
+    """The spectrum as blocks on a logarithmic scale: what is kept, then the mean of the rest."""
     from rich.text import Text
 
-    shown = np.maximum(variances[:most], 1e-300)
+    shown = np.maximum(variances[: min(rank + 1, most)], 1e-300)
     if not len(shown):
         return Text("spectrum not known yet", style="dim")
     span = max(float(np.log(shown[0] / shown[-1])), 1e-9)

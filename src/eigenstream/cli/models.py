@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import SOURCE_OPTIONS, source_options
+from .options import SOURCE_OPTIONS, require_picture, source_options
 from .summary import described, rank_story, spectrum_table
 from .tables import table
 
@@ -21,13 +21,20 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 
 @click.command(epilog="Example: eigenstream transform sensors.model sensors.csv --output scores.csv")
 @model_argument
-@click.argument("source")
+@click.argument("source", type=click.Path(allow_dash=True))
 @click.option(
     "--output", default="-", help="NAME.csv, NAME.npy, NAME.parquet.  [default: CSV on the terminal]"
 )
 @click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
+@click.option(
+    "--missing",
+    type=click.Choice(["raise", "skip", "impute"]),
+    help="Of values.  [default: as the model was made]",
+)
 @source_options
-def transform(model: str, source: str, output: str, overwrite: bool, **options: Any) -> None:
+def transform(
+    model: str, source: str, output: str, overwrite: bool, missing: str | None, **options: Any
+) -> None:
     """Scores of a source by a model that stays as it is."""
     from .. import load
     from ..sinks import open_sink
@@ -35,6 +42,8 @@ def transform(model: str, source: str, output: str, overwrite: bool, **options: 
     if output != "-" and Path(output).exists() and not overwrite:
         raise click.ClickException(f"{output} exists: --overwrite it, or choose another name")
     known = load(model)
+    if missing is not None:
+        known.set_params(missing=missing)
     with _opened(source, known, options) as opened:
         if opened.width != known.n_features_in_:
             raise click.ClickException(
@@ -84,6 +93,8 @@ def inspect(model: str, plot: str | None, as_json: bool) -> None:
     """What a model is, what it has seen, and how it was made."""
     from .. import load
 
+    if plot is not None:
+        require_picture(plot)
     known = load(model)
     if as_json:
         print(
@@ -94,7 +105,6 @@ def inspect(model: str, plot: str | None, as_json: bool) -> None:
     else:
         _show(model, known)
     if plot is not None:
-        _need_matplotlib()
         from ..plotting import draw_history
 
         draw_history(known.spectrum_history_, model).savefig(plot)
@@ -123,13 +133,6 @@ def _parameters(model: OnlineAdaptivePCA) -> dict[str, Any]:
     del parameters["on_rank_change"]
     return {name: value if isinstance(value, int | float | str | None) else str(value)
             for name, value in parameters.items()}  # fmt: skip
-
-
-def _need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise click.ClickException("a picture needs matplotlib: pip install 'eigenstream[plot]'") from None
 
 
 @click.command(epilog="Example: eigenstream merge monday.model tuesday.model --save week.model")

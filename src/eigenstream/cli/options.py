@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -60,10 +62,12 @@ def together(*options: Decorator) -> Callable[[Command], Command]:
 
 
 source_options = together(
-    click.option("--columns", help="Names, numbers from 0 or ranges: 'a,b' or '0:8'.  [default: all]"),
+    click.option("--columns", help="Names, numbers from 0 or ranges: 'a,b', '0:8' or '1:'.  [default: all]"),
     click.option("--rows", type=RowRange(), help="Only these rows, such as 1000:5000."),
     click.option(
-        "--batch-rows", type=click.IntRange(min=1), help="Rows learnt at a time.  [default: 1024, 1 if wide]"
+        "--batch-rows",
+        type=click.IntRange(min=1),
+        help="Rows at a time.  [default: 1024; 32 from a pipe or a growing file]",
     ),
     click.option(
         "--on-bad-row",
@@ -95,7 +99,9 @@ estimator_options = together(
         "--max-components", type=click.IntRange(min=1), help="Most components.  [default: 32, or the width]"
     ),
     click.option(
-        "--half-life", type=float, help="Samples after which a sample counts half.  [default: never forgets]"
+        "--half-life",
+        type=click.FloatRange(min=0, min_open=True),
+        help="Samples after which a sample counts half.  [default: never forgets]",
     ),
     click.option("--center/--no-center", default=True, show_default=True, help="Subtract the running mean."),
     click.option(
@@ -133,8 +139,26 @@ estimator_options = together(
         show_default=True,
         help="Random activity that keeps silent components alive; 0, as in the paper.",
     ),
-    click.option("--seed", "random_state", default=0, show_default=True, help="Of random directions."),
+    click.option(
+        "--seed",
+        "random_state",
+        default=0,
+        show_default=True,
+        type=click.IntRange(min=0),
+        help="Of random directions.",
+    ),
 )
+
+
+def require_picture(path: str) -> None:
+    """An error if no picture could be drawn there, before any time is spent."""
+    if Path(path).suffix.lower() not in (".png", ".svg"):
+        raise click.BadParameter(f"{path!r} must end in .png or .svg", param_hint="picture")
+    if not Path(path).absolute().parent.is_dir():
+        raise click.BadParameter(f"there is no folder for {path!r}", param_hint="picture")
+    if find_spec("matplotlib") is None:
+        raise click.ClickException("a picture needs matplotlib: pip install 'eigenstream[plot]'")
+
 
 SOURCE_OPTIONS = ("columns", "rows", "batch_rows", "on_bad_row", "delimiter", "header")
 ESTIMATOR_OPTIONS = (

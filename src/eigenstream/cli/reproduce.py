@@ -23,8 +23,14 @@ class CannotGoOnError(click.ClickException):
     exit_code = 2
 
 
+def _completed(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
+    from ..paper import ITEMS
+
+    return [name for name in ITEMS if name.startswith(start)]
+
+
 @click.command(epilog="Example: eigenstream reproduce --quick --out reproduction")
-@click.argument("names", nargs=-1, metavar="[ITEM]...")
+@click.argument("names", nargs=-1, metavar="[ITEM]...", shell_complete=_completed)
 @click.option("--quick", is_flag=True, help="Smaller settings, for a first look.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all streams.")
 @click.option(

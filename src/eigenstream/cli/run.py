@@ -7,13 +7,14 @@ import sys
 import time
 import warnings
 from contextlib import AbstractContextManager, ExitStack, suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from .beginning import Begun, begin
-from .options import estimator_options, source_options
+from .options import estimator_options, require_picture, source_options
 
 if TYPE_CHECKING:
     from ..live import Page
@@ -26,17 +27,35 @@ WIDE = 4096
 @click.command(
     epilog="Example: eigenstream run sensors.csv --half-life 5000 --output scores.csv --save sensors.model"
 )
-@click.argument("source", required=False, metavar="[SOURCE]")
-@click.option("--output", help="Write scores to NAME.csv, NAME.npy or NAME.parquet (a folder).")
+@click.argument("source", required=False, metavar="[SOURCE]", type=click.Path(allow_dash=True))
+@click.option(
+    "--output",
+    type=click.Path(allow_dash=True),
+    help="Write scores to NAME.csv, NAME.npy or NAME.parquet (a folder of parts; the last comes at the end).",
+)
 @click.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file.")
 @click.option("--resume", is_flag=True, help="Continue after the last checkpoint in --save, if there is one.")
 @click.option("--overwrite", is_flag=True, help="Replace a model and an output that exist.")
 @click.option("--follow", is_flag=True, help="Wait for more lines at the end of a growing file.")
-@click.option("--idle", type=float, help="With --follow: end after so many seconds without a new line.")
 @click.option(
-    "--checkpoint-rows", type=click.IntRange(min=1), default=100_000, show_default=True, help="Save every ..."
+    "--idle",
+    type=click.FloatRange(min=0),
+    help="With --follow: end after so many seconds without a new line.",
 )
-@click.option("--checkpoint-seconds", type=float, default=30.0, show_default=True, help="... and every ...")
+@click.option(
+    "--checkpoint-rows",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="With --save: save after so many rows ...",
+)
+@click.option(
+    "--checkpoint-seconds",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="... and after so many seconds.",
+)
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Most rows a second.")
 @click.option(
     "--picture", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG."
@@ -46,7 +65,11 @@ WIDE = 4096
 @click.option(
     "--live-port", default=0, type=click.IntRange(0, 65535), help="Its port.  [default: any that is free]"
 )
-@click.option("--live-seconds", type=float, help="How long it stays after the end.  [default: until Ctrl-C]")
+@click.option(
+    "--live-seconds",
+    type=float,
+    help="How long it stays after the end.  [default: on a terminal, until Ctrl-C]",
+)
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
 @click.option("--json", "as_json", is_flag=True, help="Say what happens as JSON, one object a line.")
 @source_options
@@ -66,6 +89,10 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         raise click.UsageError("--quiet and --json exclude each other")
     if given["resume"] and not given["save"]:
         raise click.UsageError("--resume needs --save MODEL: the model to continue")
+    if given["idle"] is not None and not given["follow"]:
+        raise click.UsageError("--idle says when to stop following: it needs --follow")
+    if given["picture"]:
+        require_picture(given["picture"])
     if given["save"] and given["output"] == "-":
         raise click.UsageError("standard output cannot be cut back to a checkpoint: --save needs a file")
     with ExitStack() as stack:
@@ -132,7 +159,8 @@ def _linger(page: Page, seconds: float | None) -> None:
     if seconds is None:
         seconds = float("inf") if sys.stderr.isatty() else 0.0
     if seconds > 0:
-        click.echo(f"the page stays at {page.url}; Ctrl-C ends it", err=True)
+        until = "" if seconds == float("inf") else f" for {seconds:g} seconds"
+        click.echo(f"the page stays at {page.url}{until}; Ctrl-C ends it", err=True)
     ends = time.monotonic() + seconds
     with suppress(KeyboardInterrupt):
         while time.monotonic() < ends:
@@ -158,10 +186,10 @@ def _report(begun: Begun, outcome: Outcome, given: dict[str, Any]) -> None:
 
 
 def _drawn(job: Job, path: str, notes: list[str]) -> bool:
-    try:
-        from ..plotting import draw_history
-    except ImportError:
+    if find_spec("matplotlib") is None:
         notes.append("there is no picture: it needs matplotlib, pip install 'eigenstream[plot]'")
         return False
+    from ..plotting import draw_history
+
     draw_history(job.model.spectrum_history_, job.source.name).savefig(path)
     return True

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 """Rows of a table before it is cut short."""
+RESTLESS = 100
+"""Samples in which changes of rank say little."""
 
 
 def described(model: OnlineAdaptivePCA) -> dict[str, Any]:
@@ -33,25 +35,27 @@ def described(model: OnlineAdaptivePCA) -> dict[str, Any]:
 
 
 def spectrum_table(model: OnlineAdaptivePCA) -> Table:
-    """Components kept, and the first that are not."""
-    shown = table("component", "variance", "share of total", "after shrinking", "")
-    total = max(float(model._reading.total_variance), 1e-300)
-    rank = model.n_components_
-    for i, variance in enumerate(model.spectrum_[: max(rank + 2, 4)][:SHOWN]):
-        kept = i < rank
-        shrunk = f"{variance - model.threshold_:.4g}" if kept else "0"
-        mark = "kept" if kept else "below the threshold"
-        shown.add_row(str(i), f"{variance:.4g}", f"{variance / total:.1%}", shrunk, mark)
-    if rank > SHOWN:
-        shown.caption = f"the first {SHOWN} of {rank} components"
+    """Components kept, and what is left."""
+    shown = table("component", "variance", "share of total", "after shrinking")
+    shares, rest = model.explained_variance_ratio_, model.n_features_in_ - model.n_components_
+    columns = zip(model.explained_variance_, shares, model.output_variance_, strict=True)
+    for i, (variance, share, shrunk) in enumerate(list(columns)[:SHOWN]):
+        shown.add_row(str(i), f"{variance:.4g}", f"{share:.1%}", f"{shrunk:.4g}")
+    if model.n_components_ > SHOWN:
+        shown.caption = f"the first {SHOWN} of {model.n_components_} components"
+    if rest:
+        noise = f"{model.noise_variance_:.4g}"
+        shown.add_row(f"the other {rest}, mean", noise, f"{1 - shares.sum():.1%}", "0")
     return shown
 
 
 def rank_story(model: OnlineAdaptivePCA) -> str:
     """How the rank got where it is; the restless beginning left out."""
-    changes = model.rank_history_[-6:]
-    told = ", ".join(f"{c.before} → {c.after} at {c.sample:,}" for c in changes)
-    return told or "it never changed"
+    changes = model.rank_history_
+    told = [f"{c.before} → {c.after} at {c.sample:,}" for c in changes if c.sample > RESTLESS][-6:]
+    if not told and changes:
+        told = [f"{changes[-1].after} since sample {changes[-1].sample:,}"]
+    return ", ".join(told) or "no change on record"
 
 
 def print_summary(job: Job, outcome: Outcome, notes: list[str], picture: str | None) -> None:

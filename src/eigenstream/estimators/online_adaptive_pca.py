@@ -69,7 +69,8 @@ class OnlineAdaptivePCA(ReadingTransformer):
     n_samples_seen_ : int
         Rows learnt from.
     spectrum_ : ndarray
-        Input variance along every direction tracked, kept or not, largest first.
+        Input variance along each component, largest first; where there are fewer than ``max_components_``,
+        the mean of all other directions, which the network does not tell apart.
     spectrum_history_ : SpectrumHistory
         Spectrum, threshold and rank over time, at up to 256 moments.
     position_ : object
@@ -198,7 +199,7 @@ class OnlineAdaptivePCA(ReadingTransformer):
 
     @property
     def spectrum_(self) -> NDArray[np.float64]:
-        return self._fitted().view.variances
+        return self._fitted().spectrum
 
     @property
     def spectrum_history_(self) -> SpectrumHistory:

@@ -106,7 +106,7 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     axes[0].legend(loc="lower left", frameon=False)
     figure.suptitle(
         f"lines: engine, median of {settings.n_seeds} seeds, bands: all seeds; "
-        f"dots: printed network (Jacobi), {settings.printed_seeds} seed(s)"
+        f"dots: printed network (Jacobi), seeds: {settings.printed_seeds}"
     )
     return figure
 

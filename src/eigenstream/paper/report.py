@@ -31,6 +31,7 @@ def page(outcomes: Sequence[Outcome], figures: Sequence[Path], *, quick: bool) -
     template = Template(files(__package__).joinpath("report.html").read_text(encoding="utf-8"))
     return template.substitute(
         number=len(claims),
+        ours=sum(claim.where.startswith("ours") for claim in claims),
         summary=_summary(claims),
         contents="\n".join(map(_entry, outcomes)),
         items="\n".join(map(_section, outcomes, figures)),

@@ -109,7 +109,7 @@ def _tracking_claim(table: Table) -> Claim:
     off = float(np.max(np.abs(y[:m] - (x[:m] - experiment.THRESHOLD))))
     tolerance, small = 0.1 + 400 / T, 0.25 + 400 / T
     return Claim(
-        f"Section VI.A, Fig. eigen_track, {table['regularizer']}",
+        f"Section VI.A, Fig. eigen_track, {table['regularizer']}, {table['network']}",
         "the outputs keep track of the top three input eigenvalues, thresholded by 2, and of no other",
         f"{experiment.NETWORK_LABEL[table['network']]}, spectra at T = {T:,}",
         f"top three off by at most {off:.3f} (to be below {tolerance:.2f}), fourth output eigenvalue "

@@ -5,6 +5,8 @@
     the same, gzip or standard input  lines      reading again from the beginning, comparing a hash
     NPY, Zarr, Parquet              rows         going to the row, after a look at what lies before it
 
+A look is one at the beginning and at what was read last; a change in between goes unnoticed.
+
 Batches end on an absolute grid: after every ``batch_rows`` rows that were handed out since the first, also
 where reading continues from a position. A loop that never loses or repeats a row needs no more than that:
 

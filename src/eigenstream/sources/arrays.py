@@ -78,8 +78,8 @@ class RowReader(Reader):
             )
         if self.fingerprint(row) != place["fingerprint"]:
             raise SourceError(
-                f"{self.name} does not begin as it did: its first {row:,} rows are not those that were read "
-                "before; give the same source, or start afresh without resuming"
+                f"{self.name} does not begin as it did: something in its first {row:,} rows has changed; "
+                "give the same source, or start afresh without resuming"
             )
         self.row = row
 

@@ -73,6 +73,8 @@ class Reader(ABC):
     """How many columns there are, chosen or not: reading a row takes memory for all of them."""
     names: list[str] | None = None
     """Of the columns chosen."""
+    live = False
+    """Whether rows come as they happen."""
     unit = "rows"
     """What `behind` counts in."""
     total: int | None = None

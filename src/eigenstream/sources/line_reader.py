@@ -102,8 +102,8 @@ class LineReader(Reader):
             seen = self.lines.digest.hexdigest()
         if seen != place["fingerprint"] or (self.lines.line, self.lines.offset) != (line, offset):
             raise SourceError(
-                f"{self.name} does not begin as it did: its first {offset:,} bytes are not those that were "
-                "read before; give the same source, or start afresh without resuming"
+                f"{self.name} does not begin as it did: something in its first {offset:,} bytes has changed; "
+                "give the same source, or start afresh without resuming"
             )
         if self.file is not None and not self.file.ends_line(offset):
             raise SourceError(f"{self.name}, line {line}: it had no end when it was read, and may have grown")
@@ -161,14 +161,18 @@ class LineReader(Reader):
 def open_lines(path: Path | None, *, follow: bool, idle: float | None, **options: Any) -> LineReader:
     """Text in a file, plain or gzip, or (None) on standard input."""
     if path is None:
-        return LineReader(Lines(standard_input(), "standard input", digest=True), None, "pipe", **options)
+        piped = LineReader(Lines(standard_input(), "standard input", digest=True), None, "pipe", **options)
+        piped.live = True
+        return piped
     if is_gzip(path):
         if follow:
             raise SourceError(f"{path}: a gzip file cannot be followed; only a plain file of lines can grow")
         packed = Unpacked(path)
         return LineReader(Lines(packed.read, str(path), digest=True), packed, "gzip", **options)
     file = PlainFile(path, follow=follow, idle=idle)
-    return LineReader(Lines(file.read, str(path), growing=follow), file, "text", **options)
+    reader = LineReader(Lines(file.read, str(path), growing=follow), file, "text", **options)
+    reader.live = follow
+    return reader
 
 
 def is_gzip(path: Path) -> bool:

@@ -43,7 +43,9 @@ def open(
     rows
         The first row of data to read, and the row to stop before (None: the end).
     batch_rows
-        Rows a batch: batches end at its multiples. If None, 1,024, or fewer where rows are very wide.
+        Rows a batch: batches end at its multiples. If None, 1,024, or fewer where rows are very wide; 32 on
+        standard input and where a file is followed. A row waits until its batch is full or the source ends:
+        1 hands out each row at once.
     position
         The `Batch.position` to continue from.
     follow, idle
@@ -139,5 +141,5 @@ def built_in(columns: Columns) -> Reader:
         yield next(batches)[start % 100 :]
         yield from batches
 
-    name = "built-in stream (its scale doubles at 1,000 and halves at 6,000)"
+    name = "built-in stream (its variance doubles at 1,000 and halves at 6,000)"
     return Generated(name, (BUILT_IN_ROWS, 64), make, columns)

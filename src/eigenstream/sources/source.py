@@ -11,7 +11,8 @@ import numpy as np
 
 from .batch import CELLS, BadValue, Batch, Chunk, Floats, Reader, SourceError
 
-ROWS = 1024
+ROWS, LIVE_ROWS = 1024, 32
+"""Rows a batch, and where rows come as they happen: somebody may be waiting."""
 
 
 class Source:
@@ -28,7 +29,7 @@ class Source:
         on_skip: Callable[[str], object] | None,
     ) -> None:
         self.reader, self.stop = reader, stop
-        self.batch_rows = batch_rows or max(1, min(ROWS, CELLS // reader.full))
+        self.batch_rows = batch_rows or max(1, min(LIVE_ROWS if reader.live else ROWS, CELLS // reader.full))
         self.on_bad_row, self.allow_nan, self.on_skip = on_bad_row, allow_nan, on_skip
         self.count = self.skipped = self._read = 0
 
@@ -119,7 +120,7 @@ class Source:
             return chunk
         bad.sort()
         if self.on_bad_row == "fail":
-            raise SourceError(f"{bad[0].where}: {bad[0].what} (--on-bad-row skip leaves such rows out)")
+            raise SourceError(f"{bad[0].where}: {bad[0].what} ({self._advice(bad[0].row)})")
         rows = sorted({value.row for value in bad})
         self.skipped += len(rows)
         if self.on_skip is not None:
@@ -127,6 +128,12 @@ class Source:
                 first = next(value for value in bad if value.row == row)
                 self.on_skip(f"{first.where}: {first.what}")
         return Chunk(np.delete(chunk.rows, rows, axis=0), np.delete(chunk.numbers, rows), [])
+
+    def _advice(self, row: int) -> str:
+        """A column that is wrong from the first row on is not meant to be read."""
+        if self.count == 0 and row == 0:
+            return "--columns chooses the columns to read"
+        return "--on-bad-row skip leaves such rows out"
 
     def _unfit(self, chunk: Chunk) -> list[BadValue]:
         """Values no model takes: infinite ones, and missing ones unless they are allowed."""
