@@ -54,9 +54,22 @@ def busy_elsewhere() -> float:
     return (user + nice + system) / os.sysconf("SC_CLK_TCK") - process_time()
 
 
+def peak_memory() -> float:
+    """The most MiB of this process in memory so far."""
+    status = Path("/proc/self/status")
+    if status.exists():  # unlike what getrusage says, without the process that started this one
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**10
+    return _most_memory()
+
+
+def _most_memory() -> float:
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (2**20 if sys.platform == "darwin" else 2**10)
+
+
 def resident_memory() -> float:
     """MiB of this process in memory now; where the system does not tell, the most there has been."""
     if STATUS.exists():
         return int(STATUS.read_text().split()[1]) * resource.getpagesize() / 2**20
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (2**20 if sys.platform == "darwin" else 2**10)
+    return _most_memory()

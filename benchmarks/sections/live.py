@@ -33,10 +33,10 @@ BATCH = 1024
 class Settings:
     n: int = 256
     k: int = 16
-    rows: int = 100_000
+    rows: int = 400_000
     repeats: int = 3
     browser: bool = True
-    seconds: float = 8.0
+    seconds: float = 14.0
 
 
 def settings(quick: bool) -> Settings:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
+from benchmarks import machine
 from benchmarks.inputs import signal_in_noise
 from benchmarks.markdown import mark, number, table
 from benchmarks.meter import Meter
@@ -125,8 +125,7 @@ def peak_mebibytes(path: Path) -> float:
 
 def told(path: str) -> None:
     job(Path(path))
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps(most / (2**20 if sys.platform == "darwin" else 2**10)))
+    print(json.dumps(machine.peak_memory()))
 
 
 def report(results: dict[str, Any]) -> str:
