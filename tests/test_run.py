@@ -257,6 +257,19 @@ def test_a_file_that_grew_is_continued(folder, tmp_path):
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == 1 + ROWS
 
 
+def test_what_is_overwritten_cannot_be_resumed(folder, tmp_path):
+    eigenstream_run(folder / "x.csv", *COMMON, "--save", "model", cwd=tmp_path)
+    arguments = (folder / "x.npy", *COMMON[:-1], "--save", "model", "--overwrite", "--rate", "100", "--json")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "eigenstream", "run", *map(str, arguments)],
+        cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert json.loads(process.stdout.readline())["event"] == "rank"
+    process.kill()
+    process.communicate(timeout=60)
+    assert not (tmp_path / "model").exists()
+
+
 def test_scores_are_those_from_before_learning(folder, tmp_path):
     eigenstream_run(folder / "x.npy", *COMMON, "--output", "scores.npy", cwd=tmp_path)
     model = eigenstream.OnlineAdaptivePCA(half_life=300, max_components=4, random_state=0)

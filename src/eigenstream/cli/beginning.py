@@ -47,22 +47,22 @@ def begin(given: dict[str, Any], stated: set[str], stack: ExitStack) -> Begun:
     source = _open_source(recipe, given, saved)
     recipe["batch_rows"] = source.batch_rows  # whatever it followed from, the grid stays
     place = saved.get("output") if saved else None
+    output = recipe["output"]
+    if file is not None:
+        file.note = {"output": output}
+        if not saved:
+            file.path.unlink(missing_ok=True)  # or a later --resume would continue what is overwritten now
     job = Job(
         model,
         source,
-        None,
-        file,
-        saved["source"] if saved else None,
-        recipe,
-        given["checkpoint_rows"],
-        given["checkpoint_seconds"],
-        given["rate"] or (BUILT_IN_RATE if recipe["source"] is None else None),
+        sink=None if output is None else lambda width, dtype: open_sink(output, width, dtype, place),
+        file=file,
+        position=saved["source"] if saved else None,
+        recipe=recipe,
+        every_rows=given["checkpoint_rows"],
+        every_seconds=given["checkpoint_seconds"],
+        rate=given["rate"] or (BUILT_IN_RATE if recipe["source"] is None else None),
     )
-    output = recipe["output"]
-    if output is not None:
-        job.sink = lambda width, dtype: open_sink(output, width, dtype, place)
-    if file is not None:
-        file.note = {"output": output}
     return Begun(job)
 
 
