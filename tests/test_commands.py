@@ -1,5 +1,6 @@
 """The commands beside `run`, their help, and what a person sees of a job."""
 
+import io
 import json
 import re
 import shlex
@@ -166,6 +167,30 @@ def test_events_for_programs(folder):
     assert [event["after"] for event in events if event["event"] == "rank"][-1] == 2
     assert events[-1]["rank"] == 2
     assert events[-1]["rows"] == 3000
+
+
+def test_without_a_terminal_a_line_now_and_then(folder, monkeypatch):
+    monkeypatch.setattr("eigenstream.cli.display.SELDOM", 0.0)
+    lines = call("run", "sensors.csv", "--batch-rows", "1000").splitlines()
+    assert [line.split(" rows,")[0] for line in lines[:3]] == ["1,000", "2,000", "3,000"]
+    assert "rank 2, threshold" in lines[0]
+
+
+def test_on_a_terminal_the_display_is_kept_up_to_date(X):
+    from rich.console import Console
+
+    from eigenstream.cli.display import Display
+    from eigenstream.sources import Batch
+
+    console = Console(force_terminal=True, record=True, width=100, file=io.StringIO())
+    model = OnlineAdaptivePCA(random_state=0).fit(X)
+    with eigenstream.sources.open(None) as source, Display(source, console) as display:
+        display.rank_changed(model.rank_history_[-1])
+        display._shown_at = 0.0
+        display.learnt(model, Batch(X, np.arange(3000), 3000, 2, dict))
+    shown = console.export_text()
+    for part in ("built-in stream", "3,000 rows", "2 left out", "rank 2", "spectrum", "rank 1 → 2"):
+        assert part in shown
 
 
 def test_quiet_says_nothing(folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 EVENTS = 4
-REFRESH = 0.1
-"""Seconds between two pictures."""
+REFRESH, SELDOM = 0.1, 10.0
+"""Seconds between two pictures, and between two lines where there is no terminal."""
 
 
 class Pace:
@@ -48,9 +49,9 @@ class Display(Watcher):
         from rich.live import Live
 
         self.source, self.console, self.pace = source, console, Pace(source.count)
-        self.events: list[str] = []
+        self.events: deque[str] = deque(maxlen=EVENTS)
         self.live = Live(console=console, auto_refresh=False, transient=True)
-        self._shown_at = 0.0
+        self._shown_at = time.monotonic()
 
     def __enter__(self) -> Display:
         self.live.start()
@@ -60,10 +61,15 @@ class Display(Watcher):
         self.live.stop()
 
     def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
-        now = time.monotonic()
-        if now - self._shown_at >= REFRESH:
-            self._shown_at = now
+        now, terminal = time.monotonic(), self.console.is_terminal
+        if now - self._shown_at < (REFRESH if terminal else SELDOM):
+            return
+        self._shown_at = now
+        if terminal:
             self.live.update(self._picture(model, batch), refresh=True)
+        else:
+            state = f"rank {model.n_components_}, threshold {model.threshold_:.4g}"
+            self.console.print(f"{self._facts(batch)}, {state}", highlight=False, soft_wrap=True)
 
     def rank_changed(self, change: RankChange) -> None:
         self.events.append(f"sample {change.sample:,}: rank {change.before} → {change.after}")
@@ -82,20 +88,21 @@ class Display(Watcher):
 
         share = self.source.reader.progress()
         bar = ProgressBar(total=1.0, completed=share or 0.0, pulse=share is None, width=60)
-        facts = f"{batch.count:,} rows   {self.pace.rate(batch.count):,.0f} rows/s"
-        if batch.skipped:
-            facts += f"   {batch.skipped:,} left out"
         state = Text.assemble(
             "rank ", (str(model.n_components_), "bold"), f"   threshold {model.threshold_:.4g}"
         )
         return Group(
             Text(self.source.name, style="bold"),
             Columns([bar, Text(f"{share:.0%}" if share is not None else "")]),
-            Text(facts),
+            Text(self._facts(batch)),
             state,
             spectrum_bars(model.spectrum_, model.n_components_),
-            *(Text(event, style="dim") for event in self.events[-EVENTS:]),
+            *(Text(event, style="dim") for event in self.events),
         )
+
+    def _facts(self, batch: Batch) -> str:
+        skipped = f", {batch.skipped:,} left out" if batch.skipped else ""
+        return f"{batch.count:,} rows, {self.pace.rate(batch.count):,.0f} rows/s{skipped}"
 
 
 def spectrum_bars(variances: NDArray[np.float64], rank: int, most: int = 24) -> Text:
