@@ -403,9 +403,9 @@ def test_the_page_follows_a_stream(browser: Any, caplog: pytest.LogCaptureFixtur
         page.finish("6,000 rows")
         shows(tab, "#state", "finished")
         shows(tab, "#message", "6,000 rows")
-    assert not [
-        record for record in caplog.records if record.name.startswith(("bokeh", "tornado.application"))
-    ]
+        # Before the tab is closed: Bokeh may stumble over a connection that goes while it is being made.
+        named = ("bokeh", "tornado.application")
+        assert not [record for record in caplog.records if record.name.startswith(named)]
 
 
 def test_zooming_stops_following_until_asked_to(browser: Any) -> None:
