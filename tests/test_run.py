@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -312,6 +313,13 @@ def test_rows_of_a_pipe_are_learnt_as_they_come(tmp_path):
     process.stdin.write("1,2\n3,4\n5,7\n8,9\n" * 10)
     process.stdin.flush()
     assert json.loads(process.stdout.readline())["event"] == "rank"  # though the pipe is still open
-    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 33
+    deadline = time.monotonic() + 30
+    while lines_of(tmp_path / "scores.csv") < 33 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert lines_of(tmp_path / "scores.csv") == 33
     process.communicate(timeout=60)
-    assert len((tmp_path / "scores.csv").read_text().splitlines()) == 41
+    assert lines_of(tmp_path / "scores.csv") == 41
+
+
+def lines_of(path):
+    return len(path.read_text().splitlines()) if path.exists() else 0
