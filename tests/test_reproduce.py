@@ -1,6 +1,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -135,13 +136,13 @@ def test_an_unexpected_verdict_is_named(tmp_path, filled, monkeypatch):
 
 @pytest.mark.parametrize(
     ("trouble", "words"),
-    [("fail", "toy, Case(place=1, size=40, seed=0): ArithmeticError"), ("die", "--jobs")],
+    [("fail", r"toy, Case\(place=[12], size=40, seed=0\): ArithmeticError"), ("die", "--jobs")],
 )
 def test_a_case_that_fails_ends_the_run_with_words(tmp_path, monkeypatch, trouble, words):
     monkeypatch.setenv("TOY_TROUBLE", trouble)
     result = reproduce(tmp_path)
     assert result.exit_code == 2
-    assert words in result.stderr
+    assert re.search(words, result.stderr)  # whichever of the two that fail is the first to
     assert "Traceback" not in result.output
     assert len(list((tmp_path / "cache" / "toy").iterdir())) == 1
 
