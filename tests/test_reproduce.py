@@ -144,7 +144,8 @@ def test_a_case_that_fails_ends_the_run_with_words(tmp_path, monkeypatch, troubl
     assert result.exit_code == 2
     assert re.search(words, result.stderr)  # whichever of the two that fail is the first to
     assert "Traceback" not in result.output
-    assert len(list((tmp_path / "cache" / "toy").iterdir())) == 1
+    kept = [file for file in (tmp_path / "cache").rglob("*") if file.is_file()]
+    assert len(kept) <= 1  # the one that does not fail, if it came to its end
 
 
 def test_mistakes_are_told_before_anything_is_computed(tmp_path, toy, monkeypatch):
