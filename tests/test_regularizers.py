@@ -10,12 +10,20 @@ from scipy.optimize import nnls
 from eigenstream.regularizers import (
     REGULARIZERS,
     InputOutput,
+    Regularizer,
     ScaleDependent,
     SquaredOutput,
     kind_of,
 )
 
 PAPER = np.concatenate(([6.0, 5.0, 4.0, 2.0], np.linspace(0.2, 0.0, 60)))
+
+
+class Mixed(Regularizer):
+    """A fourth regularizer: something of each of the three."""
+
+    name = "mixed"
+    increment = (0.5, 0.02, 0.3)
 
 
 @st.composite
@@ -35,6 +43,7 @@ def quadratic_program(lam, alpha, k, increment):
     return nnls(root.T, np.linalg.solve(root, lam[:k] - constant))[0]
 
 
+@pytest.mark.parametrize("kind", [*REGULARIZERS.values(), Mixed])
 def test_shrink_equals_nonnegative_least_squares_on_thousands_of_spectra(kind, rng):
     for _ in range(3000):
         n = int(rng.integers(1, 15))
@@ -58,19 +67,28 @@ def test_paper_experiment_has_threshold_two(kind_, alpha):
 @given(spectra(), st.floats(0, 1e3), st.integers(1, 12))
 def test_threshold_solves_its_own_equation(lam, alpha, k):
     k = min(k, lam.size)
-    for kind_ in REGULARIZERS.values():
+    for kind_ in (*REGULARIZERS.values(), Mixed):
         regularizer = kind_(alpha)
         theta, d = regularizer.threshold(lam, k), regularizer.shrink(lam, k)
         r0, r1, r2 = kind_.increment
         expected = alpha * (r0 + r1 * lam.sum() + r2 * d.sum())
         assert theta == pytest.approx(expected, rel=1e-9, abs=1e-12 * (1 + alpha) * lam[0])
+        # Sums over samples instead of means, and only what is above the threshold is known.
+        known = lam[: max(np.count_nonzero(d), 1)]
+        sums = regularizer.threshold_from(100 * known, 100 * lam.sum(), k, n_samples=100)
+        assert sums == pytest.approx(100 * theta, rel=1e-9, abs=1e-12 * (1 + alpha) * lam[0])
+
+
+def test_threshold_from_an_empty_spectrum_counts_samples_and_input_alone():
+    assert Mixed(2.0).threshold_from([], 50.0, n_samples=3) == 2.0 * (0.5 * 3 + 0.02 * 50)
+    assert SquaredOutput(2.0).threshold_from([], 50.0) == 0
 
 
 @given(spectra(min_size=2), st.data())
 def test_alpha_range_is_right_at_both_ends(lam, data):
     k = data.draw(st.integers(1, lam.size))
     p = data.draw(st.integers(0, k))
-    for kind_ in REGULARIZERS.values():
+    for kind_ in (*REGULARIZERS.values(), Mixed):
         try:
             low, high = kind_.alpha_range(lam, p, k)
         except ValueError:
@@ -92,7 +110,7 @@ def test_alpha_range_is_right_at_both_ends(lam, data):
 @given(spectra(min_size=2), st.floats(0.01, 0.99))
 def test_for_threshold_puts_it_there(lam, fraction):
     theta = fraction * lam[0]
-    for kind_ in REGULARIZERS.values():
+    for kind_ in (*REGULARIZERS.values(), Mixed):
         if lam[0] > 0:
             found = kind_.for_threshold(lam, theta).threshold(lam)
             assert found == pytest.approx(theta, rel=1e-9)
@@ -130,6 +148,14 @@ def test_squared_output_always_transmits():
         (lambda: ScaleDependent(1.0).threshold([]), "non-empty"),
         (lambda: ScaleDependent(1.0).threshold([[1.0]]), r"shape \(1, 1\)"),
         (lambda: ScaleDependent(1.0).threshold([1.0], 2), "max_components"),
+        (lambda: ScaleDependent(1.0).threshold_from([1.0, 2.0], 3.0), "largest first"),
+        (lambda: ScaleDependent(1.0).threshold_from([[1.0]], 3.0), r"shape \(1, 1\)"),
+        (lambda: ScaleDependent(1.0).threshold_from([1.0], math.nan), "total=nan"),
+        (lambda: ScaleDependent(1.0).threshold_from([1.0], 1.0, n_samples=-1), "n_samples=-1"),
+        (lambda: ScaleDependent(1.0).threshold_from([1.0], 1.0, 0), "max_components"),
+        (lambda: type("Bad", (Regularizer,), {"increment": (0, 0, 0)}), "Bad.increment"),
+        (lambda: type("Bad", (Regularizer,), {"increment": (1, -1, 0)}), "Bad.increment"),
+        (lambda: type("Bad", (Regularizer,), {"increment": (1, math.inf, 0)}), "Bad.increment"),
         (lambda: kind_of("nuclear"), "nuclear"),
         (lambda: kind_of(3), "got 3"),
     ],
@@ -137,6 +163,12 @@ def test_squared_output_always_transmits():
 def test_questions_without_an_answer_say_why(question, says):
     with pytest.raises(ValueError, match=says):
         question()
+
+
+@pytest.mark.parametrize("increment", [(1.0, 0.0), "abc", None, 1.0])
+def test_an_increment_is_three_numbers(increment):
+    with pytest.raises(TypeError, match="three numbers"):
+        type("Bad", (Regularizer,), {"increment": increment})
 
 
 def test_a_regularizer_is_a_value(kind):

@@ -6,6 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import theory
+from eigenstream.regularizers import REGULARIZERS, Regularizer
+
+
+class Mixed(Regularizer):
+    """Something of each of the three: its curve is none of theirs."""
+
+    name = "mixed"
+    increment = (0.5, 0.02, 0.3)
 
 
 @given(st.integers(2, 100), st.integers(1, 99), st.integers(1, 20), st.integers(1, 50))
@@ -39,6 +47,7 @@ def test_transmission_curve_reaches_exactly(name, strict, expected):
     assert curve.noise_counts.dtype.kind == "i"
 
 
+@pytest.mark.parametrize("kind", [*REGULARIZERS.values(), Mixed])
 def test_curve_counts_what_the_regularizers_transmit(kind):
     """At a few alphas, every pair is asked directly (away from the critical values, where floats tie)."""
     curve = theory.transmission_curve(kind)

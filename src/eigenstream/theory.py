@@ -96,8 +96,8 @@ def transmission_curve(
     """Fig. signal2noise: the share of (a, b) pairs whose noise, and whose signal, is transmitted.
 
     Each pair lets its signal pass while ``alpha < a / m`` and its noise while ``alpha < b / m``, with ``m``
-    what the threshold is measured by just before the mode falls silent: 1, ``n1 a + n2 b``, or the output
-    that is left. Counted exactly: levels are integers, critical alphas are fractions.
+    what the threshold is measured by where the mode falls silent: 1, ``n1 a + n2 b``, the output that is
+    left, or a mix of them. Counted exactly: levels are integers, critical alphas are fractions.
 
     Parameters
     ----------
@@ -133,13 +133,15 @@ def transmission_curve(
 def _critical_alphas(
     kind: type[Regularizer], a: int, b: int, n1: int, n2: int
 ) -> tuple[Fraction | float, Fraction | float]:
-    """Where signal and noise of levels a and b (in hundredths) fall silent, exactly."""
-    if kind is ScaleDependent:
-        return Fraction(a, GRID), Fraction(b, GRID)
-    if kind is InputOutput:
-        total = n1 * a + n2 * b
-        return Fraction(a, total), Fraction(b, total)
-    return math.inf, Fraction(b, (a - b) * n1) if a > b else math.inf
+    """Where signal and noise of levels a and b (in hundredths) fall silent, exactly.
+
+    A mode of some level falls silent where the threshold reaches that level; what is measured then is one
+    sample, the whole input, and what the signal is above the level.
+    """
+    r0, r1, r2 = (Fraction(r) for r in kind.increment)
+    measured = [r0 * GRID + r1 * (n1 * a + n2 * b) + r2 * n1 * (a - level) for level in (a, b)]
+    signal, noise = (level / m if m else math.inf for level, m in zip((a, b), measured, strict=True))
+    return signal, noise
 
 
 class PhaseBoundary(NamedTuple):
