@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .orthonormal import random_orthonormal
 from .regularizers import Regularizer
-from .streams import random_orthonormal
 
 INITIAL_GAIN = np.sqrt(0.5)
 """Length of each neuron's initial feed-forward weights: as if half of its activity were the threshold's."""

@@ -12,15 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .orthonormal import random_orthonormal as random_orthonormal
+
 Batches = Iterator[NDArray[np.float64]]
 Seed = int | np.random.Generator | None
-
-
-def random_orthonormal(n: int, k: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """k orthonormal rows in n dimensions, uniform over rotations."""
-    Q, R = np.linalg.qr(rng.standard_normal((n, k)))
-    # QR alone is not uniform: its signs follow the algorithm, not the draw.
-    return np.ascontiguousarray((Q * np.sign(np.diag(R))).T)
 
 
 def colored_gaussian(
