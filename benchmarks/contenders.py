@@ -7,9 +7,10 @@ import numpy as np
 from benchmarks.peers import PEERS, Peer
 from benchmarks.peers.incremental_pca import IncrementalPCAPeer
 from benchmarks.peers.peer import Array
-from eigenstream import InputOutput, engine
-from eigenstream.engine.optimum import random_start
-from eigenstream.engine.state import Rule, read_spectrum
+from eigenstream import InputOutput
+from eigenstream.engine import network as engine
+from eigenstream.engine.network.optimum import random_start
+from eigenstream.engine.network.state import Rule, read_spectrum
 
 
 class Eigenstream(Peer):

@@ -9,11 +9,17 @@ from hypothesis import strategies as st
 from numba import config
 
 from eigenstream import metrics, offline, streams
-from eigenstream.engine import BLOCK, learn
-from eigenstream.engine.block import block
-from eigenstream.engine.optimum import at_optimum, consolidate, known_from_rows, random_start, start_from
-from eigenstream.engine.settle import center, factorize, perturb, substitute
-from eigenstream.engine.state import (
+from eigenstream.engine.network import BLOCK, learn
+from eigenstream.engine.network.block import learn_block
+from eigenstream.engine.network.optimum import (
+    at_optimum,
+    consolidate,
+    known_from_rows,
+    random_start,
+    start_from,
+)
+from eigenstream.engine.network.settle import center, factorize, perturb, substitute
+from eigenstream.engine.network.state import (
     COUNT,
     DECAY,
     TRACE,
@@ -26,7 +32,7 @@ from eigenstream.engine.state import (
     threshold,
     to_weights,
 )
-from eigenstream.engine.stream import drop_denormals, stream
+from eigenstream.engine.network.stream import drop_denormals, learn_rows
 from eigenstream.regularizers import REGULARIZERS, InputOutput, ScaleDependent, SquaredOutput
 from eigenstream.streams import random_orthonormal
 
@@ -162,9 +168,9 @@ def test_blocks_agree_with_the_loop(b, name, beta, centered, noise):
     other = one.copy()
     Y, Z = np.empty((3 * b, k)), np.empty((3 * b, k))
     weights = np.column_stack((weights, rng.uniform(1, 2, len(X))))
-    stream(one, rule, X, weights, Y)
+    learn_rows(one, rule, X, weights, Y)
     for i in range(0, 3 * b, b):
-        block(other, rule, X[i : i + b], weights[i : i + b], Z[i : i + b])
+        learn_block(other, rule, X[i : i + b], weights[i : i + b], Z[i : i + b])
     np.testing.assert_allclose(Z, Y, atol=1e-8 * np.abs(Y).max())
     np.testing.assert_allclose(input_output_sum(other), input_output_sum(one), rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(other.S, one.S, rtol=1e-8, atol=1e-8)
@@ -179,7 +185,7 @@ def test_wide_data_go_through_blocks_and_ragged_ends(dtype, monkeypatch):
     rule = Rule.of(InputOutput(0.05), 0.99, center=True, noise=0.01)
     answers = []
     for wide in (False, True):
-        monkeypatch.setattr("eigenstream.engine._is_wide", lambda *_, wide=wide: wide)
+        monkeypatch.setattr("eigenstream.engine.network._is_wide", lambda *_, wide=wide: wide)
         state = random_start(40, 8, 4.0, np.random.default_rng(1), dtype)
         Y = np.vstack([learn(state, rule, part) for part in np.split(X, [5, 5, 100, 101])])
         answers.append((Y, read_spectrum(state).lam))
@@ -198,7 +204,7 @@ def test_really_wide_data_choose_blocks(dtype):
     one = random_start(n, k, 2.0 * n, rng, dtype)
     other = one.copy()
     Y, weights = np.empty((BLOCK, k)), np.ones((BLOCK, 2))
-    stream(one, rule, X, weights, Y)
+    learn_rows(one, rule, X, weights, Y)
     Z = learn(other, rule, X)
     assert not np.array_equal(Z, Y)  # another order of sums, so it was the other driver
     np.testing.assert_allclose(Z, Y, atol=(1e-8 if dtype == np.float64 else 1e-3) * np.abs(Y).max())

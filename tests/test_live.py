@@ -19,12 +19,12 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
+from eigenstream.recording import SpectrumHistory
 
 from eigenstream import OnlineAdaptivePCA, streams
 from eigenstream.live import Page, board
 from eigenstream.live.board import LIMIT, Board, Spread
 from eigenstream.live.snapshot import MOST_COMPONENTS, MOST_POINTS, Moment, merged, thinned
-from eigenstream.recording import SpectrumHistory
 
 pytest.importorskip("bokeh")
 CHROMIUM = shutil.which("chromium")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from eigenstream.estimators.planning import row_weights
 from matplotlib.figure import Figure
 from sklearn.decomposition import IncrementalPCA
 from sklearn.utils.validation import _num_samples, validate_data
@@ -18,7 +19,6 @@ from benchmarks.meter import Meter
 from benchmarks.peers.peer import Array
 from benchmarks.repeats import interleaved
 from eigenstream import OnlineAdaptivePCA
-from eigenstream.estimators.planning import row_weights
 from eigenstream.estimators.shell import FLOAT_TYPES
 from eigenstream.plotting import BLUE, GREEN, ORANGE, PURPLE, SKY, panels
 

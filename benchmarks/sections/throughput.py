@@ -21,9 +21,10 @@ from benchmarks.markdown import mark, number, table
 from benchmarks.meter import Meter
 from benchmarks.peers.peer import Array
 from benchmarks.repeats import interleaved
-from eigenstream import InputOutput, OnlineAdaptivePCA, engine, sources
-from eigenstream.engine.optimum import random_start
-from eigenstream.engine.state import Rule
+from eigenstream import InputOutput, OnlineAdaptivePCA, sources
+from eigenstream.engine import network as engine
+from eigenstream.engine.network.optimum import random_start
+from eigenstream.engine.network.state import Rule
 from eigenstream.plotting import BLUE, ORANGE, SKY, panels
 from eigenstream.running import Job
 

@@ -1,19 +1,21 @@
 """Choosing alpha: by a number of components, by a threshold, or by the edge of the noise.
 
 White noise of variance v, T samples wide n, spreads its sample eigenvalues up to ``v (1 + sqrt(n/T))^2``
-(Marchenko and Pastur 1967). Its variance is read off the median eigenvalue, which a few large components
-cannot move (Gavish and Donoho 2014, doi:10.1109/TIT.2014.2323359). The automatic threshold stands well above
-that edge, because real noise is rarely white.
+(Marchenko and Pastur 1967). Its variance is read off what the kept components leave. The automatic threshold
+stands well above that edge, because real noise is rarely white. `decide` is the one place where threshold and
+rank are decided, for offline and online models alike.
 """
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .engine.knowledge import Knowledge
 from .offline import spectrum
 from .regularizers import Regularizer, kind_of
 
@@ -81,75 +83,132 @@ def calibrate_alpha(
     return kind.for_threshold(lam, threshold).alpha
 
 
-def automatic_threshold(eigenvalues: ArrayLike, n_samples: float, n_features: int | None = None) -> float:
-    """The threshold above the edge of the noise.
+class Evidence(NamedTuple):
+    """What a decision about threshold and rank rests on. Variances are per (effective) sample."""
+
+    variances: NDArray[np.float64]
+    """The leading eigenvalues of the input second moment, largest first."""
+    total: float
+    """The sum of all of them."""
+    capacity: int
+    """How many components may be kept."""
+    n_inputs: int
+    """How many inputs vary."""
+    n_samples: float
+    """How many samples there were, less one if they were centered."""
+    beta2: float = 1.0
+    """The discount per sample."""
+    input_variances: NDArray[np.float64] | None = None
+    """Variance of each input."""
+    accumulated: tuple[float, float] | None = None
+    """A network's own ``(tau, theta0)``, per sample: its threshold is ``alpha tau + theta0``."""
+    floor: float = 0.0
+    """An automatic threshold does not go below this level."""
+    rounding: float = float(np.finfo(np.float64).eps)
+    """Relative rounding error of the data."""
+
+    @classmethod
+    def of(
+        cls, known: Knowledge, capacity: int, n_inputs: int, n_samples: float, beta2: float, **more: Any
+    ) -> Self:
+        """The evidence in what a learner knows, which must have learnt something."""
+        count = known.effective
+        own = None if known.accumulated is None else tuple(part / count for part in known.accumulated)
+        return cls(
+            -np.sort(-known.lam) / count,
+            known.trace / count,
+            capacity,
+            n_inputs,
+            n_samples,
+            beta2,
+            known.input_sums() / count if known.inputs is not None else None,
+            own,  # type: ignore[arg-type]
+            **more,
+        )
+
+
+class Decision(NamedTuple):
+    """Which components are kept."""
+
+    alpha: float
+    threshold: float
+    """What separates kept from dropped variances, per sample."""
+    rank: int
+
+
+def decide(
+    kind: type[Regularizer], alpha: float | None, evidence: Evidence, before: Decision | None = None
+) -> Decision:
+    """Alpha, threshold and rank: the one decision that offline and online models share.
 
     Parameters
     ----------
-    eigenvalues
-        All sample eigenvalues, largest first; those beyond min(n_samples, n_features) may be left out.
-    n_samples
-        How many samples (less one if they were centered) they come from.
-    n_features
-        How many of the columns vary; the number of eigenvalues if None.
+    kind
+        The regularizer.
+    alpha
+        Its coefficient; None finds it from the data, above the edge of the noise.
+    evidence
+        What is known of the input.
+    before
+        What was decided at the last look at the same stream; None: nothing yet, or offline.
 
     Examples
     --------
-    >>> white = np.linspace(1.2, 0.8, 50)
-    >>> round(automatic_threshold(white, n_samples=5000), 2)
-    3.43
+    >>> from eigenstream import InputOutput
+    >>> evidence = Evidence(np.array([6.0, 5.0, 0.1]), 17.0, capacity=3, n_inputs=63, n_samples=900)
+    >>> decide(InputOutput, None, evidence).rank
+    2
     """
-    lam = np.asarray(eigenvalues, dtype=np.float64)
-    n = lam.size if n_features is None else n_features
-    bulk = lam[: int(max(1, min(n, n_samples)))]
-    T = max(n_samples, 1)
-    if n <= T:
-        noise = np.median(bulk) / marchenko_pastur_median(n / T)
+    lam = evidence.variances[: evidence.capacity]
+    floor = 0.0
+    if alpha is None:
+        edge = noise_edge(evidence.n_inputs, evidence.n_samples, evidence.beta2)
+        floor = max(online_threshold(evidence, edge), evidence.floor)
+        alpha = automatic_alpha(kind, lam, evidence.total, floor)
+    if evidence.accumulated is not None:
+        tau, theta0 = evidence.accumulated
+        threshold = alpha * tau + theta0
     else:
-        # Fewer samples than features: the T non-zero eigenvalues follow the law of the transposed matrix.
-        noise = np.median(bulk) / (n / T * marchenko_pastur_median(T / n))
-    edge = float((1 + np.sqrt(n / T)) ** 2)
-    rounding = lam.size * np.finfo(_float_type(eigenvalues)).eps * lam[0]
-    return float(max(above_edge(noise, edge), rounding))
+        threshold = kind(alpha).threshold_from(lam, evidence.total)
+    # Squared-output always keeps one mode by itself, so the automatic threshold is a floor as well.
+    threshold = max(threshold, floor)
+    return Decision(alpha, threshold, int(np.count_nonzero(lam > threshold)))
 
 
 GAP = 2.5
 """How far a later self-consistent rank has to stand out to be preferred to an earlier one."""
 
 
-def online_threshold(lam: ArrayLike, total: float, n_features: int, n_samples: float, edge: float) -> float:
-    """`automatic_threshold` where only the leading eigenvalues and their total are known.
+def online_threshold(evidence: Evidence, edge: float) -> float:
+    """The threshold above the edge of the noise.
 
-    The mean of the rest plays the median's part, ``noise = (total - sum of the p kept) / (n - p)``. Several p
+    The noise is the mean of what is not kept, ``noise = (total - sum of the p kept) / (n - p)``. Several p
     can be consistent with themselves, in that exactly p eigenvalues exceed the threshold that p implies. The
-    smallest is taken, so that nothing is kept without need, unless a larger one ends in a clear gap. Like the
-    median, it has to leave at least half of the spectrum to the noise.
+    smallest is taken, so that nothing is kept without need, unless a larger one ends in a clear gap. At least
+    half of the spectrum is left to the noise.
 
     Parameters
     ----------
-    lam
-        The leading eigenvalues, largest first.
-    total
-        The sum of all eigenvalues.
-    n_features, n_samples
-        How many there are, and from how many samples.
+    evidence
+        What is known of the input.
     edge
         Largest eigenvalue of white noise of variance 1, from `noise_edge`.
 
     Examples
     --------
-    >>> round(online_threshold([6.0, 5.0, 0.1], total=17.0, n_features=63, n_samples=900, edge=1.5), 3)
+    >>> evidence = Evidence(np.array([6.0, 5.0, 0.1]), 17.0, capacity=3, n_inputs=63, n_samples=900)
+    >>> round(online_threshold(evidence, edge=1.5), 3)
     0.393
     """
-    known = np.asarray(lam, dtype=np.float64)
-    most = min(len(known), max(int(min(n_features, n_samples)) // 2, 0))
+    known, n = evidence.variances, evidence.n_inputs
+    most = min(len(known), max(int(min(n, evidence.n_samples)) // 2, 0))
     p = np.arange(most + 1)
     kept = np.concatenate(([0.0], np.cumsum(known[:most])))
-    noise = np.maximum(total - kept, 0.0) / np.maximum(n_features - p, 1)
+    noise = np.maximum(evidence.total - kept, 0.0) / np.maximum(n - p, 1)
     thresholds = above_edge(noise, edge)
     above = np.count_nonzero(known > thresholds[:, None], axis=1)
     largest = float(known[0]) if known.size else 0.0
-    rounding = n_features * float(np.finfo(np.float64).eps) * largest
+    rounding = n * evidence.rounding * largest
     consistent = np.flatnonzero(above == p)
     if not consistent.size:
         return max(float(thresholds[-1]), rounding)
@@ -161,7 +220,7 @@ def online_threshold(lam: ArrayLike, total: float, n_features: int, n_samples: f
     return max(float(thresholds[best]), rounding)
 
 
-def noise_edge(n_features: int, n_samples: int, beta2: float = 1.0) -> float:
+def noise_edge(n_features: int, n_samples: float, beta2: float = 1.0) -> float:
     """Largest eigenvalue of white noise of variance 1 after ``n_samples``, discounted by ``beta2`` a sample.
 
     Without forgetting ``(1 + sqrt(n/T))^2``. With a full window, the root ``e > 1`` of
@@ -183,16 +242,15 @@ def noise_edge(n_features: int, n_samples: int, beta2: float = 1.0) -> float:
 
 @lru_cache(maxsize=1024)
 def _steady_edge(n_features: int, beta2: float) -> float:
-    from scipy.special import lambertw
-
+    """The root ``e > 1`` of ``e - 1 - ln e = q``, by Newton's method from above."""
     q = n_features * (1 - beta2)
-    argument = -np.exp(-1 - q)
-    if argument == 0:  # the window is far shorter than the input is wide: solve e = 1 + q + ln e instead
-        e = 1 + q
-        for _ in range(50):
-            e = 1 + q + np.log(e)
-        return float(e)
-    return float(-lambertw(argument, -1).real)
+    e = 1 + q + math.sqrt(2 * q) + math.log1p(q)
+    for _ in range(50):
+        step = (e - 1 - math.log(e) - q) / (1 - 1 / e)
+        e -= step
+        if abs(step) <= 1e-15 * e:
+            break
+    return e
 
 
 def automatic_alpha(kind: type[Regularizer], lam: ArrayLike, total: float, threshold: float) -> float:
@@ -205,32 +263,7 @@ def automatic_alpha(kind: type[Regularizer], lam: ArrayLike, total: float, thres
     return threshold / measure if measure > 0 else 0.0
 
 
-@lru_cache(maxsize=1024)
-def marchenko_pastur_median(ratio: float) -> float:
-    """Median eigenvalue of white noise of variance 1, for ``ratio = n / T`` between 0 and 1.
-
-    With ``x = 1 + ratio + 2 sqrt(ratio) cos(phi)`` the law's density is smooth in phi on [0, pi].
-
-    Examples
-    --------
-    >>> round(marchenko_pastur_median(1.0), 3)
-    0.653
-    """
-    phi = np.linspace(0, np.pi, 4097)
-    x = 1 + ratio + 2 * np.sqrt(ratio) * np.cos(phi)
-    # 1 + cos = 2 cos^2(phi/2): the quotient below is 0/0 at phi = pi when ratio = 1, with limit 2.
-    density = np.divide(2 * np.sin(phi) ** 2, x, out=np.full_like(phi, 2.0), where=x > 1e-12)
-    steps = (density[1:] + density[:-1]) / 2
-    above = np.concatenate(([0.0], np.cumsum(steps)))
-    return float(np.interp(above[-1] / 2, above, x))
-
-
 def _midway(lam: NDArray[np.float64], p: int) -> float:
     if p == 0:
         return float(2 * lam[0])
     return float((lam[p - 1] + (lam[p] if p < lam.size else 0.0)) / 2)
-
-
-def _float_type(array: ArrayLike) -> Any:
-    dtype = np.asarray(array).dtype
-    return dtype if dtype.kind == "f" else np.float64

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialized
 
 FORMAT = "eigenstream"
-VERSION = 1
+VERSION = 2
 UNREADABLE = (
     SafetensorError,
     json.JSONDecodeError,

@@ -1,4 +1,10 @@
-"""Rows with missing entries, filled in by what is already known of the stream."""
+"""Rows with missing entries, filled in by what is already known of the stream.
+
+A row is taken for ``x = mean + U' z + noise``, z with the known variances. Given the observed entries, the
+expectation of z is a ridge regression, and its covariance is ``noise A^-1`` with ``A = U_o U_o' + ridge``.
+Filled entries are expectations, so they vary too little. What is missing along the axes U is, with
+``B = U_m U_m'`` over the missing entries, ``noise (B + B A^-1 B)``; the rest of it is spread over all others.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +13,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.floating[Any]]
+
 
 class Filled(NamedTuple):
-    """Rows without gaps."""
+    """Rows without gaps, and the variance that filled entries lack."""
 
-    rows: NDArray[np.floating[Any]]
-    power_factor: NDArray[np.float64]
-    """What each row's squared length has to be multiplied by: a filled entry has no noise of its own."""
-    usable: NDArray[np.bool_]
-    """False where too little was observed to say anything."""
+    rows: Floats
+    along: NDArray[np.float64]
+    """Expected scatter that each row lacks along the known axes (T, p, p)."""
+    extra: NDArray[np.float64]
+    """Expected squared length that each row lacks in all other directions together (T)."""
 
 
 def fill(
-    X: NDArray[np.floating[Any]],
-    mean: NDArray[np.float64],
-    axes: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    noise: float,
+    rows: Floats, mean: NDArray[Any], axes: NDArray[Any], variances: NDArray[Any], noise: float
 ) -> Filled:
-    """Fill NaN with ``mean + U' z``, z the ridge least squares on the observed entries.
-
-    A row needs at least one observed entry, and twice as many as there are axes.
+    """Fill NaN with ``mean + U' z``, z the expectation given the observed entries of the row.
 
     Parameters
     ----------
-    X
+    rows
         Rows, NaN where missing. Not changed.
     mean, axes, variances
         What is known of the input: its mean, its principal axes as rows, and the variance along each.
@@ -40,21 +42,36 @@ def fill(
 
     Examples
     --------
-    >>> known = fill(np.array([[2.0, np.nan]]), np.zeros(2), np.array([[0.6, 0.8]]), np.array([9.0]), 0.0)
-    >>> known.rows.round(2), known.usable  # too little: one entry observed, two needed
-    (array([[2.  , 2.67]]), array([False]))
+    >>> known = fill(np.array([[2.0, np.nan]]), np.zeros(2), np.array([[0.6, 0.8]]), np.array([9.0]), 0.1)
+    >>> known.rows.round(2), known.along.round(3), known.extra.round(3)
+    (array([[2.  , 2.59]]), array([[[0.174]]]), array([0.098]))
     """
-    rows, factors = X.copy(), np.ones(len(X))
-    missing = np.isnan(X)
-    observed = X.shape[1] - np.count_nonzero(missing, axis=1)
-    ridge = np.diag(noise / variances) if len(axes) else np.zeros((0, 0))
+    p = len(axes)
+    filled, along, extra = rows.copy(), np.zeros((len(rows), p, p)), np.zeros(len(rows))
+    missing = np.isnan(rows)
+    ridge = np.diag(noise / variances) if p else np.zeros((0, 0))
     for t in np.flatnonzero(missing.any(axis=1)):
-        seen = ~missing[t]
-        known = X[t, seen] - mean[seen]
-        U = axes[:, seen]
-        z = np.linalg.lstsq(U @ U.T + ridge, U @ known, rcond=None)[0]
-        rows[t, missing[t]] = mean[missing[t]] + z @ axes[:, missing[t]]
-        whole = float(np.sum((rows[t] - mean) ** 2))
-        if whole > 0 and observed[t]:
-            factors[t] = X.shape[1] / observed[t] * float(known @ known) / whole
-    return Filled(rows, factors, (observed >= 1) & (observed >= 2 * len(axes)))
+        gap = missing[t]
+        seen, unseen = axes[:, ~gap], axes[:, gap]
+        spread = np.linalg.pinv(seen @ seen.T + ridge, hermitian=True)
+        z = spread @ (seen @ (rows[t, ~gap] - mean[~gap]))
+        filled[t, gap] = mean[gap] + z @ unseen
+        B = unseen @ unseen.T
+        along[t] = noise * (B + B @ spread @ B)
+        lacking = noise * (np.count_nonzero(gap) + np.sum(spread * B))
+        extra[t] = max(lacking - np.trace(along[t]), 0.0)
+    return Filled(filled, along, extra)
+
+
+def fill_by_means(rows: Floats) -> Filled:
+    """Fill NaN with the mean of its column: for first rows, before anything else is known.
+
+    A column without a single observed entry is filled with zeros.
+    """
+    observed = ~np.isnan(rows)
+    counts = np.maximum(observed.sum(axis=0), 1)
+    means = np.where(observed, rows, 0).sum(axis=0, dtype=np.float64) / counts
+    deviations = np.where(observed, rows - means, 0)
+    variances = np.square(deviations, dtype=np.float64).sum(axis=0) / counts
+    filled = np.where(observed, rows, means).astype(rows.dtype)
+    return Filled(filled, np.zeros((len(rows), 0, 0)), (~observed) @ variances)

@@ -21,7 +21,7 @@ from .colors import PURPLE as PURPLE
 from .colors import RED as RED
 from .colors import SKY as SKY
 from .colors import YELLOW as YELLOW
-from .recording import SpectrumHistory
+from .history import SpectrumHistory
 
 COLOR_OF = {"scale-dependent": RED, "input-output": BLUE, "squared-output": GREEN}
 """The same colour for the same regularizer in every picture."""

@@ -14,9 +14,9 @@ from benchmarks.peers.peer import Array
 from benchmarks.race import Lane, figures, race
 from benchmarks.repeats import interleaved
 from benchmarks.sections.engine.settings import Settings
-from eigenstream import engine
-from eigenstream.engine.block import block
-from eigenstream.engine.optimum import random_start
+from eigenstream.engine import network as engine
+from eigenstream.engine.network.block import learn_block
+from eigenstream.engine.network.optimum import random_start
 
 ROWS = 2_048
 
@@ -43,7 +43,7 @@ def blocks(n: int, k: int, dtype: str, chosen: Settings) -> dict[str, Any]:
     target = np.zeros((k, n))
     times = interleaved(
         {
-            "block": lambda: block(state, rule(n), rows, weights, Y),
+            "block": lambda: learn_block(state, rule(n), rows, weights, Y),
             "products": lambda: products(rows, state.F, outputs, target),
         },
         chosen.repeats,
@@ -52,7 +52,7 @@ def blocks(n: int, k: int, dtype: str, chosen: Settings) -> dict[str, Any]:
 
 
 def products(rows: Array, F: Array, outputs: Array, target: Array) -> None:
-    """``X N'``, ``X X'`` and ``Y' X``, as `eigenstream.engine.block` has BLAS do them."""
+    """``X N'``, ``X X'`` and ``Y' X``, as `eigenstream.engine.network.block` has BLAS do them."""
     np.matmul(rows, F.T)
     np.matmul(rows, rows.T)
     if rows.dtype == np.float64:

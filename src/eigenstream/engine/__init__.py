@@ -1,63 +1,6 @@
-"""How a computer does it fast: the networks in accumulator form, arrays in, arrays out.
+"""How a computer does it fast: three learners that keep what the closed form needs up to date.
 
-`state` says what a network remembers, `optimum` how one starts; `stream` and `block` are two exact drivers
-over one state, and `learn` picks between them by size.
+`scatter` keeps the whole scatter matrix (narrow input), `subspace` its leading directions (everything wider),
+`network` the paper's network in accumulator form. Each of them can say what it knows in one form,
+`knowledge.Knowledge`; `learner.Learner` is what the rest of the package relies on.
 """
-
-from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
-
-from .block import block
-from .state import TIME, Floats, Rule, State
-from .stream import stream
-
-BLOCK = 64
-"""Rows a block; blocks start at multiples of it in absolute sample count."""
-
-
-def learn(
-    state: State, rule: Rule, X: Floats, weights: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
-    """Learn from the rows of X in order, in place; returns the network's responses (T, k).
-
-    How a stream is cut into calls does not matter: bit for bit where `stream` runs, to rounding where `block`
-    does.
-
-    Parameters
-    ----------
-    state, rule
-        What the network remembers, and how it learns.
-    X
-        Rows, C-contiguous, finite and of the state's dtype.
-    weights
-        For each row its weight, and what its squared length is multiplied by before it enters the threshold
-        and the trace (rows with entries filled in lack the noise of what is missing); ones if None.
-    """
-    T, k = len(X), len(state.S)
-    if weights is None:
-        weights = np.ones((T, 2))
-    Y = np.empty((T, k))
-    if not _is_wide(state, rule):
-        stream(state, rule, X, weights, Y)
-        return Y
-    head = min(-int(state.clock[TIME]) % BLOCK, T)
-    tail = head + (T - head) // BLOCK * BLOCK
-    stream(state, rule, X[:head], weights[:head], Y[:head])
-    for start in range(head, tail, BLOCK):
-        rows = slice(start, start + BLOCK)
-        block(state, rule, X[rows], weights[rows], Y[rows])
-    stream(state, rule, X[tail:], weights[tail:], Y[tail:])
-    return Y
-
-
-def _is_wide(state: State, rule: Rule) -> bool:
-    """Whether matrix products beat the loop: once N outgrows the cache and there are rows enough to share it.
-
-    Measured on one core: float64 from n k = 2^21 on, float32 from 2^18 on, both with k >= 32. Within a block
-    outputs are divided by their discount, which must not underflow.
-    """
-    k, n = state.N.shape
-    enough = 2**21 if state.F is state.N else 2**18
-    return k >= 32 and n * k >= enough and rule.beta2**BLOCK > 1e-100

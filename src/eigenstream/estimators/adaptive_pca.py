@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from .. import offline
-from ..calibration import automatic_alpha, automatic_threshold
+from ..calibration import Evidence, decide
+from ..reading import Floats, Reading
 from ..regularizers import Regularizer
-from .reading import Floats, Reading
-from .shell import FLOAT_TYPES, ReadingTransformer, chosen_regularizer
+from ..tracking.parameters import chosen_regularizer
+from .shell import FLOAT_TYPES, ReadingTransformer
 
 
 class AdaptivePCA(ReadingTransformer):
@@ -26,14 +27,14 @@ class AdaptivePCA(ReadingTransformer):
         brings its own alpha.
     alpha
         The regularization coefficient, or ``"auto"``: the threshold then stands above the edge of the noise,
-        which is estimated from the bulk of the spectrum.
+        which is estimated from what the kept components leave.
     max_components
         The capacity: how many components at most; ``min(n_features, 32)`` if None.
     center
         Whether to subtract the mean.
     scores
         ``"shrunk"``: scores as the network transmits them, each axis times ``sqrt((lam - theta) / lam)``;
-        ``"projected"``: plain projections as in PCA.
+        ``"projected"``: plain projections as in PCA; ``"whitened"``: projections with variance 1.
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class AdaptivePCA(ReadingTransformer):
         max_components: int | None = None,
         *,
         center: bool = True,
-        scores: Literal["shrunk", "projected"] = "shrunk",
+        scores: Literal["shrunk", "projected", "whitened"] = "shrunk",
     ) -> None:
         self.regularizer = regularizer
         self.alpha = alpha
@@ -87,7 +88,7 @@ class AdaptivePCA(ReadingTransformer):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Solve the offline problem on these rows; ``y`` is ignored."""
         kind, regularizer = chosen_regularizer(self.regularizer, self.alpha)
-        self._shrunk()
+        self._checked_scores()
         data: Floats = validate_data(self, X, dtype=FLOAT_TYPES)
         T, n = data.shape
         k = self._capacity(n)
@@ -99,23 +100,24 @@ class AdaptivePCA(ReadingTransformer):
             mean = np.where(varies, data.mean(axis=0, dtype=np.float64), data[0]).astype(data.dtype)
             data = data - mean
         lam, axes = offline.spectrum(data, min(k, T))
-
-        floor = 0.0
-        if regularizer is None:
-            floor = automatic_threshold(lam, T - bool(self.center), max(int(varies.sum()), 1))
-            regularizer = kind(automatic_alpha(kind, lam[: len(axes)], float(lam.sum()), floor))
-        # R_YY cannot be silent by itself, so what was asked for counts as well.
-        threshold = max(regularizer.threshold(lam, len(axes)), floor)
-        kept = int(np.count_nonzero(lam[: len(axes)] > threshold))
-        if kept == len(axes) < lam.size and lam[kept] > threshold:
+        evidence = Evidence(
+            lam.astype(np.float64),
+            float(lam.sum(dtype=np.float64)),
+            len(axes),
+            max(int(varies.sum()), 1),
+            T - bool(self.center),
+            input_variances=np.mean(np.square(data, dtype=np.float64), axis=0),
+            rounding=float(np.finfo(data.dtype).eps),
+        )
+        alpha, threshold, rank = decide(kind, None if regularizer is None else regularizer.alpha, evidence)
+        if rank == len(axes) < lam.size and lam[rank] > threshold:
             warnings.warn(
                 f"more than max_components={k} components exceed the threshold; raise it to keep them",
                 UserWarning,
                 stacklevel=2,
             )
         self.max_components_ = k
-        self.alpha_ = regularizer.alpha
+        self.alpha_ = alpha
         self.n_samples_seen_ = T
-        total = float(lam.sum(dtype=np.float64))
-        self._reading = Reading(mean, axes[:kept], lam[:kept], threshold, total, T)
+        self._reading = Reading(mean, axes, lam[: len(axes)], rank, threshold, alpha, evidence.total, T)
         return self

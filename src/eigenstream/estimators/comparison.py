@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
 from .. import metrics
-from ..calibration import noise_edge, online_threshold
+from ..calibration import Evidence, decide
 from ..offline import spectrum
 from .online_adaptive_pca import OnlineAdaptivePCA, require_online
 
@@ -26,19 +26,33 @@ class Comparison(NamedTuple):
     n_samples: int
     variances_online: tuple[float, ...]
     variances_offline: tuple[float, ...]
+    alignment: tuple[float, ...]
+    """Squared cosine of the angle between the online and the offline axis of each component; 1 is equal."""
+
+    @property
+    def variance_errors(self) -> tuple[float, ...]:
+        """Relative error of each variance that both have."""
+        pairs = zip(self.variances_online, self.variances_offline, strict=False)
+        return tuple(abs(online - offline) / offline for online, offline in pairs)
 
     def __str__(self) -> str:
         lines = [
-            f"{self.n_samples:,} samples       online   offline",
-            f"rank            {self.rank_online:>10}{self.rank_offline:>10}",
+            f"{self.n_samples:,} samples       online   offline     error",
+            f"rank            {self.rank_online:>10}{self.rank_offline:>10}{self._rank_error():>10}",
         ]
-        pairs = zip(self.variances_online, self.variances_offline, strict=False)
-        lines += [f"variance {i + 1:<3}    {a:>10.4g}{b:>10.4g}" for i, (a, b) in enumerate(pairs)]
+        rows = zip(self.variances_online, self.variances_offline, self.variance_errors, strict=False)
+        lines += [
+            f"variance {i + 1:<3}    {online:>10.4g}{offline:>10.4g}{error:>10.1e}"
+            for i, (online, offline, error) in enumerate(rows)
+        ]
         lines += [
             f"eigenvalue error (relative) {self.eigenvalue_error:.2g}",
             f"subspace error (relative)   {self.subspace_error:.2g}",
         ]
         return "\n".join(lines)
+
+    def _rank_error(self) -> str:
+        return f"{self.rank_online - self.rank_offline:+d}" if self.rank_online != self.rank_offline else "0"
 
 
 def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
@@ -63,20 +77,24 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
     data = check_array(X, dtype=(np.float64, np.float32))
     if data.shape[1] != model.n_features_in_:
         raise ValueError(f"the model has n_features={model.n_features_in_}, these rows have {data.shape[1]}")
-    plan = model._tracker.plan
-    weights = plan.beta ** (2.0 * np.arange(len(data) - 1, -1, -1))
+    tracker, plan = model._tracker, model._tracker.plan
+    weights = plan.beta2 ** np.arange(len(data) - 1, -1, -1.0)
     if plan.center:
         data = data - (weights @ data / weights.sum()).astype(data.dtype)
     lam, axes = spectrum(data, min(plan.k, len(data)), sample_weight=weights)
     lam = lam.astype(np.float64)
-    floor = 0.0
-    if plan.alpha is None:
-        inputs, samples = max(int(model._tracker.varies.sum()), 1), len(data) - plan.center
-        edge = noise_edge(inputs, samples, plan.beta**2)
-        floor = online_threshold(lam[: len(axes)], float(lam.sum()), inputs, samples, edge)
-    theta = max(plan.kind(model.alpha_).threshold(lam, len(axes)), floor)
-    rank = int(np.count_nonzero(lam[: len(axes)] > theta))
-    output = lam[:rank] - theta
+    evidence = Evidence(
+        lam.astype(np.float64),
+        float(lam.sum()),
+        len(axes),
+        tracker.n_inputs,
+        len(data) - plan.center,
+        plan.beta2,
+        input_variances=weights @ np.square(data, dtype=np.float64) / weights.sum(),
+        rounding=float(np.finfo(data.dtype).eps),
+    )
+    _, threshold, rank = decide(plan.kind, plan.alpha, evidence)
+    output = lam[:rank] - threshold
     shared = min(rank, model.n_components_)
     scale = float(output @ output)
     error = metrics.eigenvalue_error(model.output_variance_, output)
@@ -90,4 +108,10 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
         n_samples=len(data),
         variances_online=tuple(map(float, model.explained_variance_)),
         variances_offline=tuple(map(float, lam[:rank])),
+        alignment=tuple(_alignment(model.components_[i], axes[i]) for i in range(shared)),
     )
+
+
+def _alignment(one: NDArray[Any], other: NDArray[Any]) -> float:
+    """Squared cosine of the angle between two axes."""
+    return min(float(one @ other) ** 2, 1.0)

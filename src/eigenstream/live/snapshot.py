@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..recording import SpectrumHistory
+from ..history import SpectrumHistory
 
 MOST_COMPONENTS = 6
 """How many of the leading components are shown."""

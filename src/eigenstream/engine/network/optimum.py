@@ -6,14 +6,15 @@ first sample on and no mode can ever die.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..offline import spectrum
-from ..regularizers import Regularizer
-from ..streams import random_orthonormal
+from ...offline import spectrum
+from ...orthonormal import orthogonal_complement, random_orthonormal
+from ...regularizers import Regularizer
+from ..knowledge import Knowledge
 from .state import (
     COUNT,
     TAU,
@@ -55,18 +56,10 @@ def at_optimum(
     U, lam = np.asarray(U, dtype=np.float64)[:k], np.asarray(lam, dtype=np.float64)[:k]
     missing = k - len(U)
     if missing:
-        extra = made_orthogonal(U, random_orthonormal(U.shape[1], missing, rng))
+        extra = orthogonal_complement(U, random_orthonormal(U.shape[1], missing, rng))
         U, lam = np.vstack((U, extra)), np.concatenate((lam, np.full(missing, fill)))
     d = np.maximum(lam - theta, FLOOR * lam)
     return np.asarray(np.sqrt(lam * d)[:, None] * U), np.asarray(np.diag(d))
-
-
-def made_orthogonal(U: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Orthonormal rows with the components along U removed."""
-    for _ in range(2):  # twice is enough (Kahan and Parlett)
-        rows = rows - (rows @ U.T) @ U
-    Q, R = np.linalg.qr(rows.T)
-    return np.ascontiguousarray((Q * np.sign(np.diag(R))).T)
 
 
 def random_start(n: int, k: int, activity: float, rng: np.random.Generator, dtype: Any = np.float64) -> State:
@@ -78,20 +71,6 @@ def random_start(n: int, k: int, activity: float, rng: np.random.Generator, dtyp
     theta0 = activity / 2
     N, S = at_optimum(np.zeros((0, n)), np.zeros(0), theta0, k, activity, rng)
     return new_state(N, S, theta0, dtype)
-
-
-class Knowledge(NamedTuple):
-    """What is known of an input: its leading spectrum and its totals, sums over discounted samples."""
-
-    lam: NDArray[np.float64]
-    """Eigenvalues of the scatter, largest first; those that rounding cannot tell from zero are left out."""
-    U: NDArray[np.float64]
-    """Their axes as rows."""
-    effective: float
-    """The number of samples, discounted and weighted."""
-    trace: float
-    """The sum of all eigenvalues, also of those not known."""
-    mean: NDArray[np.float64]
 
 
 def known_from_rows(X: Floats, k: int, rule: Rule, weights: NDArray[np.float64] | None = None) -> Knowledge:
@@ -120,11 +99,9 @@ def known_from_state(state: State) -> Knowledge:
     return Knowledge(lam, U, float(state.numbers[COUNT]), float(state.numbers[TRACE]), state.mean)
 
 
-def optimal_threshold(known: Knowledge, regularizer: Regularizer, rule: Rule) -> float:
+def optimal_threshold(known: Knowledge, regularizer: Regularizer) -> float:
     """theta at the optimum, in the units of the sums."""
-    if rule.r2:
-        return regularizer.threshold(known.lam) if len(known.lam) else 0.0
-    return rule.alpha * (rule.r0 * known.effective + rule.r1 * known.trace)
+    return regularizer.threshold_from(known.lam, known.trace, n_samples=known.effective)
 
 
 def start_from(
@@ -134,27 +111,37 @@ def start_from(
 
     Where nothing varies there is no direction to start from, and the state is silent for good: wait instead.
     """
-    theta = optimal_threshold(known, regularizer, rule)
+    theta = optimal_threshold(known, regularizer)
     N, S = at_optimum(known.U, known.lam, theta, k, _seed_eigenvalue(known, theta), rng)
     state = new_state(N, S, 0.0, dtype)
     state.mean[:] = known.mean
-    output = float(np.maximum(known.lam[:k] - theta, 0).sum())
-    tau = rule.r0 * known.effective + rule.r1 * known.trace + rule.r2 * output
-    state.numbers[[TAU, COUNT, TRACE]] = tau, known.effective, known.trace
+    first = known._replace(lam=known.lam[:k])
+    state.numbers[[TAU, COUNT, TRACE]] = _closed_form_tau(first, theta, rule), known.effective, known.trace
     return state
 
 
 def consolidate(state: State, regularizer: Regularizer, rule: Rule, rng: np.random.Generator) -> State:
     """The same knowledge at its optimum: outputs from before the filter had converged are forgotten."""
     known = known_from_state(state)
-    # R_YY measures its threshold by the outputs, which change here.
-    theta = optimal_threshold(known, regularizer, rule) if rule.r2 else threshold(state, rule)
+    # A threshold that is measured by the outputs changes here, because they do.
+    theta = optimal_threshold(known, regularizer) if rule.r2 else threshold(state, rule)
     N, S = at_optimum(known.U, known.lam, theta, len(state.S), _seed_eigenvalue(known, theta), rng)
     settled = with_sums(state, N, S)
     if rule.r2:
-        settled.numbers[TAU] = float(np.maximum(known.lam - theta, 0).sum())
+        settled.numbers[TAU] = _closed_form_tau(known, theta, rule)
         settled.numbers[THETA0] = 0.0
     return settled
+
+
+def _closed_form_tau(known: Knowledge, theta: float, rule: Rule) -> float:
+    """tau at the optimum: samples, input power and output power, mixed as the regularizer does."""
+    output = float(np.maximum(known.lam - theta, 0).sum())
+    return rule.r0 * known.effective + rule.r1 * known.trace + rule.r2 * output
+
+
+def seeded_variance(total: float, n: int) -> float:
+    """Variances up to this level may be those of directions that a start has filled in, not the input's."""
+    return 2 * FLOOR**2 * total / n
 
 
 def _seed_eigenvalue(known: Knowledge, theta: float) -> float:

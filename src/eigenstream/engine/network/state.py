@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..regularizers import Regularizer
+from ...regularizers import Regularizer
 from .compiled import kernel
 
 Floats = NDArray[np.floating[Any]]
@@ -211,8 +211,9 @@ def read_spectrum(state: State) -> Spectrum:
     # What falls below rounding in S would be amplified into N's rounding.
     rounding = float(np.finfo(state.F.dtype).eps)
     whiten = (V / np.sqrt(np.maximum(d, max(rounding * d[-1], np.finfo(np.float64).tiny)))).T
-    lam, P = np.linalg.eigh(whiten @ (N @ N.T) @ whiten.T)
+    # L first: products of N with itself would lose what whitening then amplifies, by 1e12 for dead modes.
+    L = whiten @ N
+    lam, P = np.linalg.eigh(L @ L.T)
     known = lam > rounding * max(lam[-1], 0.0)
     lam, P = lam[known][::-1], P[:, known][:, ::-1]
-    U = ((P / np.sqrt(lam)).T @ whiten) @ N
-    return Spectrum(lam, U)
+    return Spectrum(lam, (P / np.sqrt(lam)).T @ L)

@@ -26,7 +26,7 @@ class SpectrumHistory(NamedTuple):
 
 
 @dataclass
-class Recording:
+class History:
     """At most `LIMIT` moments of a stream; which ones depends on the sample counts offered alone."""
 
     k: int

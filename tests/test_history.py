@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import OnlineAdaptivePCA, load, streams
-from eigenstream.recording import LIMIT, Recording
+from eigenstream.history import LIMIT, History
 
 
 def recorded(samples):
-    recording = Recording(k=3)
+    history = History(k=3)
     for sample in samples:
-        recording.add(sample, np.array([float(sample), 1.0]), 0.5, 1)
-    return recording
+        history.add(sample, np.array([float(sample), 1.0]), 0.5, 1)
+    return history
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=1500))

@@ -22,7 +22,9 @@ from .state import TAU, THETA0, TIME, Floats, Rule, State, workspace
 from .stream import drop_denormals
 
 
-def block(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]) -> None:
+def learn_block(
+    state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]
+) -> None:
     """Learn from one block of rows and write the responses into Y. Nothing may wait in the state."""
     rows = np.empty_like(X)
     learnt = np.empty_like(Y)

@@ -23,7 +23,9 @@ TILE = 512
 
 
 @kernel
-def stream(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]) -> None:
+def learn_rows(
+    state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]
+) -> None:
     """Learn from the rows of X and write the responses into Y; ``weights`` holds weight and power factor."""
     N, F, S, X_recent, Y_recent, mean, numbers, clock = state
     k, n = N.shape

@@ -1,0 +1,73 @@
+"""What is known of an input, in the one form that learners, merging and calibration share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+class Knowledge(NamedTuple):
+    """The leading spectrum of a (discounted, centered) scatter matrix and its totals: sums over samples."""
+
+    lam: Vector
+    """Eigenvalues, largest first but for near ties; what rounding cannot tell from zero is left out (r)."""
+    U: Matrix
+    """Their axes as rows (r, n)."""
+    effective: float
+    """The number of samples, discounted and weighted."""
+    trace: float
+    """The sum of all eigenvalues, also of those that are not known."""
+    mean: Vector
+    """Mean of the input (n)."""
+    inputs: Vector | None = None
+    """Sum of squares of each centered input, the diagonal of the scatter matrix (n); None if not kept."""
+    accumulated: tuple[float, float] | None = None
+    """``(tau, theta0)`` of a network, whose threshold is ``alpha tau + theta0``; None: the closed form's."""
+
+    def input_sums(self) -> Vector:
+        """`inputs`, or the best guess: known directions exactly, the rest spread evenly over the others."""
+        if self.inputs is not None:
+            return self.inputs
+        n, r = len(self.mean), len(self.lam)
+        share = np.square(self.U)
+        rest = max(self.trace - float(self.lam.sum()), 0.0) / max(n - r, 1)
+        return np.asarray(self.lam @ share + rest * np.maximum(1 - share.sum(axis=0), 0.0))
+
+
+def nothing_known(n: int) -> Knowledge:
+    """Knowledge of an input of width n before the first sample."""
+    return Knowledge(np.zeros(0), np.zeros((0, n)), 0.0, 0.0, np.zeros(n), np.zeros(n))
+
+
+def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowledge:
+    """What several models of different rows of one source know together.
+
+    Scatter matrices add, and so does what lies between the means:
+    ``C = sum_i (C_i + w_i (m_i - m)(m_i - m)')``. Each C_i enters as the rows ``diag(sqrt(lam)) U``.
+
+    Parameters
+    ----------
+    parts
+        What each of them knows.
+    directions
+        How many directions to keep.
+    rounding
+        Directions whose singular value is below this share of the largest are left out.
+    """
+    counts, means = np.array([part.effective for part in parts]), np.array([part.mean for part in parts])
+    total = float(counts.sum())
+    mean = counts @ means / max(total, np.finfo(np.float64).tiny)
+    between = np.sqrt(counts)[:, None] * (means - mean)
+    rows = [between, *(np.sqrt(part.lam)[:, None] * part.U for part in parts)]
+    _, s, U = np.linalg.svd(np.vstack(rows), full_matrices=False)
+    known = s > s[0] * rounding
+    trace = sum(part.trace for part in parts) + float(np.sum(between**2))
+    inputs = sum(part.input_sums() for part in parts) + np.sum(between**2, axis=0)
+    return Knowledge(s[known][:directions] ** 2, U[known][:directions], total, trace, mean, inputs)

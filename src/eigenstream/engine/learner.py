@@ -1,0 +1,169 @@
+"""What a learner is: the seam between the mathematics of learning and everything that follows a stream."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .knowledge import Floats, Knowledge, Matrix, Vector
+
+
+class Fading(NamedTuple):
+    """What the rows of a block count at its end."""
+
+    counts: Vector
+    """Weight of each row times the discount from it to the end (b)."""
+    total: float
+    """Their sum."""
+    decay: float
+    """The discount over the whole block."""
+    scales: Vector | None
+    """Square roots of the counts; None where all are 1."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What each row of a batch counts, and how much time passes with it."""
+
+    weight: Vector
+    """By how much a row counts; 0 only lets time pass (T)."""
+    discount: Vector
+    """What everything before a row is multiplied by when it comes (T)."""
+    extra: Vector
+    """Expected squared length that a row lacks because entries were filled in (T)."""
+
+    @classmethod
+    def even(cls, rows: int, discount: float) -> Self:
+        """Rows of weight 1 at an even pace, with nothing filled in."""
+        return cls(np.ones(rows), np.full(rows, discount), np.zeros(rows))
+
+    def part(self, rows: Any) -> Steps:
+        """The steps of some of the rows, given by a slice or a mask."""
+        return Steps(self.weight[rows], self.discount[rows], self.extra[rows])
+
+    @cached_property
+    def fading(self) -> Fading:
+        """What the rows count at the end of the block that they make up."""
+        later = np.ones(len(self.weight))
+        np.cumprod(self.discount[:0:-1], out=later[-2::-1])
+        counts = self.weight * later
+        scales = None if (counts == 1).all() else np.sqrt(counts)
+        return Fading(counts, float(counts.sum()), float(later[0] * self.discount[0]), scales)
+
+
+class BlockTotals(NamedTuple):
+    """What a block of rows does to totals; the rows themselves have been changed in place."""
+
+    decay: float
+    """What everything before the block is multiplied by."""
+    effective: float
+    """Effective number of samples, block included."""
+    shift: Vector
+    """By how much the mean moves (n)."""
+    extra: float
+    """Expected squared length that the rows lack, weighted and discounted."""
+
+
+def center_block(rows: Floats, steps: Steps, mean: Vector, count: float, *, center: bool) -> BlockTotals:
+    """Change rows in place, so that their scatter is what the block adds to the scatter matrix.
+
+    With ``g_i`` the discount from row i to the end, D that of the whole block, ``c_i = s_i g_i``, w_b their
+    sum and m_b the mean of the rows weighted by c, the scatter matrix gains (Chan, Golub and LeVeque 1983)
+
+        sum_i c_i (x_i - m_b)(x_i - m_b)'  +  D w w_b / (D w + w_b) (m_b - m)(m_b - m)'
+
+    The first rows are orthogonal to ``sqrt(c)``, so the second term can go into them: it is the scatter of
+    ``sqrt(c_i) (x_i - m_b + q (m_b - m))`` with ``q^2 = D w / (D w + w_b)``, and no row is added.
+
+    Parameters
+    ----------
+    rows
+        Rows less a fixed origin (b, n), overwritten.
+    steps
+        What each row counts.
+    mean, count
+        Mean, relative to the same origin, and effective number of the samples before.
+    center
+        Whether to subtract means.
+    """
+    counts, weight, decay, scales = steps.fading
+    total, extra = decay * count + weight, float(counts @ steps.extra)
+    shift = np.zeros_like(mean)
+    if center and weight > 0:
+        block_mean = (counts @ rows) / weight
+        difference = block_mean - mean
+        shift = weight / total * difference
+        block_mean -= math.sqrt(decay * count / total) * difference
+        rows -= block_mean.astype(rows.dtype, copy=False)
+    if scales is not None:
+        rows *= scales.astype(rows.dtype, copy=False)[:, None]
+    return BlockTotals(decay, total, shift, extra)
+
+
+class Learner(Protocol):
+    """Keeps what the closed form needs up to date. The rest of the package knows nothing else of it."""
+
+    block: int
+    """Rows that are learnt together; rows of an unfinished block wait with the tracker. 1: none wait."""
+    tells_below_threshold: bool
+    """Whether eigenvalues below the threshold are the input's own, or only a lower bound of them."""
+
+    @property
+    def mean(self) -> Vector:
+        """Mean of the input, as far as it has been learnt from; zero if it is not subtracted (n)."""
+
+    @property
+    def started(self) -> bool:
+        """Whether anything has been learnt yet."""
+
+    def learn(self, rows: Floats, steps: Steps) -> None:
+        """Learn from rows; at most one block."""
+
+    def spread(self, factor: Matrix) -> None:
+        """Add ``factor' factor`` to the scatter matrix: variance that rows with filled gaps lack."""
+
+    def known(self) -> Knowledge:
+        """What is known of the input, axes in the order and direction of the last `align`."""
+
+    def totals(self) -> Knowledge:
+        """`known` without axes (U has no columns that may be read): cheap enough for every look."""
+
+    def rows_until_due(self) -> float:
+        """How many rows can be learnt before something has to happen to the learner; for blocks of 1."""
+
+    def align(self, rank: int) -> Vector:
+        """From now on keep these first axes in their order and direction; returns their eigenvalues."""
+
+    def project(self, rows: Floats, rank: int) -> Floats:
+        """Projections on the first axes as of the last block or look; row by row the same bits."""
+
+    def seen(self, rank: int) -> tuple[Vector, Floats]:
+        """Mean and first axes that `project` uses: they stand still between blocks and looks."""
+
+    def recalibrate(self, alpha: float) -> None:
+        """The regularization coefficient from now on."""
+
+    def restart(self, known: Knowledge, time: int) -> None:
+        """Go on from this knowledge, as of this sample count."""
+
+    def copy(self) -> Self:
+        """The same learner in memory of its own."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The stored form."""
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `arrays` wrote; a ValueError where it cannot be."""
+
+
+def rowwise(rows: Floats, axes: Floats) -> Floats:
+    """``rows @ axes.T``, one product per row: the bits do not depend on how many rows come together."""
+    if len(rows) == 1:
+        return np.asarray(np.dot(axes, rows[0])[None])
+    return np.asarray(np.matmul(rows[:, None, :], axes.T)[:, 0])

@@ -1,0 +1,263 @@
+"""The paper's network as a learner on a stream: its start, its consolidations, its own threshold.
+
+Everything happens at absolute sample counts: the first ``init_samples`` rows are kept and answered for in
+closed form, then the network starts from there; at counts that grow by the factor ``consolidation`` it is put
+at its optimum again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...regularizers import Regularizer
+from ..axes import matched
+from ..knowledge import Floats, Knowledge, Matrix, Vector, nothing_known
+from ..learner import Steps, rowwise
+from ..stored import LARGEST, stored_array
+from . import learn
+from .optimum import consolidate, known_from_rows, known_from_state, random_start, start_from
+from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, Rule, State
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """How a network is set up."""
+
+    kind: type[Regularizer]
+    n: int
+    k: int
+    dtype: Any = np.float64
+    beta: float = 1.0
+    center: bool = True
+    init_samples: int = 0
+    consolidation: float | None = None
+    spontaneous: float = 0.0
+    seed: int = 0
+
+    @property
+    def start_rows(self) -> int:
+        """How many rows are needed to start: the scale of the input has to be known."""
+        return max(self.init_samples, 1 + self.center)
+
+    def rule(self, alpha: float) -> Rule:
+        return Rule.of(
+            self.kind(alpha), self.beta, center=self.center, noise=self.spontaneous, seed=self.seed
+        )
+
+    def next_consolidation(self, time: int) -> float:
+        """Later by the factor; under forgetting only until the window has filled twice."""
+        if self.consolidation is None or (self.beta < 1 and time * (1 - self.beta**2) > 2):
+            return math.inf
+        return max(math.ceil(time * self.consolidation), time + 1)
+
+    def random(self, time: int) -> np.random.Generator:
+        """Random numbers for this moment: a function of seed and time, so there is nothing to save."""
+        return np.random.default_rng([self.seed, time])
+
+
+class Network:
+    """A network in accumulator form, and the rows it waits for before it starts."""
+
+    block = 1
+    tells_below_threshold = False
+
+    def __init__(self, settings: NetworkSettings, alpha: float) -> None:
+        self.settings = settings
+        self.state: State | None = None
+        """None until the network has started."""
+        self.rows: Floats = np.zeros((0, settings.n), dtype=settings.dtype)
+        """The first rows, until then."""
+        self.weights: Matrix = np.zeros((0, 2))
+        """Their weights and power factors."""
+        self.time, self.consolidate_at = 0, math.inf
+        self.axes: Matrix = np.zeros((0, settings.n))
+        """Axes of the last look, and the mean at that moment."""
+        self.looked_mean: Vector = np.zeros(settings.n)
+        self.aligned = 0
+        self.recalibrate(alpha)
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        if self.state is not None:
+            self.state = self.state.copy()  # pickling loses the alignment of the arrays
+
+    @property
+    def started(self) -> bool:
+        return self.time > 0
+
+    @property
+    def mean(self) -> Vector:
+        if self.state is not None:
+            return self.state.mean
+        weight = self._faded()
+        if not self.settings.center or not weight.any():
+            return np.zeros(self.settings.n)
+        return np.asarray(weight @ self.rows.astype(np.float64) / weight.sum())
+
+    def rows_until_due(self) -> float:
+        """How many rows can be learnt before something has to happen to the network."""
+        return 1 if self.state is None else self.consolidate_at - self.time
+
+    def learn(self, rows: Floats, steps: Steps) -> None:
+        weights = np.column_stack((steps.weight, self._power_factors(rows, steps)))
+        if self.state is None:
+            self._keep(rows, weights)
+        else:
+            learn(self.state, self.rule, rows, weights)
+        self.time += len(rows)
+        if self.state is not None and self.time >= self.consolidate_at:
+            regularizer, rng = self.settings.kind(self.alpha), self.settings.random(self.time)
+            self.state = consolidate(self.state, regularizer, self.rule, rng)
+            self.consolidate_at = self.settings.next_consolidation(self.time)
+
+    def spread(self, factor: Matrix) -> None:
+        """A network learns from rows alone; what these lack counts as noise, see `_power_factors`."""
+
+    def known(self) -> Knowledge:
+        known = self.totals()
+        order, signs = matched(known.U, known.lam, self.axes, self.aligned)
+        return known._replace(lam=known.lam[order], U=known.U[order] * signs[:, None])
+
+    def totals(self) -> Knowledge:
+        if self.state is not None:
+            numbers = self.state.numbers
+            own = None if self.rule.r2 else (float(numbers[TAU]), float(numbers[THETA0]))
+            return known_from_state(self.state)._replace(accumulated=own)
+        if not self.weights[:, 0].any():
+            return nothing_known(self.settings.n)
+        return known_from_rows(self.rows, self.settings.k, self.rule, self.weights)
+
+    def align(self, rank: int) -> Vector:
+        self.aligned = rank
+        known = self.known()
+        self.axes, self.looked_mean = known.U, known.mean.copy()
+        return known.lam[:rank]
+
+    def project(self, rows: Floats, rank: int) -> Floats:
+        return rowwise(rows - self.looked_mean.astype(rows.dtype), self.axes[:rank].astype(rows.dtype))
+
+    def seen(self, rank: int) -> tuple[Vector, Floats]:
+        return self.looked_mean, self.axes[:rank]
+
+    def recalibrate(self, alpha: float) -> None:
+        self.alpha, self.rule = alpha, self.settings.rule(alpha)
+
+    def restart(self, known: Knowledge, time: int) -> None:
+        self.time = time
+        if known.trace > 0:
+            self.state = self._started_from(known, time)
+            self.consolidate_at = self.settings.next_consolidation(time)
+        else:
+            self.rows = known.mean[None].astype(self.settings.dtype)
+            self.weights = np.array([[known.effective, 1.0]])
+
+    def network(self) -> State:
+        """The network's state now; before the start, the one it would start with."""
+        return self._begun(self.time) if self.state is None else self.state
+
+    def copy(self) -> Self:
+        twin = type(self)(self.settings, self.alpha)
+        twin.__dict__ |= self.__dict__
+        twin.state = None if self.state is None else self.state.copy()
+        return twin
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        due = -1 if self.consolidate_at == math.inf else int(self.consolidate_at)
+        stored = {
+            "rows": self.rows,
+            "weights": self.weights,
+            "axes": self.axes,
+            "looked_mean": self.looked_mean,
+            "clock": np.array([self.time, due, self.aligned], dtype=np.int64),
+        }
+        if self.state is not None:
+            stored |= {f"state.{name}": array for name, array in zip(State._fields, self.state, strict=True)}
+            if self.state.F is self.state.N:
+                del stored["state.F"]
+        return stored
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        n, k, dtype = self.settings.n, self.settings.k, self.settings.dtype
+        largest = math.sqrt(LARGEST[dtype])
+        self.rows = stored_array(arrays, "rows", (None, n), dtype, most=largest)
+        self.weights = stored_array(arrays, "weights", (len(self.rows), 2), least=0.0)
+        self.axes = stored_array(arrays, "axes", (None, n))
+        self.looked_mean = stored_array(arrays, "looked_mean", (n,), most=largest)
+        clock = stored_array(arrays, "clock", (3,), np.int64, least=-1)
+        self.time, due, self.aligned = map(int, clock)
+        self.consolidate_at = math.inf if due < 0 else due
+        if any(name.startswith("state.") for name in arrays):
+            self.state = self._restored_state(arrays, largest)
+        waits = self.state is None and self.consolidate_at < math.inf
+        if waits or self.consolidate_at <= self.time or not self.aligned <= len(self.axes) <= k:
+            raise ValueError(f"its clock {clock.tolist()} does not fit its {len(self.axes)} axes")
+
+    def _restored_state(self, arrays: Mapping[str, NDArray[Any]], largest: float) -> State:
+        n, k, dtype = self.settings.n, self.settings.k, self.settings.dtype
+        time, waiting = stored_array(arrays, "state.clock", (2,), np.int64, least=0)
+        if waiting > time % RECENT:  # the compiled code would write beyond its arrays
+            raise ValueError(f"{waiting} samples wait at time {time}")
+        N = stored_array(arrays, "state.N", (k, n))
+        return State(
+            N=N,
+            F=N if dtype == np.float64 else stored_array(arrays, "state.F", (k, n), dtype),
+            S=stored_array(arrays, "state.S", (k, k)),
+            X_recent=stored_array(arrays, "state.X_recent", (RECENT, n), dtype, most=largest),
+            Y_recent=stored_array(arrays, "state.Y_recent", (RECENT, k), dtype),
+            mean=stored_array(arrays, "state.mean", (n,), most=largest),
+            numbers=stored_array(arrays, "state.numbers", (5,), least=0.0),
+            clock=stored_array(arrays, "state.clock", (2,), np.int64),
+        ).copy()
+
+    def _faded(self) -> Vector:
+        """Weights of the rows kept, discounted up to now."""
+        ages = np.arange(len(self.rows) - 1, -1, -1.0)
+        return np.asarray(self.weights[:, 0] * self.rule.beta2**ages)
+
+    def _power_factors(self, rows: Floats, steps: Steps) -> Vector:
+        """What the squared length of each row has to be multiplied by to make up for ``steps.extra``."""
+        factors = np.ones(len(rows))
+        if steps.extra.any():
+            # By the mean at the last look, which does not depend on how rows are cut into calls.
+            centered = rows - self.looked_mean if self.settings.center else rows
+            power = np.einsum("ij,ij->i", centered, centered, dtype=np.float64)
+            np.divide(power + steps.extra, power, out=factors, where=power > 0)
+        return factors
+
+    def _keep(self, rows: Floats, weights: Matrix) -> None:
+        """Keep rows until there are enough, and something varies, to start the network."""
+        self.rows, self.weights = np.vstack((self.rows, rows)), np.vstack((self.weights, weights))
+        if len(self.rows) < self.settings.start_rows:
+            return
+        now = self.time + len(rows)
+        if self.totals().trace > 0:
+            self.state = self._begun(now)
+            self.rows, self.weights = self.rows[:0], self.weights[:0]
+            self.consolidate_at = self.settings.next_consolidation(now)
+        else:
+            # Nothing varies yet: one row with all the weight says as much as all of them.
+            self.rows, self.weights = self.rows[-1:], np.array([[self._faded().sum(), 1.0]])
+
+    def _begun(self, time: int) -> State:
+        """The network at the optimum of the rows kept; if none were asked for, the paper's random start."""
+        settings, known = self.settings, self.totals()
+        if settings.init_samples:
+            return self._started_from(known, time)
+        state = random_start(settings.n, settings.k, known.trace, settings.random(time), settings.dtype)
+        state.mean[:] = known.mean
+        state.numbers[[COUNT, TRACE]] = known.effective, known.trace
+        state.clock[TIME] = time
+        return state
+
+    def _started_from(self, known: Knowledge, time: int) -> State:
+        settings = self.settings
+        regularizer, rng = settings.kind(self.alpha), settings.random(time)
+        state = start_from(known, settings.k, regularizer, self.rule, rng, settings.dtype)
+        state.clock[TIME] = time
+        return state

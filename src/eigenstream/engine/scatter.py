@@ -1,0 +1,161 @@
+"""The exact learner: the whole scatter matrix, for narrow input.
+
+    C (n, n)   sum of s g (x - m)(x - m)'     a block of rows R:   C <- D C + R'R
+
+Online then equals offline to rounding. A sample costs n^2, a look at the spectrum n^3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..offline import fixed_signs
+from .axes import matched
+from .knowledge import Floats, Knowledge, Matrix, Vector
+from .learner import Steps, center_block, rowwise
+from .stored import stored_array
+from .threads import one_thread
+
+
+class Scatter:
+    """Keeps ``C``, the discounted centered scatter matrix of the input, and its mean.
+
+    Parameters
+    ----------
+    n
+        Width of the input.
+    k
+        How many axes are kept aligned.
+    block
+        Rows per block.
+    center
+        Whether to subtract the mean.
+    """
+
+    tells_below_threshold = True
+
+    def __init__(self, n: int, k: int, block: int, *, center: bool = True) -> None:
+        self.n, self.k, self.block, self.center = n, k, block, center
+        self.C: Matrix = np.zeros((n, n))
+        self.origin: Vector = np.zeros(n)
+        """The first row: means are kept relative to it, so that what is constant vanishes exactly."""
+        self.offset: Vector = np.zeros(n)
+        """Mean of the input less the origin."""
+        self.count, self.extra = 0.0, 0.0
+        self.axes: Matrix = np.zeros((0, n))
+        """The aligned axes of the last look."""
+        self.aligned = 0
+        """How many of them were kept."""
+        self._spectrum: tuple[Vector, Matrix] | None = None
+        self._mean: Vector = self.offset
+        self._room = np.empty((block, n))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_spectrum": None}
+
+    @property
+    def mean(self) -> Vector:
+        return self._mean
+
+    @property
+    def started(self) -> bool:
+        return self.count > 0
+
+    def learn(self, rows: Floats, steps: Steps) -> None:
+        if not self.started and self.center:
+            self.origin = rows[0].astype(np.float64)
+        room = self._room[: len(rows)]
+        np.subtract(rows, self.origin, out=room, dtype=np.float64)
+        block = center_block(room, steps, self.offset, self.count, center=self.center)
+        if block.decay != 1:
+            self.C *= block.decay
+        self.C += room.T @ room
+        self.extra = block.decay * self.extra + block.extra
+        self.offset = self.offset + block.shift
+        self.count = block.effective
+        self._mean, self._spectrum = self.origin + self.offset, None
+
+    def spread(self, factor: Matrix) -> None:
+        self.C += factor.T @ factor
+        self._spectrum = None
+
+    def known(self) -> Knowledge:
+        lam, U = (array.copy() for array in self._eigenpairs())
+        kept = slice(self.aligned)
+        order, signs = matched(U[kept], lam[kept], self.axes, self.aligned)
+        lam[kept], U[kept] = lam[order], U[order] * signs[:, None]
+        return self._knowledge(lam, U)
+
+    def totals(self) -> Knowledge:
+        return self._knowledge(*self._eigenpairs())
+
+    def rows_until_due(self) -> float:
+        return np.inf
+
+    def align(self, rank: int) -> Vector:
+        self.aligned = rank
+        known = self.known()
+        self.axes = known.U[: self.k]
+        return known.lam[:rank]
+
+    def project(self, rows: Floats, rank: int) -> Floats:
+        mean, axes = self._mean.astype(rows.dtype, copy=False), self.axes[:rank]
+        return rowwise(rows - mean, axes.astype(rows.dtype, copy=False))
+
+    def seen(self, rank: int) -> tuple[Vector, Floats]:
+        return self._mean, self.axes[:rank]
+
+    def recalibrate(self, alpha: float) -> None:
+        """A scatter matrix does not depend on alpha."""
+
+    def restart(self, known: Knowledge, time: int) -> None:
+        factor = np.sqrt(known.lam)[:, None] * known.U
+        self.C = factor.T @ factor
+        self.origin = known.mean.copy() if self.center else np.zeros(self.n)
+        self.offset = np.zeros(self.n)
+        self.count, self.extra = known.effective, max(known.trace - float(known.lam.sum()), 0.0)
+        self._mean, self._spectrum = self.origin + self.offset, None
+
+    def copy(self) -> Self:
+        twin = type(self)(self.n, self.k, self.block, center=self.center)
+        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "_room"}
+        twin.C = self.C.copy()
+        return twin
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "C": self.C,
+            "origin": self.origin,
+            "offset": self.offset,
+            "axes": self.axes,
+            "totals": np.array([self.count, self.extra, float(self.aligned)]),
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        n = self.n
+        self.C = stored_array(arrays, "C", (n, n))
+        self.origin = stored_array(arrays, "origin", (n,))
+        self.offset = stored_array(arrays, "offset", (n,))
+        self.axes = stored_array(arrays, "axes", (None, n))
+        self.count, self.extra, aligned = map(float, stored_array(arrays, "totals", (3,), least=0.0))
+        if not aligned <= len(self.axes) <= self.k or not np.array_equal(self.C, self.C.T):
+            raise ValueError("the scatter matrix or its axes do not fit together")
+        self.aligned, self._mean = int(aligned), self.origin + self.offset
+
+    def _eigenpairs(self) -> tuple[Vector, Matrix]:
+        """All eigenpairs of C, largest first, computed once per state."""
+        if self._spectrum is None:
+            with one_thread():
+                lam, V = np.linalg.eigh(self.C)
+            known = lam > self.n * np.finfo(np.float64).eps * max(lam[-1], 0.0)
+            axes: Matrix = fixed_signs(V[:, known].T[::-1]).astype(np.float64, copy=False)
+            self._spectrum = lam[known][::-1], axes
+        return self._spectrum
+
+    def _knowledge(self, lam: Vector, U: Matrix) -> Knowledge:
+        inputs = np.diag(self.C) + self.extra / self.n
+        return Knowledge(lam, U, self.count, float(np.trace(self.C)) + self.extra, self.mean, inputs)

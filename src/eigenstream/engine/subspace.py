@@ -1,0 +1,232 @@
+"""The subspace learner: the leading directions of the scatter matrix, tracked block by block.
+
+    L (r, n)   L L' = diag(lam),  L'L <= C, the discounted centered scatter matrix
+
+A block of rows R, with D the discount over the block, enters through one small Gram matrix:
+
+    M = [[D diag(lam), sqrt(D) L R'], [., R R']] = P diag(e) P'     largest first, r of them kept
+    L <- P' [sqrt(D) L; R]          lam <- e
+
+The features are touched in three products: ``L R'``, ``R R'`` and ``P' [L; R]``. It is exact while the rows
+have rank r or less; after that a block lets go of at most its (r+1)-th eigenvalue. This is incremental
+singular value decomposition (Brand 2002, doi:10.1007/3-540-47969-4_47) through a Gram matrix: eigenvalues
+below 1e-13 of the largest are lost, which no threshold would keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..offline import fixed_signs
+from .axes import matched_overlap
+from .knowledge import Floats, Knowledge, Matrix, Vector
+from .learner import Steps, center_block, rowwise
+from .stored import stored_array
+from .threads import one_thread
+
+TILE = 4096
+"""Columns of ``P' [L; R]`` computed at a time: the result replaces L without a second array of its size."""
+
+REFRESH = 64
+"""Blocks between computations of ``L L'`` itself, which rounding slowly moves away from diag(lam)."""
+
+DECAY = 3.0
+"""Directions beyond the components whose variances fall by this factor are more than noise."""
+
+LEAST = 24
+"""Directions kept at least: fewer would save next to nothing."""
+
+VANISHING = 1e-13
+"""Eigenvalues below this share of the largest are rounding errors of the Gram matrix."""
+
+
+class Subspace:
+    """Keeps ``L``, the leading directions of the discounted centered scatter matrix.
+
+    Parameters
+    ----------
+    n
+        Width of the input.
+    k
+        How many components are asked for. More directions are kept inside, up to three times as many as there
+        are components: what is let go too early is what makes the others inaccurate.
+    block
+        Rows per block.
+    center
+        Whether to subtract the mean.
+    dtype
+        Type of the rows and of L. Eigenvalues, means and totals are float64.
+    """
+
+    tells_below_threshold = True
+
+    def __init__(self, n: int, k: int, block: int, *, center: bool = True, dtype: Any = np.float64) -> None:
+        self.n, self.k, self.block, self.center, self.dtype = n, k, block, center, dtype
+        self.rows: Floats = np.zeros((min(3 * k + LEAST, n) + block, n), dtype=dtype)
+        """L in the first r rows; room for a block below it."""
+        self.lam: Vector = np.zeros(0)
+        self.origin: Floats = np.zeros(n, dtype=dtype)
+        """The first row: means are kept relative to it, so that what is constant vanishes exactly."""
+        self.offset: Vector = np.zeros(n)
+        """Mean of the input less the origin."""
+        self.inputs: Vector = np.zeros(n)
+        """Sum of squares of each centered input."""
+        self.count, self.extra, self.blocks, self.aligned = 0.0, 0.0, 0, 0
+        self.decays = False
+        """Whether variances go on falling beyond the components: what is let go then is not mere noise."""
+
+    @property
+    def r(self) -> int:
+        """How many directions are known."""
+        return len(self.lam)
+
+    @property
+    def directions(self) -> int:
+        """How many directions are kept: enough for the components there are, and for those asked for."""
+        components = self.k if self.decays else self.aligned
+        return min(max(3 * components - 8, self.k + 8, LEAST), self.n)
+
+    @property
+    def mean(self) -> Vector:
+        return self.origin + self.offset
+
+    @property
+    def started(self) -> bool:
+        return self.count > 0
+
+    def learn(self, rows: Floats, steps: Steps) -> None:
+        if not self.started and self.center:
+            self.origin = rows[0].copy()
+        room = self.rows[self.r : self.r + len(rows)]
+        np.subtract(rows, self.origin, out=room)
+        block = center_block(room, steps, self.offset, self.count, center=self.center)
+        self.inputs *= block.decay
+        self.inputs += np.einsum("ij,ij->j", room, room)
+        self._absorb(len(rows), block.decay)
+        self.extra = block.decay * self.extra + block.extra
+        self.offset = self.offset + block.shift
+        self.count = block.effective
+        self.blocks += 1
+
+    def spread(self, factor: Matrix) -> None:
+        for start in range(0, len(factor), self.block):
+            part = factor[start : start + self.block]
+            self.rows[self.r : self.r + len(part)] = part
+            self.inputs += np.einsum("ij,ij->j", part, part)
+            self._absorb(len(part), 1.0)
+
+    def known(self) -> Knowledge:
+        U = self.rows[: self.r] / np.sqrt(self.lam).astype(self.dtype)[:, None]
+        return self.totals()._replace(U=U.astype(np.float64, copy=False))
+
+    def totals(self) -> Knowledge:
+        inputs = self.inputs + self.extra / self.n
+        trace = float(self.inputs.sum()) + self.extra
+        return Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean, inputs)
+
+    def rows_until_due(self) -> float:
+        return np.inf
+
+    def align(self, rank: int) -> Vector:
+        self.aligned = rank
+        self.decays = self.r > rank and bool(self.lam[rank] > DECAY * self.lam[-1])
+        return self.lam[:rank]
+
+    def project(self, rows: Floats, rank: int) -> Floats:
+        rank = min(rank, self.r)
+        projections = rowwise(rows - self.mean.astype(rows.dtype, copy=False), self.rows[:rank])
+        return projections / np.sqrt(self.lam[:rank]).astype(rows.dtype)
+
+    def seen(self, rank: int) -> tuple[Vector, Floats]:
+        return self.mean, self.rows[:rank] / np.sqrt(self.lam[:rank]).astype(self.dtype)[:, None]
+
+    def recalibrate(self, alpha: float) -> None:
+        """Directions do not depend on alpha."""
+
+    def restart(self, known: Knowledge, time: int) -> None:
+        kept = min(len(known.lam), len(self.rows) - self.block)
+        self.lam = known.lam[:kept].copy()
+        self.rows[:kept] = np.sqrt(self.lam)[:, None] * known.U[:kept]
+        self.origin = known.mean.astype(self.dtype) if self.center else np.zeros(self.n, dtype=self.dtype)
+        self.offset = known.mean - self.origin if self.center else np.zeros(self.n)
+        self.inputs, self.count, self.extra = known.input_sums().copy(), known.effective, 0.0
+        self.inputs *= known.trace / max(float(self.inputs.sum()), np.finfo(np.float64).tiny)
+
+    def copy(self) -> Self:
+        twin = type(self)(self.n, self.k, self.block, center=self.center, dtype=self.dtype)
+        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "rows"}
+        twin.rows[: self.r] = self.rows[: self.r]
+        twin.inputs = self.inputs.copy()
+        return twin
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "L": self.rows[: self.r],
+            "lam": self.lam,
+            "origin": self.origin,
+            "offset": self.offset,
+            "inputs": self.inputs,
+            "totals": np.array([self.count, self.extra]),
+            "counters": np.array([self.blocks, self.aligned, self.decays], dtype=np.int64),
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        n, most = self.n, len(self.rows) - self.block
+        L = stored_array(arrays, "L", (None, n), self.dtype)
+        self.lam = stored_array(arrays, "lam", (len(L),), least=0.0)
+        self.origin = stored_array(arrays, "origin", (n,), self.dtype)
+        self.offset = stored_array(arrays, "offset", (n,))
+        self.inputs = stored_array(arrays, "inputs", (n,), least=0.0)
+        self.count, self.extra = map(float, stored_array(arrays, "totals", (2,), least=0.0))
+        counters = stored_array(arrays, "counters", (3,), np.int64, least=0)
+        self.blocks, self.aligned, self.decays = int(counters[0]), int(counters[1]), bool(counters[2])
+        if len(L) > most or self.aligned > self.k or not (self.lam > 0).all():
+            raise ValueError(f"its {len(L)} directions and {self.aligned} components do not fit together")
+        self.rows[: len(L)] = L
+
+    def _absorb(self, b: int, decay: float) -> None:
+        """Replace L and lam by the leading directions of L and the b rows below it."""
+        r, V = self.r, self.rows[: self.r + b]
+        with one_thread():
+            e, P = np.linalg.eigh(self._gram(V, decay))
+        keep = min(self.directions, len(V))
+        e, P = e[: -keep - 1 : -1], P[:, : -keep - 1 : -1]
+        keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
+        e, P = self._aligned(e[:keep], P[:, :keep], decay)
+        if decay != 1:
+            P[:r] *= np.sqrt(decay)
+        mixing = P.T.astype(self.dtype, copy=False)
+        for start in range(0, self.n, TILE):
+            columns = slice(start, start + TILE)
+            self.rows[:keep, columns] = mixing @ V[:, columns]
+        if not r:  # there is nothing to follow: the largest entry of each axis is positive
+            self.rows[:keep] = fixed_signs(self.rows[:keep])
+        self.lam = e
+
+    def _gram(self, V: Floats, decay: float) -> Matrix:
+        """M, whose leading part is diagonal by construction and is recomputed now and then."""
+        r = self.r
+        M = np.zeros((len(V), len(V)))
+        if self.blocks % REFRESH == REFRESH - 1 and self.dtype == np.float64:
+            M[:r, :r] = decay * (V[:r] @ V[:r].T)
+        else:
+            M[np.arange(r), np.arange(r)] = decay * self.lam
+        M[r:, :r] = np.sqrt(decay) * (V[r:] @ V[:r].T)
+        M[r:, r:] = V[r:] @ V[r:].T
+        return M
+
+    def _aligned(self, e: Vector, P: Matrix, decay: float) -> tuple[Vector, Matrix]:
+        """Order and signs of the kept axes like those of their predecessors, by r^2 numbers.
+
+        The inner product of new axis i and old axis j is ``P_ji sqrt(e_i / (D lam_j))``.
+        """
+        rank = min(self.aligned, len(e))
+        overlap = P[: self.r, :rank].T * np.sqrt(e[:rank])[:, None] / np.sqrt(decay * self.lam)
+        order, signs = matched_overlap(overlap, e[:rank], rank, np.ones(rank))
+        e, P = e.copy(), P.copy()
+        e[:rank], P[:, :rank] = e[order], P[:, order] * signs
+        return e, P

@@ -1,0 +1,139 @@
+"""What a tracker is asked to do, and when: schedules by absolute sample counts alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..engine.learner import Learner
+from ..regularizers import Regularizer
+
+if TYPE_CHECKING:
+    from ..engine.network.learner import NetworkSettings
+
+SOLVERS = ("exact", "subspace", "network")
+
+BLOCK = 64
+"""Rows per block, unless the forgetting window asks for shorter ones."""
+
+SHORTEST_BLOCK = 16
+"""Rows per block at least."""
+
+FIRST_LOOK = 32
+"""Sample count of the first look, unless blocks are shorter."""
+
+NARROW, NARROW_UNLESS_SHORT = 128, 256
+"""Up to these widths the scatter matrix beats a subspace (measured on one core): always, and unless the
+window is so short that looks at the spectrum, which cost n^3, come too often."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a tracker is asked to do."""
+
+    kind: type[Regularizer]
+    alpha: float | None
+    """None: found from the data."""
+    n: int
+    k: int
+    solver: str = "exact"
+    dtype: Any = np.float64
+    beta: float = 1.0
+    center: bool = True
+    init_samples: int = 0
+    """This and what follows concerns the network only."""
+    consolidation: float | None = None
+    spontaneous: float = 0.0
+    seed: int = 0
+
+    @property
+    def beta2(self) -> float:
+        """The discount per sample of second moments."""
+        return self.beta**2
+
+    @property
+    def window(self) -> float:
+        """Effective number of samples that are remembered."""
+        return window_of(self.beta)
+
+    @property
+    def block(self) -> int:
+        """Rows per block: a power of two, at most an eighth of the window."""
+        if self.window >= 8 * BLOCK:
+            return BLOCK
+        return int(max(SHORTEST_BLOCK, 2 ** int(np.log2(max(self.window / 8, 1)))))
+
+    def learner(self, alpha: float) -> Learner:
+        """A new learner of the kind that ``solver`` names."""
+        if self.solver == "exact":
+            from ..engine.scatter import Scatter
+
+            return Scatter(self.n, self.k, self.block, center=self.center)
+        if self.solver == "subspace":
+            from ..engine.subspace import Subspace
+
+            return Subspace(self.n, self.k, self.block, center=self.center, dtype=self.dtype)
+        from ..engine.network.learner import Network
+
+        return Network(self.network(), alpha)
+
+    def network(self) -> NetworkSettings:
+        """The settings of the network that this plan asks for, or that would answer it."""
+        from ..engine.network.learner import NetworkSettings
+
+        return NetworkSettings(
+            self.kind,
+            self.n,
+            self.k,
+            self.dtype,
+            self.beta,
+            self.center,
+            self.init_samples,
+            self.consolidation,
+            self.spontaneous,
+            self.seed,
+        )
+
+    def next_look(self, time: int) -> int:
+        """The sample count of the look after this one."""
+        if self.solver == "network":
+            return self._next_look_at_network(time)
+        if not time:
+            return min(FIRST_LOOK, self.block)
+        if time < self.block:  # next, when there are rows enough for a look that costs more
+            return self.block if self.solver == "subspace" else max(-(-self.n // self.block), 1) * self.block
+        step: float
+        step, share = max(self.block, time // 16), 16
+        if self.solver == "exact":
+            # A look costs n^3 here, as much as learning some hundred rows: wide input is looked at less.
+            step, share = max(min(2 * time, 8 * self.n), time // 16), 4
+        step = min(step, self.window / share)
+        return time + max(int(step) // self.block, 1) * self.block
+
+    def _next_look_at_network(self, time: int) -> int:
+        """Steps of 1/128, later 1/64 of the time, at most 1/8 window; so at first every sample.
+
+        Before the start each look goes through all rows kept: steps of 1/32 where these are wide, of 1/4
+        where they are very wide.
+        """
+        parts = 128 if time < 8192 else 64
+        if time < max(self.init_samples, 1 + self.center) and self.n >= 256:
+            parts = 32 if self.n <= 4096 else 4
+        step = time // parts
+        if self.beta < 1:
+            step = min(step, int(1 / (1 - self.beta**2)) // 8)
+        return time + max(step, 1)
+
+
+def automatic_solver(n: int, k: int, window: float = np.inf) -> str:
+    """The faster of the two learners that need no local learning, for this width, capacity and window."""
+    narrow = NARROW_UNLESS_SHORT if window >= 8 * n else NARROW
+    return "exact" if n <= max(narrow, 2 * k) else "subspace"
+
+
+def window_of(beta: float) -> float:
+    """Effective number of samples that are remembered at this discount."""
+    return 1 / (1 - beta**2) if beta < 1 else math.inf

@@ -1,0 +1,165 @@
+"""The stored form of a tracker: named arrays and a document of plain values, checked when read."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..calibration import Decision
+from ..engine.learner import Steps
+from ..engine.stored import LARGEST, stored_array
+from ..history import LIMIT, History
+from ..reading import Reading
+from ..regularizers import REGULARIZERS
+from .plan import SOLVERS, Plan
+from .tracker import CHANGES, RankChange, Tally, Tracker
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and document from which `restored` makes the same tracker."""
+    waiting = slice(tracker.n_waiting)
+    arrays = {
+        "waiting": tracker.waiting[waiting],
+        "waiting_steps": np.array([column[waiting] for column in _columns(tracker.waiting_steps)]),
+        "first": tracker.first,
+        "varies": tracker.varies,
+        "kept": tracker.kept,
+        "history": np.array(tracker.history.moments).reshape(-1, 3 + tracker.plan.k),
+    }
+    if tracker.early is not None:
+        arrays |= {f"early.{name}": getattr(tracker.early, name) for name in ("mean", "axes", "variances")}
+    arrays |= {f"learner.{name}": array for name, array in tracker.learner.arrays().items()}
+    plan = asdict(tracker.plan)
+    plan |= {"kind": tracker.plan.kind.name, "dtype": np.dtype(tracker.plan.dtype).name}
+    document = {
+        "plan": plan,
+        "time": tracker.time,
+        "look_at": tracker.look_at,
+        "decision": list(tracker.decision),
+        "changes": [list(change) for change in tracker.changes],
+        "stride": tracker.history.stride,
+        "tally": asdict(tracker.tally),
+        "rest": tracker.rest,
+        "has_gaps": tracker.has_gaps,
+        "early": tracker.early and [tracker.early.total_variance, tracker.early.count],
+    }
+    return arrays, document
+
+
+def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
+    """The tracker that `stored` wrote; a ValueError, KeyError or TypeError where it cannot be one."""
+    plan = _restored_plan(document["plan"], arrays)
+    tracker = Tracker(plan)
+    tracker.time = whole(document, "time")
+    tracker.look_at = whole(document, "look_at", least=tracker.time + 1)
+    alpha, threshold, rank = document["decision"]
+    tracker.decision = Decision(_real("alpha", alpha), _real("threshold", threshold), index(rank))
+    if not 0 <= tracker.decision.rank <= plan.k:
+        raise ValueError(f"rank {rank} exceeds the capacity {plan.k}")
+    tracker.kept = stored_array(arrays, "kept", (tracker.decision.rank,), least=0.0)
+    tracker.rest = _real("rest", document["rest"])
+    changes = (RankChange(*map(index, change)) for change in document["changes"])
+    tracker.changes = deque(changes, CHANGES)
+    tally = {name: whole(document["tally"], name) for name in ("learnt", "imputed", "skipped")}
+    tracker.tally, tracker.has_gaps = Tally(**tally), bool(document["has_gaps"])
+    tracker.first = stored_array(arrays, "first", (plan.n,), plan.dtype, gaps=True)
+    tracker.varies = stored_array(arrays, "varies", (plan.n,), np.bool_)
+    tracker.all_vary = bool(tracker.varies.all())
+    tracker.history = _restored_history(arrays, document, plan)
+    tracker.learner.recalibrate(tracker.decision.alpha)
+    prefix = "learner."
+    tracker.learner.restore(
+        {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    )
+    _restore_waiting(tracker, arrays)
+    if document["early"] is not None:
+        tracker.early = _restored_first_look(tracker, arrays, document["early"])
+    return tracker
+
+
+def _restored_first_look(tracker: Tracker, arrays: Arrays, totals: Any) -> Reading:
+    n, decision = tracker.plan.n, tracker.decision
+    axes = stored_array(arrays, "early.axes", (None, n))
+    variances = stored_array(arrays, "early.variances", (len(axes),), least=0.0)
+    mean = stored_array(arrays, "early.mean", (n,))
+    if decision.rank > len(axes):
+        raise ValueError(f"its rank is {decision.rank}, but it has {len(axes)} axes")
+    total, count = (_real("first look", number) for number in totals)
+    return Reading(mean, axes, variances, decision.rank, decision.threshold, decision.alpha, total, count)
+
+
+def _columns(steps: Steps) -> tuple[NDArray[np.float64], ...]:
+    return steps.weight, steps.discount, steps.extra
+
+
+def _restore_waiting(tracker: Tracker, arrays: Arrays) -> None:
+    plan, block = tracker.plan, tracker.learner.block
+    rows = stored_array(
+        arrays,
+        "waiting",
+        (None, plan.n),
+        plan.dtype,
+        most=math.sqrt(LARGEST[plan.dtype]),
+        gaps=tracker.has_gaps,
+    )
+    steps = stored_array(arrays, "waiting_steps", (3, len(rows)), least=0.0)
+    if len(rows) != (tracker.time % block if block > 1 else 0):
+        raise ValueError(f"{len(rows)} rows wait after {tracker.time} rows in blocks of {block}")
+    tracker.n_waiting = len(rows)
+    tracker.waiting[: len(rows)] = rows
+    for column, values in zip(_columns(tracker.waiting_steps), steps, strict=True):
+        column[: len(rows)] = values
+
+
+def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
+    """The plan, if its numbers make sense and the arrays are of its size."""
+    if set(written) != {field.name for field in fields(Plan)}:
+        raise ValueError("its plan has other entries than expected")
+    if written["dtype"] not in ("float32", "float64") or not isinstance(written["center"], bool):
+        raise ValueError(f"its numbers are of type {written['dtype']!r}, its center is {written['center']!r}")
+    if written["solver"] not in SOLVERS:
+        raise ValueError(f"its solver is {written['solver']!r}")
+    n, k = whole(written, "n", least=1), whole(written, "k", least=1)
+    # Before anything of this size is made: a small file cannot ask for much memory.
+    if arrays["first"].shape != (n,) or k > n:
+        raise ValueError(f"its plan is for {n} inputs and {k} components")
+    numbers: dict[str, Any] = {name: _real(name, written[name]) for name in ("beta", "spontaneous")}
+    for name in ("alpha", "consolidation"):
+        numbers[name] = None if written[name] is None else _real(name, written[name])
+    if not 0 < numbers["beta"] <= 1 or (numbers["consolidation"] or 2) <= 1:
+        raise ValueError(f"its plan has beta {numbers['beta']} and consolidation {numbers['consolidation']}")
+    numbers["init_samples"] = whole(written, "init_samples", most=math.inf)
+    numbers["seed"] = whole(written, "seed", most=2**63 - 1)
+    kind, dtype = REGULARIZERS[written["kind"]], np.dtype(written["dtype"]).type
+    return Plan(**{**written, **numbers, "kind": kind, "dtype": dtype})
+
+
+def _restored_history(arrays: Arrays, document: Mapping[str, Any], plan: Plan) -> History:
+    moments = stored_array(arrays, "history", (None, 3 + plan.k))
+    if len(moments) > LIMIT:
+        raise ValueError(f"its history has {len(moments)} moments, expected at most {LIMIT}")
+    return History(plan.k, whole(document, "stride", least=1), list(moments))
+
+
+def whole(document: Mapping[str, Any], name: str, *, least: int = 0, most: float = 2**62) -> int:
+    """A whole number of the document, if it lies within its bounds."""
+    number = index(document[name])
+    if not least <= number <= most:
+        raise ValueError(f"its {name} is {number}, expected at least {least} and at most {most}")
+    return number
+
+
+def _real(name: str, number: Any) -> float:
+    """A number >= 0, if it is one."""
+    if not isinstance(number, int | float) or not 0 <= number < LARGEST[np.float64]:
+        raise ValueError(f"its {name} is {number!r}, expected a number >= 0")
+    return float(number)

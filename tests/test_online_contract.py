@@ -1,0 +1,116 @@
+"""OnlineAdaptivePCA keeps scikit-learn's contract, our own streaming contract, and its bits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenstream import OnlineAdaptivePCA
+from eigenstream.estimators.checks import (
+    check_learn_one,
+    check_saving_midstream,
+    sample_stream,
+    streaming_checks,
+)
+from tests.online_model import paper, stored, with_gaps
+
+pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
+
+
+@parametrize_with_checks(
+    [
+        OnlineAdaptivePCA(),
+        OnlineAdaptivePCA(alpha=0.01, max_components=2),
+        OnlineAdaptivePCA(solver="subspace"),
+        OnlineAdaptivePCA(solver="network"),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+VARIANTS = {
+    "defaults": {},
+    "fixed": {"alpha": 0.05, "max_components": 5},
+    "squared-output": {"regularizer": "squared-output", "half_life": 80},
+    "scale-dependent": {"regularizer": "scale-dependent", "center": False},
+    "paper": {
+        "solver": "network",
+        "init_samples": 0,
+        "consolidation": None,
+        "spontaneous_activity": 0,
+        "alpha": 0.05,
+    },
+    "forgetting": {"half_life": 50, "max_components": 4},
+}
+
+
+@pytest.mark.parametrize("check", streaming_checks(), ids=lambda check: check.__name__)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_streaming_contract(online, check, variant):
+    options = VARIANTS[variant]
+    if "solver" in options and options["solver"] != online.keywords["solver"]:
+        pytest.skip("the paper's switches concern the network only")
+    check(lambda: online(random_state=0, **options))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("gaps", [0, 0.05])
+def test_chunking_is_exact_to_the_bit(online, variant, dtype, gaps):
+    """Through the start, blocks, looks and consolidations, whatever the cuts: model and scores."""
+    X = with_gaps(sample_stream(900, dtype=dtype), gaps)
+    rng = np.random.default_rng(0)
+
+    def made():
+        return online(
+            random_state=0, missing="impute", **VARIANTS[variant] | {"solver": online.keywords["solver"]}
+        )
+
+    whole = made()
+    scores = whole.learn_many(X)
+    for _ in range(4):
+        parts, pieces = made(), []
+        for chunk in np.split(X, np.sort(rng.integers(1, 900, 12))):
+            if len(chunk):
+                pieces.append(parts.learn_many(chunk))
+        assert stored(parts) == stored(whole)
+        np.testing.assert_array_equal(np.vstack(pieces), scores)
+        np.testing.assert_array_equal(parts.components_, whole.components_)
+
+
+def test_a_foreign_class_that_saves_passes_the_battery():
+    """A class with `save` and no `load` anywhere near it is skipped with a reason, not failed."""
+
+    class Foreign(OnlineAdaptivePCA):
+        def save(self, path):
+            raise AssertionError("never called")
+
+    Foreign.__module__ = "numpy"
+    with pytest.raises(pytest.skip.Exception, match="load"):
+        _run(check_saving_midstream, Foreign)
+    with pytest.raises(pytest.skip.Exception, match="learn_one"):
+        _run(check_learn_one, object)
+
+
+def _run(check, make):
+    """A check whose reason to skip is handed on to pytest."""
+    import unittest
+
+    try:
+        check(make)
+    except unittest.SkipTest as reason:
+        pytest.skip(str(reason))
+
+
+def test_works_with_the_rest_of_scikit_learn(online):
+    X = paper(500)
+    y = (X @ np.linspace(-1, 1, 64) > 0).astype(int)
+    make_pipeline(online(random_state=0), LogisticRegression()).fit(X, y).predict(X)
+    frame = online(max_components=6).set_output(transform="pandas").fit_transform(pd.DataFrame(X))
+    assert list(frame.columns) == [f"onlineadaptivepca{i}" for i in range(6)]
+    model = online(half_life=10, random_state=3)
+    assert clone(model).get_params() == model.get_params()
