@@ -55,8 +55,8 @@ class OnlineAdaptivePCA(ReadingTransformer):
         ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, which is also
         what a network with a hard threshold transmits; ``"whitened"``: projections with variance 1.
     init_samples
-        (Network only, as the next two.) How many rows are kept to start from in closed form; ``"auto"`` is 200
-                capacity, where rows are very wide); 0 is the paper's random start.
+        (Network only, as the next two.) How many rows are kept to start from in closed form; ``"auto"`` is
+        200 (fewer, but at least twice the capacity, where rows are very wide); 0 is the paper's random start.
     consolidation
         The factor by which the sample count grows between returns to the optimum; ``"auto"`` is 1.25; None
         never returns, as in the paper.
