@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenstream.paper.item import Claim, Verdict
+from eigenstream.paper.reproduction.item import Claim
+from eigenstream.paper.reproduction.verdict import Verdict
 
 NAME = "toy"
 TITLE = "Toy <b>item</b> & more"

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 from eigenstream.paper import ITEMS
-from eigenstream.paper.item import Verdict
+from eigenstream.paper.reproduction.verdict import Verdict
+from eigenstream.regularizers import REGULARIZERS, Regularizer
 
 SEED = 0
 
 CORRECTIONS = {
-    "table": 1,  # the upper end is open
-    "transmission": 2,  # a = b cannot be separated
-    "switching": 1,  # small, not zero
-    "lateral": 1,  # lateral weights start at zero
+    "table-1": 1,  # the upper end is open
+    "signal-to-noise": 2,  # a = b cannot be separated
+    "sudden-change": 1,  # small, not zero
+    "random-weights": 1,  # lateral weights start at zero
     "derivations": 11,  # factor 2, D_p, A and k in the appendix, n = 64, five discounted costs, time scale
 }
 
@@ -104,13 +105,13 @@ def check_large_alpha(tables):
 
 
 NUMBERS = {
-    "table": check_table,
-    "transmission": check_transmission,
-    "phases": check_phases,
-    "tracking": check_tracking,
-    "errors": check_errors,
-    "switching": check_switching,
-    "lateral": check_lateral,
+    "table-1": check_table,
+    "signal-to-noise": check_transmission,
+    "phase-diagram": check_phases,
+    "eigenvalue-tracking": check_tracking,
+    "error-decay": check_errors,
+    "sudden-change": check_switching,
+    "random-weights": check_lateral,
     "large-alpha": check_large_alpha,
 }
 
@@ -175,6 +176,18 @@ def test_settings_and_cases_are_values(name):
 
 
 def test_another_seed_is_another_draw():
-    item = ITEMS["errors"]
+    item = ITEMS["error-decay"]
     one, two = (item.simulate(item.cases(item.QUICK, seed)[-1]) for seed in (0, 100))
     assert one["subspace"] != two["subspace"]
+
+
+def test_a_fourth_registered_regularizer_changes_nothing(monkeypatch):
+    mixed = type("Mixed", (Regularizer,), {"name": "mixed", "increment": (0.5, 0.02, 0.3)})
+    before = {name: item.cases(item.QUICK, SEED) for name, item in ITEMS.items()}
+    monkeypatch.setitem(REGULARIZERS, "mixed", mixed)
+    assert {name: item.cases(item.QUICK, SEED) for name, item in ITEMS.items()} == before
+    for name in ("derivations", "table-1", "phase-diagram", "signal-to-noise", "local-learning"):
+        item = ITEMS[name]
+        tables = json.loads(json.dumps([item.simulate(case) for case in before[name]]))
+        assert all(claim.as_expected for claim in item.claims(item.QUICK, tables))
+        item.draw(item.QUICK, tables)

@@ -1,4 +1,5 @@
 import csv
+import inspect
 import json
 import os
 import re
@@ -17,8 +18,8 @@ from rich.console import Console
 from eigenstream.cli import main
 from eigenstream.cli.progress import progress
 from eigenstream.paper import ITEMS
-from eigenstream.paper.cache import imported_beside, keep, key
-from eigenstream.paper.item import Verdict
+from eigenstream.paper.reproduction.cache import PACKAGE, imported_within, keep, key
+from eigenstream.paper.reproduction.verdict import Verdict
 
 from . import paper_item
 
@@ -112,17 +113,48 @@ def test_a_changed_source_is_another_key(tmp_path, monkeypatch):
     assert key(paper_item, case) != before
 
 
-def test_a_module_that_an_item_imports_is_part_of_its_source(tmp_path):
-    (tmp_path / "item.py").write_text("from . import shared\nfrom .other import thing\nfrom .. import far\n")
-    (tmp_path / "shared.py").write_text("def f():\n    from .deeper import g\n")
-    for name in ("other", "deeper", "far", "unrelated"):
-        (tmp_path / f"{name}.py").write_text("")
-    assert {path.stem for path in imported_beside(tmp_path / "item.py")} == {
-        "item",
-        "shared",
-        "other",
-        "deeper",
+def test_what_an_item_imports_at_any_depth_is_part_of_its_source(tmp_path):
+    files = {
+        "__init__.py": "",
+        "machine.py": "from . import deeper",
+        "deeper.py": "",
+        "items/__init__.py": "from . import one, two",
+        "items/experiment.py": "from ..machine import run",
+        "items/two.py": "",
+        "items/one/__init__.py": "from . import theme",
+        "items/one/theme.py": "def f():\n    from .. import experiment\n    import pkg.absolute as a",
+        "items/one/unrelated.py": "",
+        "absolute.py": "from pkg.constants import N",
+        "constants.py": "from .. import outside",
     }
+    root = tmp_path / "pkg"
+    (tmp_path / "outside.py").write_text("")
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    found = {str(path.relative_to(root)) for path in imported_within(root / "items/one/__init__.py", root)}
+    unused = {"__init__.py", "items/__init__.py", "items/two.py", "items/one/unrelated.py"}
+    assert found == set(files) - unused
+
+
+def test_a_name_defined_in_a_package_makes_its_init_part_of_the_source(tmp_path):
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("N = 3")
+    (tmp_path / "pkg" / "item.py").write_text("from . import N")
+    assert len(imported_within(tmp_path / "pkg" / "item.py", tmp_path / "pkg")) == 2
+
+
+@pytest.mark.parametrize("name", [name for name in ITEMS if name != "toy"])
+def test_every_item_of_the_experiment_has_it_in_its_key(name):
+    """`derivations` and `weaknesses` import it from two packages down."""
+    item = ITEMS[name]
+    files = imported_within(Path(inspect.getfile(item.simulate)), PACKAGE / "paper")
+    stems = {path.stem for path in files}
+    uses = any("experiment" in path.read_text().split("TYPE_CHECKING")[0] for path in files)
+    assert ("experiment" in stems) == uses
+    assert "verdict" in stems
+    if name in ("derivations", "weaknesses"):
+        assert {"experiment", "slow_start" if name == "weaknesses" else "forgetting"} <= stems
 
 
 def test_an_unexpected_verdict_is_named(tmp_path, filled, monkeypatch):
@@ -151,7 +183,7 @@ def test_a_case_that_fails_ends_the_run_with_words(tmp_path, monkeypatch, troubl
 def test_mistakes_are_told_before_anything_is_computed(tmp_path, toy, monkeypatch):
     unknown = reproduce(tmp_path, items=("toy", "fig17"))
     assert unknown.exit_code == 2
-    assert all(name in unknown.stderr for name in ("'fig17'", "table", "transmission", "toy"))
+    assert all(name in unknown.stderr for name in ("'fig17'", "table-1", "signal-to-noise", "toy"))
 
     (tmp_path / "file").touch()
     blocked = reproduce(tmp_path, "--out", str(tmp_path / "file" / "out"))
@@ -187,7 +219,7 @@ class Page(HTMLParser):
 def test_the_report_is_one_file_and_shows_everything(tmp_path, filled, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    result = reproduce(tmp_path, "--open", items=("toy", "transmission"))
+    result = reproduce(tmp_path, "--open", items=("toy", "signal-to-noise"))
     assert result.exit_code == 0, result.output
     file = tmp_path / "out" / "index.html"
     assert opened == [file.as_uri()]
@@ -203,7 +235,7 @@ def test_the_report_is_one_file_and_shows_everything(tmp_path, filled, monkeypat
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
 
     claims = json.loads((tmp_path / "out" / "claims.json").read_text())
-    assert {claim["item"] for claim in claims} == {"toy", "transmission"}
+    assert {claim["item"] for claim in claims} == {"toy", "signal-to-noise"}
     for claim in claims:
         assert all(claim[part] in page.text for part in ("where", "says", "value", "verdict", "reason"))
     assert "(0.2525, 0.7475)" in page.text

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .estimators import load as load
     from .estimators import merge as merge
     from .network import ConvergenceError as ConvergenceError
+    from .network import EqualizingNetwork as EqualizingNetwork
+    from .network import HardThresholdNetwork as HardThresholdNetwork
     from .network import HebbianNetwork as HebbianNetwork
     from .regularizers import InputOutput as InputOutput
     from .regularizers import ScaleDependent as ScaleDependent
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _HOME_OF = {
     "ConvergenceError": "network",
+    "EqualizingNetwork": "network",
+    "HardThresholdNetwork": "network",
     "HebbianNetwork": "network",
     "AdaptivePCA": "estimators",
     "InputOutput": "regularizers",
@@ -47,6 +51,8 @@ _MODULES = ("metrics", "offline", "regularizers", "sources", "streams", "theory"
 __all__ = [
     "AdaptivePCA",
     "ConvergenceError",
+    "EqualizingNetwork",
+    "HardThresholdNetwork",
     "HebbianNetwork",
     "InputOutput",
     "OnlineAdaptivePCA",

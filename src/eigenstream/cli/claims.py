@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from ..paper.item import Claim
-    from ..paper.runner import Outcome
+    from ..paper.reproduction.item import Claim
+    from ..paper.reproduction.runner import Outcome
 
 COLOR = {"holds": "green", "holds with a correction": "yellow", "does not hold": "red"}
 
@@ -21,7 +21,7 @@ def claims_table(outcome: Outcome) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from ..paper.report import REASON
+    from ..paper.reproduction.report import REASON
 
     shown = Table(
         title=f"{outcome.item.TITLE} ({outcome.item.NAME})",
@@ -43,7 +43,7 @@ def claims_table(outcome: Outcome) -> Table:
 def _verdict(claim: Claim) -> Text:
     from rich.text import Text
 
-    from ..paper.report import SIGN
+    from ..paper.reproduction.report import SIGN
 
     shown = Text(f"{SIGN[claim.verdict]} {claim.verdict}", style=COLOR[claim.verdict])
     return shown if claim.as_expected else shown.append(f"\n! expected: {claim.expected}", style="bold")

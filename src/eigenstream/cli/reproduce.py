@@ -15,8 +15,8 @@ import click
 from ..interruption import Interruption
 
 if TYPE_CHECKING:
-    from ..paper.item import Item
-    from ..paper.runner import Outcome, Reproduction
+    from ..paper.reproduction.item import Item
+    from ..paper.reproduction.runner import Outcome, Reproduction
 
 
 class CannotGoOnError(click.ClickException):
@@ -66,7 +66,7 @@ def reproduce(
     if find_spec("matplotlib") is None:
         raise CannotGoOnError("the figures need matplotlib: pip install 'eigenstream[plot]'")
     with Interruption() as interruption:
-        from ..paper.runner import Reproduction
+        from ..paper.reproduction.runner import Reproduction
 
         items = _chosen(names)
         _need_folder(out, "--out")
@@ -100,7 +100,7 @@ def _need_folder(path: Path, option: str) -> None:
 @contextmanager
 def _results(cache: Path | None, no_cache: bool) -> Iterator[Path]:
     """The folder that keeps results; keeping none is one that is thrown away."""
-    from ..paper.cache import default_folder
+    from ..paper.reproduction.cache import default_folder
 
     if no_cache:
         with TemporaryDirectory() as temporary:
@@ -115,8 +115,8 @@ def _carried_out(
     reproduction: Reproduction, out: Path, jobs: int | None, interruption: Interruption, no_cache: bool
 ) -> list[Outcome]:
     """Compute, draw and write; trouble on the way becomes words and an exit code."""
-    from ..paper.runner import CaseError
-    from ..paper.workers import Lost, Stopped
+    from ..paper.reproduction.runner import CaseError
+    from ..paper.reproduction.workers import Lost, Stopped
 
     try:
         return _computed_and_written(reproduction, out, jobs, interruption)
@@ -138,8 +138,8 @@ def _computed_and_written(
 ) -> list[Outcome]:
     from rich.console import Console
 
-    from ..paper.output import write
-    from ..paper.workers import cores
+    from ..paper.reproduction.output import write
+    from ..paper.reproduction.workers import cores
     from .progress import progress
 
     console = Console(stderr=True)

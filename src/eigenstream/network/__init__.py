@@ -1,0 +1,13 @@
+"""How neurons find it: the networks of the similarity-matching family as printed, in plain NumPy.
+
+`HebbianNetwork` is the paper's, with one layer. Its siblings of Pehlevan and Chklovskii (2015) have a second
+layer of inhibitory interneurons: `HardThresholdNetwork` does not shrink what it transmits, and
+`EqualizingNetwork` transmits every mode with the same variance. All of them take the same regularizers.
+"""
+
+from .hebbian import INITIAL_GAIN as INITIAL_GAIN
+from .hebbian import HebbianNetwork as HebbianNetwork
+from .interneurons import EqualizingNetwork as EqualizingNetwork
+from .interneurons import HardThresholdNetwork as HardThresholdNetwork
+from .interneurons import InterneuronNetwork as InterneuronNetwork
+from .settling import ConvergenceError as ConvergenceError

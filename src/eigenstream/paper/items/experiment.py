@@ -1,0 +1,197 @@
+"""The paper's experiment: its stream, its two kinds of network, and the spectra seen on the way.
+
+X (T, n)  input, rows are samples      F  filter of the network at some T (k, n)
+Y (T, k)  output                       lam, d  eigenvalues of X'X / T and Y'Y / T
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import engine, streams
+from ...engine.state import Rule, new_state, response_filter, to_weights
+from ...network import INITIAL_GAIN, HebbianNetwork
+from ...orthonormal import random_orthonormal
+from ...regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput
+
+Array = NDArray[np.float64]
+
+KINDS: dict[str, type[Regularizer]] = {
+    kind.name: kind for kind in (ScaleDependent, InputOutput, SquaredOutput)
+}
+"""The paper's three, whatever else is registered."""
+N_INPUTS = 64
+N_SIGNAL = 3
+"""How many components are to be transmitted."""
+SPECTRUM: Array = np.concatenate(([6.0, 5.0, 4.0, 2.0], np.full(60, 0.1)))
+"""The input spectrum with its noise eigenvalues, uniform on [0, 0.2], at their mean."""
+
+NETWORK_LABEL = {"printed": "printed network (Jacobi iteration)", "engine": "engine (direct solve)"}
+"""The two kinds of network: the same algorithm as the paper prints it, and as a computer does it fast."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the paper's simulations need and its text does not say, but for eta and the threshold."""
+
+    k: int = 20
+    """Output neurons."""
+    mu_0: float = 10.0
+    """Initial cumulative activity."""
+    W_yx_length: float = float(INITIAL_GAIN)
+    """Length of the rows of the initial feed-forward weights, which are orthogonal."""
+    tol: float = 1e-5
+    """Relative change of the activity at which the printed iteration counts as settled."""
+    eta: float = 0.1
+    threshold: float = 2.0
+    """By how much the input eigenvalues are to be shrunk; alpha follows from it."""
+
+
+DEFAULT = Setup()
+
+
+def chosen_regularizer(name: str, setup: Setup = DEFAULT) -> Regularizer:
+    """The regularizer with the alpha that puts the threshold there on the paper's spectrum."""
+    return KINDS[name].for_threshold(SPECTRUM, setup.threshold)
+
+
+def stationary(n_samples: int, seed: int) -> Array:
+    return np.vstack(list(streams.paper_stream(n_samples, random_state=seed)))
+
+
+def switching(n_samples: int, seed: int) -> Array:
+    """Twice the variance from sample 1000 to 6000."""
+    return np.vstack(list(streams.switching_stream(n_samples, random_state=seed)))
+
+
+def weights_generator(seed: int) -> np.random.Generator:
+    """What initial weights are drawn from: not the numbers that the stream of this seed is made of."""
+    return np.random.default_rng([seed, 1])
+
+
+class Course(NamedTuple):
+    """What a network did on a stream."""
+
+    Y: Array
+    filters: list[Array]
+    """F at each of the times asked for."""
+
+
+def run(
+    network: str,
+    regularizer: Regularizer,
+    X: Array,
+    times: Sequence[int],
+    *,
+    seed: int,
+    beta: float = 1.0,
+    setup: Setup = DEFAULT,
+) -> Course:
+    """Let a network of either kind learn from X up to the last of the times."""
+    make = {"printed": _printed, "engine": Engine}[network]
+    learner = make(regularizer, X.shape[1], setup, beta, weights_generator(seed))
+    Y, filters = [], []
+    for start, stop in zip([0, *times], times, strict=False):
+        Y.append(learner.run(X[start:stop]))
+        filters.append(learner.filter)
+    return Course(np.vstack(Y), filters)
+
+
+class Learner(Protocol):
+    """What learns from rows and returns the outputs, and whose filter can be read."""
+
+    def run(self, X: Array, /) -> Array: ...
+
+    @property
+    def filter(self) -> Array: ...
+
+
+def _printed(
+    regularizer: Regularizer, n: int, setup: Setup, beta: float, rng: np.random.Generator
+) -> Learner:
+    return HebbianNetwork(
+        n,
+        setup.k,
+        regularizer,
+        beta=beta,
+        eta=setup.eta,
+        tol=setup.tol,
+        initial_activity=setup.mu_0,
+        initial_gain=setup.W_yx_length,
+        random_state=rng,
+    )
+
+
+class Engine:
+    """The engine at the printed network's start: random weights W_yx, no lateral ones, activity mu_0.
+
+    Parameters
+    ----------
+    regularizer, n, setup, beta
+        As for the printed network; the linear system is solved directly, so eta and tol play no part.
+    rng
+        What the initial weights are drawn from.
+    noise, seed
+        Spontaneous activity and its seed.
+    """
+
+    def __init__(
+        self,
+        regularizer: Regularizer,
+        n: int,
+        setup: Setup,
+        beta: float,
+        rng: np.random.Generator,
+        *,
+        noise: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self._rule = Rule.of(regularizer, beta, noise=noise, seed=seed)
+        N = setup.mu_0 * setup.W_yx_length * random_orthonormal(n, setup.k, rng)
+        # Only the sum of S and theta matters: half of mu_0 each, as in a network at its optimum.
+        half = setup.mu_0 / 2
+        self._state = new_state(N, half * np.eye(setup.k), half, np.float64)
+
+    def run(self, X: Array, /) -> Array:
+        return engine.learn(self._state, self._rule, X)
+
+    @property
+    def filter(self) -> Array:
+        return response_filter(self._state, self._rule)
+
+    @property
+    def mu(self) -> Array:
+        """Cumulative activities, the inverse learning rates."""
+        return np.asarray(to_weights(self._state, self._rule).mu, dtype=np.float64)
+
+
+def scatter_sums(Z: Array, times: Sequence[int]) -> dict[int, Array]:
+    """The sum of z z' over the first T rows, for each T asked for and for 0."""
+    sums = {0: np.zeros((Z.shape[1], Z.shape[1]))}
+    before = 0
+    for T in times:
+        sums[T] = sums[before] + Z[before:T].T @ Z[before:T]
+        before = T
+    return sums
+
+
+def eigenvalues(moment: Array) -> Array:
+    """Of a second moment, largest first."""
+    return np.asarray(np.maximum(np.linalg.eigvalsh(moment)[::-1], 0), dtype=np.float64)
+
+
+def even_times(n_samples: int, points: int = 100) -> list[int]:
+    """A fixed grid of sample counts up to the last."""
+    return sorted({max(1, round(n_samples * i / points)) for i in range(1, points + 1)})
+
+
+def growing_times(n_samples: int, first: int = 10, a_decade: int = 12) -> list[int]:
+    """Sample counts that grow by a constant factor, for logarithmic axes; 10, 100, ... are among them."""
+    steps = range(a_decade * 10)
+    grid = {round(first * 10 ** (i / a_decade)) for i in steps}
+    return [*sorted(T for T in grid if T < n_samples), n_samples]

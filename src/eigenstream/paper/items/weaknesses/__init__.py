@@ -1,0 +1,67 @@
+"""What the paper's networks are bad at, measured with and without the library's remedies.
+
+One module a weakness. Each offers ``measure(seed)``, a pure function that returns a table, ``claims(tables)``
+over all seeds, and ``draw(axis, tables)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...reproduction.item import Claim, Table
+from . import dead_modes, initial_scale, noise_edge, slow_start
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "weaknesses"
+TITLE = "Not in the paper: weaknesses of the networks, and remedies"
+
+THEMES: dict[str, Any] = {
+    "slow start": slow_start,
+    "dead modes": dead_modes,
+    "initial scale": initial_scale,
+    "noise edge": noise_edge,
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    n_seeds: int
+
+
+FULL = Settings(n_seeds=8)
+QUICK = Settings(n_seeds=2)
+
+
+@dataclass(frozen=True)
+class Case:
+    theme: str
+    seed: int
+
+
+def cases(settings: Settings, seed: int) -> Sequence[Case]:
+    return [Case(theme, seed + i) for theme in THEMES for i in range(settings.n_seeds)]
+
+
+def simulate(case: Case) -> Table:
+    return {"theme": case.theme, "found": THEMES[case.theme].measure(case.seed)}
+
+
+def _by_theme(tables: Sequence[Table]) -> dict[str, list[Table]]:
+    return {theme: [t["found"] for t in tables if t["theme"] == theme] for theme in THEMES}
+
+
+def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
+    from ....plotting import panels
+
+    figure, axes = panels(2, 2, 12, 8.5)
+    for axis, (theme, found) in zip(axes, _by_theme(tables).items(), strict=True):
+        THEMES[theme].draw(axis, found)
+    return figure
+
+
+def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
+    return [claim for theme, found in _by_theme(tables).items() for claim in THEMES[theme].claims(found)]

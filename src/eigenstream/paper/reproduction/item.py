@@ -1,0 +1,62 @@
+"""What every item of the paper is made of: settings, cases to simulate, a figure, and claims.
+
+An item is a module. Its settings are frozen, its cases independent of one another, `simulate` is pure and
+seeded, `draw` computes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Table = dict[str, Any]
+"""What a simulation found: numbers, strings, and lists and dictionaries of them, as JSON holds them."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of the paper that can be checked, and what came of it."""
+
+    where: str
+    """Section, figure or equation."""
+    says: str
+    """What it says, in our words."""
+    measured_by: str
+    value: str
+    """What was measured, in words and numbers."""
+    verdict: Verdict
+    expected: Verdict = Verdict.HOLDS
+    """The verdict a right implementation reaches."""
+    reason: str = ""
+    """Why it needs a correction, or why it does not hold."""
+
+    @property
+    def as_expected(self) -> bool:
+        return self.verdict == self.expected
+
+
+class Item(Protocol):
+    """A figure, table or section: what a module has to offer."""
+
+    NAME: str
+    TITLE: str
+    FULL: Any
+    QUICK: Any
+
+    def cases(self, settings: Any, seed: int) -> Sequence[Any]:
+        """Independent pieces of work, each a frozen dataclass of plain values."""
+
+    def simulate(self, case: Any) -> Table:
+        """One of them, carried out: a pure function of the case."""
+
+    def draw(self, settings: Any, tables: Sequence[Table]) -> Figure:
+        """The figure of all cases' tables, in their order."""
+
+    def claims(self, settings: Any, tables: Sequence[Table]) -> Sequence[Claim]:
+        """What the paper says of it, checked against the tables."""
