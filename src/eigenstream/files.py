@@ -138,8 +138,8 @@ def shown(name: PathLike) -> str:
     >>> shown("caf\\udce9.csv"), shown("a\\x1b[31mb")
     ('caf�.csv', 'a�[31mb')
     """
-    text = os.fsencode(name).decode("utf-8", "replace")
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    replacement = "\N{REPLACEMENT CHARACTER}"
+    return "".join(letter if letter.isprintable() else replacement for letter in os.fspath(name))
 
 
 def refuse_shared(named: Mapping[str, PathLike | None]) -> None:
@@ -183,9 +183,11 @@ class _Named:
         if other.real is not None and self.real in other.real.parents:
             # Beside Parquet files that are read, other files do no harm.
             return not self.is_source or other.real.suffix.lower() == ".parquet" or not self._has_parquet()
-        return other.status is not None and any(
-            os.path.samestat(entry.stat(), other.status) for entry in os.scandir(self.real) if entry.is_file()
-        )
+        if other.status is None:
+            return False
+        with os.scandir(self.real) as entries:
+            inside = [entry.stat() for entry in entries if entry.is_file()]
+        return any(os.path.samestat(found, other.status) for found in inside)
 
     def _has_parquet(self) -> bool:
         return self.real is not None and any(self.real.glob("*.parquet"))
