@@ -63,13 +63,13 @@ class ServerProcess:
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the learning process
         )
+        self._courier = Thread(target=self._carry, name="eigenstream-live", daemon=True)
         try:
             self.port = self._begun(settings)
+            self._courier.start()
         except BaseException:
-            self._end_child()
+            self.stop()
             raise
-        self._courier = Thread(target=self._carry, name="eigenstream-live", daemon=True)
-        self._courier.start()
 
     @property
     def pid(self) -> int:
@@ -83,8 +83,14 @@ class ServerProcess:
         """End the server: all connections close."""
         self._ended = True
         self._news.set()
-        self._end_child()
-        self._courier.join()
+        self._child.kill()  # it holds nothing that could be lost
+        self._child.wait()
+        if self._courier.is_alive():
+            self._courier.join()
+        for pipe in (self._child.stdin, self._child.stdout):
+            assert pipe is not None
+            with suppress(OSError):  # what was on its way has nowhere to go
+                pipe.close()
 
     def _begun(self, settings: Settings) -> int:
         """Tell the child what to do; returns the port on which it listens."""
@@ -104,7 +110,7 @@ class ServerProcess:
         raise RuntimeError("the process of the live page ended before it listened")
 
     def _carry(self) -> None:
-        """Bring the latest to the child whenever there is news. If the child is slow, only this thread waits."""
+        """Bring the latest to the child whenever there is news. A slow child makes only this thread wait."""
         told: Shown | None = None
         while not self._ended:
             with suppress(Exception):  # the model may be changing at this very moment: look again later
@@ -123,14 +129,6 @@ class ServerProcess:
         assert self._child.stdin is not None
         pickle.dump(news, self._child.stdin, protocol=pickle.HIGHEST_PROTOCOL)
         self._child.stdin.flush()
-
-    def _end_child(self) -> None:
-        self._child.kill()  # it holds nothing that could be lost
-        self._child.wait()
-        for pipe in (self._child.stdin, self._child.stdout):
-            assert pipe is not None
-            with suppress(OSError):  # what was on its way has nowhere to go
-                pipe.close()
 
 
 def _differs(one: Shown, other: Shown) -> bool:
