@@ -50,7 +50,7 @@ class Killer:
 
 
 def carry_out(command, at, moment):
-    """Run in a child; returns its exit code (negative: killed) and the calls it made, if it came to its end."""
+    """Run in a child; returns its exit code (negative: killed) and, if it came to its end, its calls."""
     reading, writing = os.pipe()
     child = os.fork()
     if child:
