@@ -15,7 +15,10 @@ USED = ("plot", "parquet", "zarr", "live")
 
 def lowest(project):
     """``name==version`` for each requirement with a lower bound."""
-    required = [*project["dependencies"], *(line for name in USED for line in project["optional-dependencies"][name])]
+    required = [
+        *project["dependencies"],
+        *(line for name in USED for line in project["optional-dependencies"][name]),
+    ]
     return [re.sub(r"\[.*\]", "", line).replace(">=", "==") for line in required if ">=" in line]
 
 
