@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-plain check bench reproduce docs clean
+.PHONY: run test test-slow test-plain test-lowest test-python check bench reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
@@ -27,6 +27,21 @@ test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto $(KERNEL_TESTS) -W "ignore:overflow encountered:RuntimeWarning" \
 		--cov=eigenstream.engine --cov=eigenstream.network --cov-report=term-missing
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto $(KERNEL_TESTS)
+
+# The suite in environments of their own: with the lowest versions that pyproject.toml allows, which may warn of
+# things to come, and with another Python (make test-python PYTHON=python3.13).
+TEST_TOOLS := "pytest>=8" "pytest-xdist>=3.5" "pytest-cov>=5" "hypothesis>=6.100" "pandas>=2.2" "pdoc>=14" playwright
+USED := --editable ".[plot,parquet,zarr,live,bench]" $(TEST_TOOLS)
+test-lowest:
+	$(PYTHON) -m venv --clear build/lowest
+	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
+	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
+	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow" -W default
+
+test-python:
+	$(PYTHON) -m venv --clear build/python
+	build/python/bin/python -m pip install --quiet $(USED)
+	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow"
 
 check: $(READY)
 	$(BIN)/ruff check .

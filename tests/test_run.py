@@ -265,10 +265,19 @@ def test_what_is_overwritten_cannot_be_resumed(folder, tmp_path):
         [sys.executable, "-m", "eigenstream", "run", *map(str, arguments)],
         cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert json.loads(process.stdout.readline())["event"] == "rank"
+    for line in process.stdout:  # not a comprehension: it must stop reading here
+        if json.loads(line)["event"] == "progress":
+            break
     process.kill()
     process.communicate(timeout=60)
-    assert not (tmp_path / "model").exists()
+    before = (tmp_path / "model").read_bytes()  # it stays until there is something to put in its place
+    again = (folder / "x.npy", *COMMON, "--save", "model")
+    assert "model exists" in eigenstream_run(*again, cwd=tmp_path, check=False).stderr
+    assert (tmp_path / "model").read_bytes() == before
+    eigenstream_run(*again, "--resume", cwd=tmp_path)
+    (tmp_path / "calm").mkdir()
+    eigenstream_run(*again, cwd=tmp_path / "calm")
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "calm" / "model").read_bytes() != before
 
 
 def test_scores_are_those_from_before_learning(folder, tmp_path):
@@ -285,7 +294,7 @@ def test_nothing_is_overwritten_unasked(folder, tmp_path):
             folder / "x.csv", *COMMON, "--output", "scores.csv", *save, cwd=tmp_path, check=False
         )
         assert refused.returncode == 1
-        assert "scores.csv exists: --overwrite it" in refused.stderr
+        assert "scores.csv exists: replace it (overwrite)" in refused.stderr
     assert (tmp_path / "scores.csv").read_text() == "precious"
     eigenstream_run(folder / "x.csv", *COMMON, "--output", "scores.csv", "--overwrite", cwd=tmp_path)
     assert (tmp_path / "scores.csv").read_text().startswith("row,component_0")

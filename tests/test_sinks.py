@@ -23,8 +23,13 @@ def synced(monkeypatch):
     """Small parts; what is made durable is counted, not waited for."""
     calls = []
     monkeypatch.setattr(sinks, "PART", PART)
-    monkeypatch.setattr("os.fsync", calls.append)
+    monkeypatch.setattr("os.fsync", lambda handle: calls.append(os.path.basename(name_of(handle))))
     return calls
+
+
+def name_of(handle):
+    """The path of an open file, where the system tells."""
+    return os.readlink(f"/proc/self/fd/{handle}") if os.path.isdir("/proc/self/fd") else ""
 
 
 def scores_of(rows, dtype, width=3):
@@ -186,7 +191,7 @@ def test_parquet_rows_or_parts_that_are_gone_are_refused(tmp_path):
     place = sink.settle()
     sink.committed()
     sink.close()
-    assert place == {"part": 2, "bytes": 8 * 32}
+    assert (place["part"], place["bytes"]) == (2, 8 * 32)
     os.truncate(path / ".part-000002.rows", 255)
     before = content(path)
     with pytest.raises(SinkError, match=r"\.part-000002\.rows is shorter than the 256 bytes"):
@@ -231,16 +236,24 @@ def test_standard_output_is_csv(capfdbinary, tmp_path):
     assert capfdbinary.readouterr().out == (tmp_path / "x.csv").read_bytes()
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="only Linux names the open files")
 @pytest.mark.parametrize("kind", KINDS)
 def test_settling_makes_it_durable(kind, tmp_path, synced):
     sink = open_sink(str(tmp_path / f"x.{kind}"), 3, np.float64)
-    sink.write(np.arange(5), scores_of(5, np.float64))
     assert synced == []
+    sink.write(np.arange(5), scores_of(5, np.float64))
+    # Names are durable: of the file in its folder; of the rows that wait in theirs, which is new as well.
+    assert synced == (["x.parquet", tmp_path.name] if kind == "parquet" else [tmp_path.name])
+    synced.clear()
     sink.settle()
-    assert len(synced) == 1
+    assert synced == [".part-000000.rows" if kind == "parquet" else f"x.{kind}"]
+    synced.clear()
     sink.write(np.arange(5), scores_of(5, np.float64))
     sink.settle(final=True)
-    assert len(synced) == (3 if kind == "parquet" else 2)  # the part, and the empty rest
+    if kind == "parquet":  # the part, its name, and the rows that wait: none
+        assert synced == [".part-000000.tmp", "x.parquet", ".part-000001.rows"]
+    else:
+        assert synced == [f"x.{kind}"]
     sink.close()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from operator import index
 from pathlib import Path
@@ -19,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as serialized
+
+from . import files
 
 FORMAT = "eigenstream"
 VERSION = 2
@@ -38,25 +39,12 @@ def write(
     path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]
 ) -> None:
     """Replace the file at ``path``: it holds the old content or the new, never a part."""
-    target = Path(path)
     text = json.dumps(document)
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = {"version": VERSION, "document": text, "checksum": _checksum(plain, text)}
     # One entry: safetensors writes several in random order, and the same model should be the same bytes.
     content = serialized(plain, metadata={FORMAT: json.dumps(header)})
-    # Not tempfile's: its files are for nobody else to read, whatever the user's umask says.
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
+    files.replace(path, content)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -96,13 +84,3 @@ def _checksum(arrays: Mapping[str, NDArray[Any]], document: str) -> str:
         digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
         digest.update(arrays[name].tobytes())
     return digest.hexdigest()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renaming itself durable, where the system can."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -48,7 +48,8 @@ def draw_history(history: SpectrumHistory, title: str) -> Figure:
     spectrum.plot(sample, rest, color="0.6", linewidth=1.5)
     spectrum.plot(sample, kept, color=BLUE, linewidth=1.8)
     spectrum.plot(sample, threshold, color=RED, linewidth=1.5, linestyle="--")
-    spectrum.set(yscale="log", ylabel="variance of the input", title=title)
+    spectrum.set(yscale="log", ylabel="variance of the input")
+    spectrum.set_title(title, parse_math=False)  # a name with $ in it is no formula
     handles = [
         Line2D([], [], color=BLUE, label="kept"),
         Line2D([], [], color="0.6", label="the rest, mean"),

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from .options import SOURCE_OPTIONS, source_options
+from .options import source_options
+from .reading import open_source
 from .tables import table
 
 MOST_COLUMNS = 10_000
@@ -32,14 +33,12 @@ def calibrate(
 
     Reads the source once; it takes memory for the square of the number of columns.
     """
-    from .. import calibrate_alpha, sources
+    from .. import calibrate_alpha
     from ..regularizers import REGULARIZERS
 
     if (n_components is None) == (threshold is None):
         raise click.UsageError("give either --n-components or --threshold")
-    chosen = {name: options[name] for name in SOURCE_OPTIONS}
-    chosen["rows"] = chosen["rows"] or (0, None)
-    with sources.open(source, **chosen) as opened:
+    with open_source(source, options) as opened:
         eigenvalues = _eigenvalues(opened, center)
     found: dict[str, float | None] = {}
     for name in REGULARIZERS:

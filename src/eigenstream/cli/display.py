@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..files import shown
 from ..running import Watcher
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ class Display(Watcher):
             self.live.update(self._picture(model, batch), refresh=True)
         else:
             state = f"rank {model.n_components_}, threshold {model.threshold_:.4g}"
-            self.console.print(f"{self._facts(batch)}, {state}", highlight=False, soft_wrap=True)
+            self.console.print(
+                f"{self._facts(batch)}, {state}", markup=False, highlight=False, soft_wrap=True
+            )
 
     def rank_changed(self, change: RankChange) -> None:
         self.events.append(f"sample {change.sample:,}: rank {change.before} → {change.after}")
@@ -78,7 +81,7 @@ class Display(Watcher):
         self.events.append(f"sample {samples:,}: saved")
 
     def skipped(self, reason: str) -> None:
-        self.events.append(f"left out: {reason}")
+        self.events.append(f"left out: {shown(reason)}")
 
     def _picture(self, model: OnlineAdaptivePCA, batch: Batch) -> RenderableType:
         from rich.columns import Columns
@@ -92,7 +95,7 @@ class Display(Watcher):
             "rank ", (str(model.n_components_), "bold"), f"   threshold {model.threshold_:.4g}"
         )
         return Group(
-            Text(self.source.name, style="bold"),
+            Text(shown(self.source.name), style="bold"),
             Columns([bar, Text(f"{share:.0%}" if share is not None else "")]),
             Text(self._facts(batch)),
             state,
@@ -123,11 +126,11 @@ def spectrum_bars(variances: NDArray[np.float64], rank: int, most: int = 24) -> 
 class JsonEvents(Watcher):
     """One JSON object a line for each thing that happens, progress about once a second."""
 
-    def __init__(self, rows: int) -> None:
-        self.pace, self._said_at = Pace(rows), time.monotonic()
+    def __init__(self, rows: int, file: TextIO) -> None:
+        self.pace, self._said_at, self._file = Pace(rows), time.monotonic(), file
 
     def say(self, event: str, **facts: object) -> None:
-        print(json.dumps({"event": event, **facts}), flush=True)
+        print(json.dumps({"event": event, **facts}), flush=True, file=self._file)
 
     def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
         now = time.monotonic()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import SOURCE_OPTIONS, require_picture, source_options
-from .summary import described, rank_story, spectrum_table
+from .options import require_picture, source_options
+from .reading import open_source
+from .summary import described, print_model, say
 from .tables import table
 
 if TYPE_CHECKING:
@@ -37,52 +37,41 @@ def transform(
 ) -> None:
     """Scores of a source by a model that stays as it is."""
     from .. import load
-    from ..sinks import open_sink
+    from ..files import refuse_shared
+    from ..running.resume import output_opener, refuse_existing
+    from ..running.scoring import score
+    from ..sinks import check_output
 
-    if output != "-" and Path(output).exists() and not overwrite:
-        raise click.ClickException(f"{output} exists: --overwrite it, or choose another name")
-    known = load(model)
+    refuse_shared({"source": source, "model": model, "output": output})
+    check_output(output)
+    refuse_existing(output, overwrite)
+    loaded = load(model)
     if missing is not None:
-        known.set_params(missing=missing)
-    with _opened(source, known, options) as opened:
-        if opened.width != known.n_features_in_:
+        loaded.set_params(missing=missing)
+    with _opened(source, loaded, options) as opened:
+        if opened.width != loaded.n_features_in_:
             raise click.ClickException(
                 f"{opened.name} has {opened.width} columns, but {model} was made from "
-                f"{known.n_features_in_}; choose columns with --columns"
+                f"{loaded.n_features_in_}; choose columns with --columns"
             )
-        sink = None
-        for batch in opened:
-            scores = known.transform(batch.rows)
-            sink = sink or open_sink(output, scores.shape[1], scores.dtype)
-            sink.write(batch.numbers, scores)
-        if sink is not None:
-            sink.settle(final=True)
-            sink.committed()
-            sink.close()
+        score(loaded, opened, output_opener(output, overwrite))
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
 
 
 def _opened(source: str, model: OnlineAdaptivePCA, options: dict[str, Any]) -> Source:
     """The source with the columns the model was made from, by name if they have names, unless told others."""
-    from .. import sources
+    from ..running.record import record_of
 
-    chosen = {name: options[name] for name in SOURCE_OPTIONS} | {"allow_nan": model.missing != "raise"}
-    chosen["rows"] = chosen["rows"] or (0, None)
-    if chosen["columns"] is not None:
-        return sources.open(source, **chosen)
-    opened = sources.open(source, **chosen | {"columns": _told(model, "recipe").get("columns")})
-    names = _told(model, "names")
-    if source != "-" and names and opened.names and opened.names != names:
+    allow = {"allow_nan": model.missing != "raise"}
+    record = record_of(model.position_)
+    if options["columns"] is not None or record is None:
+        return open_source(source, options, **allow)
+    opened = open_source(source, options, **allow, columns=record.request.columns)
+    if source != "-" and record.names and opened.names and opened.names != record.names:
         opened.close()
-        return sources.open(source, **chosen | {"columns": names})
+        return open_source(source, options, **allow, columns=record.names)
     return opened
-
-
-def _told(model: OnlineAdaptivePCA, what: str) -> Any:
-    """What was written down with the model by the job that made it."""
-    position = model.position_ if isinstance(model.position_, dict) else {}
-    return position.get(what) or {}
 
 
 @click.command(epilog="Example: eigenstream inspect sensors.model --plot sensors.png")
@@ -92,40 +81,45 @@ def _told(model: OnlineAdaptivePCA, what: str) -> Any:
 def inspect(model: str, plot: str | None, as_json: bool) -> None:
     """What a model is, what it has seen, and how it was made."""
     from .. import load
+    from ..files import refuse_shared, shown
 
     if plot is not None:
         require_picture(plot)
-    known = load(model)
+        refuse_shared({"model": model, "picture": plot})
+    loaded = load(model)
     if as_json:
-        print(
-            json.dumps(
-                {**described(known), "parameters": _parameters(known), "made_by": _told(known, "recipe")}
-            )
-        )
+        facts = {**described(loaded), "parameters": _parameters(loaded), "made_by": _made_by(loaded)}
+        print(json.dumps(facts))
     else:
-        _show(model, known)
+        _show(model, loaded)
     if plot is not None:
         from ..plotting import draw_history
 
-        draw_history(known.spectrum_history_, model).savefig(plot)
+        draw_history(loaded.spectrum_history_, shown(model)).savefig(plot)
 
 
 def _show(name: str, model: OnlineAdaptivePCA) -> None:
     from rich.console import Console
+    from rich.text import Text
+
+    from ..files import shown
 
     console = Console()
-    seen = f"{model.n_samples_seen_:,} samples of {model.n_features_in_} numbers"
-    console.print(f"{name}: a model of {seen}", highlight=False, soft_wrap=True)
-    console.print(
-        f"rank {model.n_components_}, threshold {model.threshold_:.4g}", style="bold", highlight=False
-    )
-    console.print(spectrum_table(model))
-    console.print(f"rank over time: {rank_story(model)}", highlight=False, soft_wrap=True)
+    say(console, f"{name}: a model of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
+    print_model(console, model)
     made = table("made with", "value")
-    for parameter, value in {**_parameters(model), **_told(model, "recipe")}.items():
+    for parameter, value in {**_parameters(model), **_made_by(model)}.items():
         if value is not None:
-            made.add_row(parameter, str(value))
+            made.add_row(Text(shown(parameter)), Text(shown(str(value))))
     console.print(made)
+
+
+def _made_by(model: OnlineAdaptivePCA) -> dict[str, Any]:
+    """What the job that made the model was asked, if it was a job."""
+    from ..running.record import record_of
+
+    record = record_of(model.position_)
+    return {} if record is None else record.request.document()
 
 
 def _parameters(model: OnlineAdaptivePCA) -> dict[str, Any]:
@@ -143,9 +137,16 @@ def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
     """One model that knows what several know, made from different rows of one source."""
     from .. import load
     from .. import merge as merged_from
+    from ..files import shown
+    from ..running import ModelFile
+    from ..running.resume import refuse_existing
 
-    if Path(save).exists() and not overwrite:
-        raise click.ClickException(f"{save} exists: --overwrite it, or choose another name")
+    refuse_existing(save, overwrite)
     merged = merged_from([load(path) for path in models])
-    merged.save(save)
-    click.echo(f"{save}: {merged.n_samples_seen_:,} samples, rank {merged.n_components_}")
+    file = ModelFile(save)
+    try:
+        merged.save(file.target)
+        file.forget()  # what a note says of an earlier job is no longer true
+    finally:
+        file.close()
+    click.echo(f"{shown(save)}: {merged.n_samples_seen_:,} samples, rank {merged.n_components_}")

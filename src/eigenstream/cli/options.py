@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,7 +14,23 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
 
 
-class NumberOr(click.ParamType[Any]):
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:  # before click 8.4 it takes no type parameter
+    ParamType = click.ParamType
+
+
+class Finite(click.FloatRange):
+    """A number in a range that is neither infinite nor NaN, which no range excludes."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
+
+
+class NumberOr(ParamType):
     """A number, or one of a few words; the word ``none`` means None."""
 
     def __init__(self, number: type[int] | type[float], *words: str) -> None:
@@ -32,7 +49,7 @@ class NumberOr(click.ParamType[Any]):
             self.fail(f"{value!r} is neither a number nor {' nor '.join(self.words)}", param, ctx)
 
 
-class RowRange(click.ParamType[Any]):
+class RowRange(ParamType):
     """``START:STOP``, either of which may be left out."""
 
     name = "start:stop"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..interruption import Interruption
+from ..running.signals import StopRequest
 
 if TYPE_CHECKING:
     from ..paper.reproduction.item import Item
@@ -65,14 +65,14 @@ def reproduce(
     """
     if find_spec("matplotlib") is None:
         raise CannotGoOnError("the figures need matplotlib: pip install 'eigenstream[plot]'")
-    with Interruption() as interruption:
+    with StopRequest() as stop:
         from ..paper.reproduction.runner import Reproduction
 
         items = _chosen(names)
         _need_folder(out, "--out")
         with _results(cache, no_cache) as folder:
             reproduction = Reproduction(items, quick=quick, seed=seed, folder=folder)
-            outcomes = _carried_out(reproduction, out, jobs, interruption, no_cache)
+            outcomes = _carried_out(reproduction, out, jobs, stop, no_cache)
     _tell(outcomes, out / "index.html", show)
 
 
@@ -112,19 +112,19 @@ def _results(cache: Path | None, no_cache: bool) -> Iterator[Path]:
 
 
 def _carried_out(
-    reproduction: Reproduction, out: Path, jobs: int | None, interruption: Interruption, no_cache: bool
+    reproduction: Reproduction, out: Path, jobs: int | None, stop: StopRequest, no_cache: bool
 ) -> list[Outcome]:
     """Compute, draw and write; trouble on the way becomes words and an exit code."""
     from ..paper.reproduction.runner import CaseError
     from ..paper.reproduction.workers import Lost, Stopped
 
     try:
-        return _computed_and_written(reproduction, out, jobs, interruption)
+        return _computed_and_written(reproduction, out, jobs, stop)
     except Stopped:
         done, total = reproduction.n_done, len(reproduction.tasks)
         kept = "with --no-cache none is kept" if no_cache else "the same command goes on from there"
         click.echo(f"Interrupted with {done} of {total} cases done: {kept}.", err=True)
-        raise SystemExit(interruption.exit_code) from None
+        raise SystemExit(stop.exit_code) from None
     except Lost:
         raise CannotGoOnError(
             "a worker process was ended from outside, perhaps for want of memory: try again with fewer --jobs"
@@ -134,7 +134,7 @@ def _carried_out(
 
 
 def _computed_and_written(
-    reproduction: Reproduction, out: Path, jobs: int | None, interruption: Interruption
+    reproduction: Reproduction, out: Path, jobs: int | None, stop: StopRequest
 ) -> list[Outcome]:
     from rich.console import Console
 
@@ -144,9 +144,9 @@ def _computed_and_written(
 
     console = Console(stderr=True)
     with progress("cases", len(reproduction.tasks), reproduction.n_done, console) as update:
-        reproduction.carry_out(jobs or cores(), update, interruption.asked)
+        reproduction.carry_out(jobs or cores(), update, stop.asked)
     with progress("figures", len(reproduction.settings), 0, console) as update:
-        return write(reproduction, out, update, interruption.asked)
+        return write(reproduction, out, update, stop.asked)
 
 
 def _tell(outcomes: list[Outcome], page: Path, show: bool) -> None:

@@ -8,13 +8,13 @@ import time
 import warnings
 from contextlib import AbstractContextManager, ExitStack, suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 from click.core import ParameterSource
 
-from .beginning import Begun, begin
-from .options import estimator_options, require_picture, source_options
+from .options import ESTIMATOR_OPTIONS, Finite, estimator_options, require_picture, source_options
+from .reading import reading, require_input
 
 if TYPE_CHECKING:
     from ..live import Page
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from ..sources import Source
 
 WIDE = 4096
+"""From so many columns on, linear algebra gains from more than one thread."""
+BUILT_IN = {"half_life": 150.0, "batch_rows": 100}
+"""What suits the built-in stream, which changes: unless asked otherwise."""
+BUILT_IN_RATE = 2500.0
+"""Rows per second of the built-in stream, slow enough to be watched."""
 
 
 @click.command(
@@ -34,12 +39,16 @@ WIDE = 4096
     help="Write scores to NAME.csv, NAME.npy or NAME.parquet (a folder of parts; the last comes at the end).",
 )
 @click.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file.")
-@click.option("--resume", is_flag=True, help="Continue after the last checkpoint in --save, if there is one.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Continue after the last checkpoint in --save, if there is one.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace a model and an output that exist.")
 @click.option("--follow", is_flag=True, help="Wait for more lines at the end of a growing file.")
 @click.option(
     "--idle",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0),
     help="With --follow: end after so many seconds without a new line.",
 )
 @click.option(
@@ -51,12 +60,12 @@ WIDE = 4096
 )
 @click.option(
     "--checkpoint-seconds",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0),
     default=30.0,
     show_default=True,
     help="... and after so many seconds.",
 )
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Most rows a second.")
+@click.option("--rate", type=Finite(min=1e-3), help="Most rows per second.")
 @click.option(
     "--picture", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG."
 )
@@ -67,7 +76,7 @@ WIDE = 4096
 )
 @click.option(
     "--live-seconds",
-    type=float,
+    type=Finite(min=0),
     help="How long it stays after the end.  [default: on a terminal, until Ctrl-C]",
 )
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
@@ -82,7 +91,7 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     - for CSV or JSON lines on standard input. Without SOURCE: a built-in stream that changes its scale.
 
     With --save, a job that was killed continues with --resume as if nothing had happened: the final model and
-    output are those of an uninterrupted run, bit for bit.
+    output are those of an uninterrupted run, bit for bit. Give the same command again, and --resume.
     """
     stated = {name for name in given if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     if given["quiet"] and given["as_json"]:
@@ -95,38 +104,76 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         require_picture(given["picture"])
     if given["save"] and given["output"] == "-":
         raise click.UsageError("standard output cannot be cut back to a checkpoint: --save needs a file")
+    require_input(given["source"])
     with ExitStack() as stack:
-        begun = begin(given, stated, stack)
-        page = _page(given, begun.job.source, stack) if given["live"] else None
-        outcome = _carry_out(begun, given, page)
-        _report(begun, outcome, given)
+        job = stack.enter_context(_prepared(given, stated))
+        page = _page(given, job.source, stack) if given["live"] else None
+        outcome, notes = _carry_out(job, given, page)
+        _report(job, outcome, notes, given)
         if page is not None and outcome.signal is None:
             _linger(page, given["live_seconds"])
     if outcome.signal is not None:
         ctx.exit(128 + outcome.signal)
 
 
-def _carry_out(begun: Begun, given: dict[str, Any], page: Page | None) -> Outcome:
-    """Run the job with whoever wants to watch."""
+def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
+    """The job that these options ask for."""
+    from ..files import refuse_shared
+    from ..running import Request, prepare
+
+    named = {"source": given["source"], "model": given["save"], "output": given["output"]}
+    refuse_shared(named | {"picture": given["picture"]})
+    asked = {**given, **reading(given)}
+    if given["source"] is None:
+        asked |= {name: value for name, value in BUILT_IN.items() if name not in stated}
+    request = Request(
+        given["source"],
+        given["output"],
+        **{name: asked[name] for name in reading(given)},
+        parameters={name: asked[name] for name in ESTIMATOR_OPTIONS},
+    )
+    job = prepare(
+        request,
+        save=given["save"],
+        resume=given["resume"],
+        overwrite=given["overwrite"],
+        stated=stated,
+        follow=given["follow"],
+        idle=given["idle"],
+        every_rows=given["checkpoint_rows"],
+        every_seconds=given["checkpoint_seconds"],
+        rate=given["rate"],
+    )
+    if job.rate is None and job.request.source is None:
+        job.rate = BUILT_IN_RATE
+    return job
+
+
+def _carry_out(job: Job, given: dict[str, Any], page: Page | None) -> tuple[Outcome, list[str]]:
+    """Run the job with whoever wants to watch; returns how it went and what is worth a note."""
     from rich.console import Console
 
     from .display import Display, JsonEvents, OnPage
 
-    source = begun.job.source
+    source = job.source
     watchers: list[Watcher] = [OnPage(page, source)] if page is not None else []
-    source.on_skip = begun.job.skipped
+    source.on_skip = job.skipped
     with ExitStack() as stack:
         if given["as_json"]:
-            watchers.append(JsonEvents(source.count))
+            watchers.append(JsonEvents(source.count, _words_to(given)))
         elif not given["quiet"]:
             watchers.append(stack.enter_context(Display(source, Console(stderr=True))))
-        begun.job.watchers = tuple(watchers)
+        job.watchers = tuple(watchers)
         caught = stack.enter_context(warnings.catch_warnings(record=True))
         warnings.simplefilter("always", UserWarning)
         stack.enter_context(_threads(source.width))
-        outcome = begun.job.run()
-    begun.notes += [str(warning.message) for warning in caught]
-    return outcome
+        outcome = job.run()
+    return outcome, [str(warning.message) for warning in caught]
+
+
+def _words_to(given: dict[str, Any]) -> TextIO:
+    """Where words go: not to standard output if scores do."""
+    return sys.stderr if given["output"] == "-" else sys.stdout
 
 
 def _threads(width: int) -> AbstractContextManager[object]:
@@ -167,29 +214,32 @@ def _linger(page: Page, seconds: float | None) -> None:
             time.sleep(0.1)
 
 
-def _report(begun: Begun, outcome: Outcome, given: dict[str, Any]) -> None:
+def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any]) -> None:
     """What came of it: for programs, for people, and as a picture."""
+    from rich.console import Console
+
     from .summary import described, print_summary
 
-    job = begun.job
     if not job.model.__sklearn_is_fitted__():
         click.echo("stopped before the first batch: nothing was learnt", err=True)
         return
-    picture = given["picture"] or ("eigenstream.png" if job.recipe["source"] is None else None)
-    if picture is not None and not _drawn(job, picture, begun.notes):
+    picture = given["picture"] or ("eigenstream.png" if job.request.source is None else None)
+    if picture is not None and not _drawn(job, picture, notes):
         picture = None
+    words = _words_to(given)
     if given["as_json"]:
         facts = {"rows": outcome.rows, "seconds": outcome.seconds, "signal": outcome.signal}
-        print(json.dumps({"event": "end", **facts, **described(job.model), "notes": begun.notes}))
+        print(json.dumps({"event": "end", **facts, **described(job.model), "notes": notes}), file=words)
     elif not given["quiet"]:
-        print_summary(job, outcome, begun.notes, picture)
+        print_summary(Console(file=words), job, outcome, notes, picture)
 
 
 def _drawn(job: Job, path: str, notes: list[str]) -> bool:
     if find_spec("matplotlib") is None:
         notes.append("there is no picture: it needs matplotlib, pip install 'eigenstream[plot]'")
         return False
+    from ..files import shown
     from ..plotting import draw_history
 
-    draw_history(job.model.spectrum_history_, job.source.name).savefig(path)
+    draw_history(job.model.spectrum_history_, shown(job.source.name)).savefig(path)
     return True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .tables import table
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from ..estimators import OnlineAdaptivePCA
@@ -34,6 +35,13 @@ def described(model: OnlineAdaptivePCA) -> dict[str, Any]:
     }
 
 
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a line as it is: names of files are not to be taken for markup."""
+    from ..files import shown
+
+    console.print(shown(text), style=style, markup=False, highlight=False, soft_wrap=True)
+
+
 def spectrum_table(model: OnlineAdaptivePCA) -> Table:
     """Components kept, and what is left."""
     shown = table("component", "variance", "share of total", "after shrinking")
@@ -58,33 +66,29 @@ def rank_story(model: OnlineAdaptivePCA) -> str:
     return ", ".join(told) or "no change on record"
 
 
-def print_summary(job: Job, outcome: Outcome, notes: list[str], picture: str | None) -> None:
-    """A summary of a job on the terminal."""
-    from rich.console import Console
-
-    console, model, source = Console(), job.model, job.source
-    pace = f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
-    console.print(
-        f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}",
-        highlight=False,
-        soft_wrap=True,
-    )
-    console.print(
-        f"rank {model.n_components_}, threshold {model.threshold_:.4g}", style="bold", highlight=False
-    )
+def print_model(console: Console, model: OnlineAdaptivePCA) -> None:
+    """Rank, threshold, spectrum and how the rank changed."""
+    say(console, f"rank {model.n_components_}, threshold {model.threshold_:.4g}", "bold")
     console.print(spectrum_table(model))
-    console.print(f"rank over time: {rank_story(model)}", highlight=False, soft_wrap=True)
+    say(console, f"rank over time: {rank_story(model)}")
+
+
+def print_summary(
+    console: Console, job: Job, outcome: Outcome, notes: list[str], picture: str | None
+) -> None:
+    """A summary of a job."""
+    source = job.source
+    pace = f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
+    say(console, f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}")
+    print_model(console, job.model)
     if source.skipped:
-        console.print(f"rows left out: {source.skipped:,}", highlight=False)
-    for what, where in (
-        ("scores", job.recipe.get("output")),
-        ("model", job.file and job.file.path),
-        ("picture", picture),
-    ):
+        say(console, f"rows left out: {source.skipped:,}")
+    places = {"scores": job.request.output, "model": job.file and job.file.path, "picture": picture}
+    for what, where in places.items():
         if where:
-            console.print(f"{what}: {where}", highlight=False, soft_wrap=True)
+            say(console, f"{what}: {where}")
     for note in notes:
-        console.print(f"note: {note}", style="yellow", highlight=False, soft_wrap=True)
+        say(console, f"note: {note}", "yellow")
     if outcome.signal is not None:
         again = " Continue with --resume." if job.file else ""
-        console.print(f"stopped before the end.{again}", style="yellow", highlight=False)
+        say(console, f"stopped before the end.{again}", "yellow")

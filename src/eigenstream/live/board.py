@@ -6,18 +6,21 @@ import math
 from collections import deque
 from threading import Lock
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..estimators import OnlineAdaptivePCA
-from .snapshot import MOST_EVENTS, Moment, Snapshot, merged, paced, thinned
+from .snapshot import MOST_EVENTS, Moment, Shown, Snapshot, merged, paced, thinned
+
+if TYPE_CHECKING:
+    from ..estimators import OnlineAdaptivePCA
 
 REFRESH = 0.25
 """Seconds between two looks at the model, at least."""
 SHARE = 0.02
 """Of the learning thread's time, looks take at most about this; wide models are looked at less often."""
 QUIET = 1.0
-"""After so many seconds without a batch the page looks by itself, so that the end of a burst is seen."""
+"""After so many seconds without a batch the courier looks by itself, so the end of a burst is seen."""
 WAITING = 3.0
 """After so many seconds without a batch the page says so."""
 LIMIT = 256
@@ -73,7 +76,7 @@ class Board:
             self._looking.release()
 
     def look_if_quiet(self) -> None:
-        """Called by the page: what came just before a pause of the source should not go unseen.
+        """Called by the courier: what came just before a pause of the source should not go unseen.
 
         Should a batch come at this very moment, numbers of two moments may mix until the next look.
         """
@@ -89,6 +92,10 @@ class Board:
         if self.latest is None or monotonic() > self._touched + WAITING:
             return "waiting"
         return "running"
+
+    def shown(self) -> Shown:
+        """What a page is to show now."""
+        return Shown(self.latest, self.state, self.message)
 
     def _snapshot(self, model: OnlineAdaptivePCA, rows_per_second: float, lag: float) -> Snapshot:
         spectrum = model.spectrum_

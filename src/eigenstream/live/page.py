@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 from collections.abc import Sequence
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from ..estimators import OnlineAdaptivePCA
+from ..files import shown
 from .board import Board
+from .process import ServerProcess, Settings
 
 if TYPE_CHECKING:
-    from bokeh.document import Document
-
-    from .server import Server
+    from ..estimators import OnlineAdaptivePCA
 
 
 class Page:
@@ -27,8 +26,8 @@ class Page:
     feature_names
         What the columns are called; their numbers if None.
     address
-        What to listen on. By default only this computer can see the page; on any other address it lies
-        under a path that cannot be guessed.
+        What to listen on. By default only this computer can reach the page. On any address it lies under a
+        path that cannot be guessed.
     port
         0 is any free one.
     lag_unit
@@ -37,7 +36,7 @@ class Page:
     Attributes
     ----------
     path : str
-        Where on the server the page is.
+        The secret part of the address; everything lies below it.
     url : str or None
         The whole address of the page while it is up.
 
@@ -62,31 +61,29 @@ class Page:
         port: int = 0,
         lag_unit: str = "rows",
     ) -> None:
-        self.title, self.address, self.port, self.lag_unit = title, address, port, lag_unit
-        self.feature_names = None if feature_names is None else list(map(str, feature_names))
-        self.path = "/" if _is_loopback(address) else "/" + secrets.token_urlsafe(16)
+        self.title, self.address, self.port, self.lag_unit = shown(title), address, port, lag_unit
+        self.feature_names = None if feature_names is None else [shown(str(name)) for name in feature_names]
+        self.path = "/" + secrets.token_urlsafe(16)
         self.url: str | None = None
         self._board = Board()
-        self._server: Server | None = None
+        self._server: ServerProcess | None = None
 
     def start(self) -> str:
-        """Start the server in a thread of its own; returns the page's address."""
+        """Start the server in a process of its own; returns the page's address.
+
+        Raises
+        ------
+        ImportError
+            If Bokeh is not installed.
+        OSError
+            If nothing can listen at the address.
+        """
         if self.url is not None:
             return self.url
-        try:
-            from .server import Server
-            from .session import Session
-        except ImportError as error:
-            raise ImportError(
-                f"the live page needs Bokeh ({error}): pip install 'eigenstream[live]'", name=error.name
-            ) from error
-
-        def fill(document: Document) -> None:
-            Session(document, self._board, self.title, self.feature_names, self.lag_unit)
-
-        self._server = Server(fill, self.address, self.port, self.path, self._origins())
-        self._server.start()
-        self.url = f"http://{self._host()}:{self._server.port}{self.path}"
+        names, level = self.feature_names, _log_level()
+        settings = Settings(self.title, names, self.lag_unit, self.address, self.port, self.path, level)
+        self._server = ServerProcess(self._board, settings)
+        self.url = f"http://{self._host()}:{self._server.port}{self.path}/"
         return self.url
 
     def update(
@@ -97,8 +94,8 @@ class Page:
         Parameters
         ----------
         model
-            A fitted model. It is looked at here, a few times a second at most, and after a second without
-            batches by the page.
+            A fitted model. It is looked at here, a few times per second at most, and after a second without
+            batches by a thread of the page.
         rows_per_second
             How fast rows are learnt now.
         lag
@@ -110,9 +107,11 @@ class Page:
         """The stream has ended: the page stays up, shows the last state and says so."""
         self._board.look()
         self._board.message = message
+        if self._server is not None:
+            self._server.hurry()
 
     def stop(self) -> None:
-        """End the server and its thread; browsers say that it has gone."""
+        """End the server; browsers say that it has gone."""
         if self._server is not None:
             self._server.stop()
         self._server = self.url = None
@@ -130,15 +129,7 @@ class Page:
             return socket.gethostname()
         return f"[{self.address}]" if ":" in self.address else self.address
 
-    def _origins(self) -> list[str]:
-        """From which hosts the page may connect back to the server."""
-        if self.address in ("", "0.0.0.0", "::"):
-            return ["*"]  # this computer has many names; who connects has to know the path
-        return [self._host(), "localhost"] if _is_loopback(self.address) else [self._host()]
 
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"
+def _log_level() -> int | None:
+    """What the user wants to hear of the server: nothing, unless logging has been set up."""
+    return logging.getLogger("bokeh").getEffectiveLevel() if logging.getLogger().handlers else None

@@ -1,4 +1,4 @@
-"""A Bokeh server in a thread of its own."""
+"""A Bokeh server behind a gate."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from threading import Event, Thread
 
 from bokeh.application import Application
+from bokeh.application.application import SessionContext
 from bokeh.application.handlers.function import FunctionHandler
 from bokeh.document import Document
 from bokeh.server.server import BaseServer
@@ -16,10 +16,19 @@ from bokeh.server.tornado import BokehTornado
 from bokeh.util import logconfig
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
+from tornado.web import HTTPError
+
+from .gate import Gate
+
+MOST_CLIENTS = 16
+"""Browsers that may look at the page at once."""
+UNUSED_SECONDS = 10
+"""After so long without its browser, the charts of a session are thrown away."""
+LARGEST_HEADER = 2**14
 
 
 class Server:
-    """Serves one document under one path; everything else is not found.
+    """Serves one document under one path; everything else is refused.
 
     Parameters
     ----------
@@ -28,58 +37,49 @@ class Server:
     address, port
         What to listen on; port 0 is any free one.
     path
-        Where the page is.
-    origins
-        From which hosts a page may connect back, without ports; ``"*"`` is any.
+        The secret part of the path; the page is at ``PATH/``.
     """
 
-    def __init__(
-        self, fill: Callable[[Document], None], address: str, port: int, path: str, origins: list[str]
-    ) -> None:
-        _quiet()
+    def __init__(self, fill: Callable[[Document], None], address: str, port: int, path: str) -> None:
+        self._fill, self._address, self._path = fill, address, path
+        self._documents: set[Document] = set()
         self._socket = listening(address, port)
         self.port: int = self._socket.getsockname()[1]
-        self._ready, self._failure = Event(), list[BaseException]()
-        allowed = [f"{origin}:{self.port}" for origin in origins]
-        arguments = (fill, path, allowed)
-        self._thread = Thread(target=self._run, args=arguments, name="eigenstream-live", daemon=True)
 
-    def start(self) -> None:
-        """Returns when the server listens."""
-        self._thread.start()
-        self._ready.wait()
-        if self._failure:
-            raise self._failure[0]
+    def run(self) -> None:
+        """Serve for good."""
+        asyncio.run(self._serve())
 
-    def stop(self) -> None:
-        """Close all connections, and return when the thread has ended."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._end.set)
-            self._thread.join()
+    def is_full(self) -> bool:
+        """Whether no more browsers are let in."""
+        return len(self._documents) >= MOST_CLIENTS
 
-    def _run(self, fill: Callable[[Document], None], path: str, allowed: list[str]) -> None:
-        try:
-            asyncio.run(self._serve(fill, path, allowed))
-        except BaseException as failure:
-            self._failure.append(failure)
-        finally:
-            self._ready.set()
-
-    async def _serve(self, fill: Callable[[Document], None], path: str, allowed: list[str]) -> None:
-        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+    async def _serve(self) -> None:
         tornado = BokehTornado(
-            {path: Application(FunctionHandler(fill))},
-            extra_websocket_origins=allowed,
+            {"/": Application(FunctionHandler(self._open))},
+            prefix=self._path,
+            extra_websocket_origins=["*"],  # the gate has looked at them, and knows more names
             use_index=False,
+            unused_session_lifetime_milliseconds=1000 * UNUSED_SECONDS,
+            check_unused_sessions_milliseconds=1000,
         )
-        http = HTTPServer(tornado)
+        gate = Gate(tornado, self._path, self._address, self.is_full)
+        http = HTTPServer(gate, max_header_size=LARGEST_HEADER, max_body_size=0, idle_connection_timeout=60)
         http.add_socket(self._socket)
-        server = BaseServer(IOLoop.current(), tornado, http)
-        server.start()
-        self._ready.set()
-        await self._end.wait()
-        server.stop(wait=False)
-        await http.close_all_connections()
+        BaseServer(IOLoop.current(), tornado, http).start()
+        await asyncio.Event().wait()
+
+    def _open(self, document: Document) -> None:
+        """Fill the document of a new session, unless there are too many; the gate may have let in several."""
+        if self.is_full():
+            raise HTTPError(503)
+        self._documents.add(document)
+
+        def closed(session_context: SessionContext) -> None:
+            self._documents.discard(document)
+
+        document.on_session_destroyed(closed)
+        self._fill(document)
 
 
 def listening(address: str, port: int) -> socket.socket:
@@ -97,12 +97,14 @@ def listening(address: str, port: int) -> socket.socket:
     return listener
 
 
-def _quiet() -> None:
-    """Keep Bokeh's and Tornado's logs off the terminal, unless the user has set up logging."""
+def set_up_log(level: int | None) -> None:
+    """Send Bokeh's and Tornado's logs from this level on to standard error; with None, nowhere."""
     bokeh = logging.getLogger("bokeh")
     if logconfig.default_handler is not None:
         bokeh.removeHandler(logconfig.default_handler)
-        bokeh.propagate = True
+    handler = logging.NullHandler() if level is None else logging.StreamHandler()
     for logger in (bokeh, logging.getLogger("tornado")):
-        if not logger.handlers:
-            logger.addHandler(logging.NullHandler())
+        logger.addHandler(handler)
+        logger.propagate = False
+        if level is not None:
+            logger.setLevel(level)

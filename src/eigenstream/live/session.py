@@ -16,9 +16,10 @@ from bokeh.model import DataModel
 from bokeh.models import CustomJS
 from jinja2 import Template
 
-from .board import REFRESH, Board
+from .board import REFRESH
 from .charts import Charts
 from .ink import COMPONENTS, INKS
+from .snapshot import Shown
 from .wording import tiles
 
 PAINTING = 0.2
@@ -47,16 +48,16 @@ class Session:
     ----------
     document
         The document of a new session, empty.
-    board
-        Where the latest snapshot is.
+    shown
+        What to show: it changes as news come in.
     title, feature_names, lag_unit
         As in `Page`.
     """
 
     def __init__(
-        self, document: Document, board: Board, title: str, feature_names: list[str] | None, lag_unit: str
+        self, document: Document, shown: Shown, title: str, feature_names: list[str] | None, lag_unit: str
     ) -> None:
-        self._board, self._lag_unit = board, lag_unit
+        self._shown, self._lag_unit = shown, lag_unit
         self._link, self._charts = Link(name="link"), Charts(feature_names, lag_unit)
         self._version, self._state = 0, ""
         self._sent = 0
@@ -68,11 +69,10 @@ class Session:
 
     def refresh(self) -> None:
         """Show the latest snapshot, unless paused or the browser is still busy with the last."""
-        link, board = self._link, self._board
+        link = self._link
         if link.shown < self._sent or monotonic() < self._due:
             return
-        board.look_if_quiet()
-        snapshot, state = board.latest, "paused" if link.paused else board.state
+        snapshot, state = self._shown.snapshot, "paused" if link.paused else self._shown.state
         if snapshot is not None and snapshot.version != self._version and not link.paused:
             self._version = snapshot.version
             self._tell(state, self._charts.show(snapshot))
@@ -88,7 +88,7 @@ class Session:
             "tiles": tiles(shown, self._lag_unit),
             "events": [] if shown is None else list(reversed(shown.events)),
             "state": state,
-            "message": self._board.message if state == "finished" else "",
+            "message": self._shown.message if state == "finished" else "",
             "columns": columns,
             "ranges": self._charts.frame(self._link.stretch),
         }

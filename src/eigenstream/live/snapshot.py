@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,6 +66,16 @@ class Snapshot(NamedTuple):
     loadings: Loadings
     events: tuple[tuple[int, int, int], ...]
     """The latest changes of rank: sample, before, after."""
+
+
+@dataclass
+class Shown:
+    """What a page is to show now."""
+
+    snapshot: Snapshot | None = None
+    state: str = "waiting"
+    message: str | None = None
+    """What to say of a stream that has ended."""
 
 
 def thinned(components: NDArray[np.floating[Any]]) -> Loadings:

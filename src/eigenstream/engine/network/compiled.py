@@ -2,19 +2,65 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from numba import njit
+from numba.core import caching
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_FunctionCache: Any = caching.FunctionCache
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile a loop over arrays: cached on disk, without the GIL.
+    """Compile a loop over arrays: cached on disk where that is possible, without the GIL.
 
     ``reassoc`` and ``contract`` let sums become vector sums with fused multiply-adds, without which no dot
     product is vector code. NaN and infinity keep their meaning.
     """
     flags: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
-    return cast(_Function, njit(cache=True, nogil=True, **flags)(function))
+    compiled = njit(nogil=True, **flags)(function)
+    if hasattr(compiled, "_cache"):  # without compilation, it is the function itself
+        try:
+            compiled._cache = _Cache(function)
+        except Exception as error:  # nowhere to write: a read-only home and package
+            _warn_once(error)
+    return cast(_Function, compiled)
+
+
+class _Cache(_FunctionCache):  # type: ignore[misc]
+    """Numba's cache on disk. Whatever is wrong with it, the kernel is compiled instead."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except (
+            Exception
+        ) as error:  # a damaged file may raise anything, even EOFError, which looks like Ctrl-D
+            _warn_once(error)
+            with suppress(Exception):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            _warn_once(error)
+
+
+_warned = False
+
+
+def _warn_once(error: Exception) -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"kernels are compiled without a cache, which takes seconds at every start ({error!r}): set "
+            "NUMBA_CACHE_DIR to a folder that can be written to",
+            RuntimeWarning,
+            stacklevel=2,
+        )

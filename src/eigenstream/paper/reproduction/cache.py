@@ -7,17 +7,17 @@ import hashlib
 import inspect
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ... import files
 from .item import Item, Table
 
 PACKAGE = Path(__file__).parents[2]
-ADAPTERS = {"cli", "live", "running", "integrations", "sources", "sinks", "sinks.py"}
+ADAPTERS = {"cli", "live", "running", "integrations", "sources", "sinks", "sinks.py", "files.py"}
 PICTURES = {"plotting.py", "colors.py"}
 APART = ADAPTERS | PICTURES | {"paper"}
 """What of the package no simulation depends on. Of `paper`, the modules that the item imports count."""
@@ -44,14 +44,7 @@ def figure_key(item: Item, settings: Any, tables: Sequence[Table]) -> str:
 def keep(path: Path, text: str) -> None:
     """Replace the file: it holds the old content or the new, never a part."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(f"{_hash(text)}\n{text}")
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    files.replace(path, f"{_hash(text)}\n{text}".encode())
 
 
 def recall(path: Path) -> str | None:

@@ -1,26 +1,30 @@
-"""Being asked to end: Ctrl-C, or a polite kill."""
+"""Requests to stop: Ctrl-C (SIGINT) and SIGTERM."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 
-class Stopped(BaseException):
-    """The request came while nothing but waiting was going on."""
+class WaitEnded(BaseException):
+    """A request to stop came while the program was only waiting."""
 
 
-class Interruption:
-    """Within its block a signal is noted, not raised, so that nothing is torn: ask when convenient."""
+class StopRequest:
+    """Context manager that records SIGINT and SIGTERM instead of raising: poll `asked`.
+
+    Outside the main thread, where Python delivers no signals, it records none.
+    """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        """What came first, if anything has."""
+        """The first signal that came, if any has."""
         self._waiting = False
         self._before: dict[signal.Signals, Any] = {}
 
@@ -34,17 +38,18 @@ class Interruption:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Within this, a signal raises `Stopped` at once: nothing is lost by not finishing."""
+        """Within this, a signal raises `WaitEnded` at once: nothing is lost by not finishing."""
         self._waiting = True
         try:
             if self.asked():
-                raise Stopped
+                raise WaitEnded
             yield
         finally:
             self._waiting = False
 
     def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._note) for number in self.SIGNALS}
+        if current_thread() is main_thread():
+            self._before = {number: signal.signal(number, self._record) for number in self.SIGNALS}
         return self
 
     def __exit__(
@@ -53,7 +58,7 @@ class Interruption:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _record(self, number: int, frame: FrameType | None) -> None:
         self.signal = self.signal or number
         if self._waiting:
-            raise Stopped
+            raise WaitEnded

@@ -1,4 +1,4 @@
-"""Reading ahead: the next item is made in a thread of its own while the last one is worked on."""
+"""Read ahead: a thread of its own makes the next items while the last one is worked on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STEPS = 2
 """Items made before they are asked for, at most."""
 
 
-class Ahead(Generic[Item], Iterator[Item]):
+class ReadAhead(Generic[Item], Iterator[Item]):
     """The same items in the same order, `STEPS` ahead; what goes wrong is raised where it would have been."""
 
     def __init__(self, items: Iterable[Item]) -> None:

@@ -2,12 +2,12 @@ from threading import Event
 
 import pytest
 
-from eigenstream.ahead import STEPS, Ahead
+from eigenstream.running.read_ahead import STEPS, ReadAhead
 
 
 def test_the_same_items_in_the_same_order():
-    assert list(Ahead(range(1000))) == list(range(1000))
-    assert list(Ahead([])) == []
+    assert list(ReadAhead(range(1000))) == list(range(1000))
+    assert list(ReadAhead([])) == []
 
 
 def test_what_goes_wrong_is_raised_where_it_would_have_been():
@@ -16,7 +16,7 @@ def test_what_goes_wrong_is_raised_where_it_would_have_been():
         yield 2
         raise ValueError("the third")
 
-    ahead = Ahead(items())
+    ahead = ReadAhead(items())
     assert [next(ahead), next(ahead)] == [1, 2]
     for _ in range(2):
         with pytest.raises(ValueError, match="the third"):
@@ -33,7 +33,7 @@ def test_no_further_ahead_than_allowed():
                 far.set()
             yield i
 
-    ahead = Ahead(items())
+    ahead = ReadAhead(items())
     assert far.wait(10)  # it does read ahead, ...
     assert len(made) == STEPS + 1  # ... one more waits for room
     assert next(ahead) == 0

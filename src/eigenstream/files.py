@@ -1,0 +1,200 @@
+"""Files that are never half written: lock, atomic replacement, sync of file and folder, identity of a file.
+
+Everything in the package that replaces, locks or compares files does it through this module.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+PathLike = str | os.PathLike[str]
+
+
+def lock(handle: int) -> bool:
+    """Lock an open file or folder for this process; False if another process has locked it.
+
+    The lock ends with the process, however that ends. Where the system has no file locks, nobody is refused.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class LockFile:
+    """An empty file that one process at a time can hold; it is removed when the holder closes it.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process holds it.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = Path(path)
+        while True:
+            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            if not lock(self._handle):
+                os.close(self._handle)
+                raise BlockingIOError(f"another process holds {self.path}")
+            if _is_at(self._handle, self.path):
+                return
+            os.close(self._handle)  # its last holder has just removed it: make a new one
+
+    def close(self) -> None:
+        """Remove the file, then let go: nobody can lock it in between."""
+        self.path.unlink(missing_ok=True)
+        os.close(self._handle)
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def replace(path: PathLike, content: bytes) -> None:
+    """Replace the file at ``path``: after a crash it holds the old content or the new, never a part.
+
+    A link is followed: what it points to is replaced. The new file has the permissions of the old one.
+    """
+    target = Path(os.path.realpath(path))
+    # Not tempfile's: its files are for nobody else to read, whatever the user's umask says.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if os.name == "posix" and target.exists():
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(target.parent)
+
+
+def remove(path: PathLike) -> None:
+    """Remove a file, durably; it need not exist."""
+    target = Path(path)
+    target.unlink(missing_ok=True)
+    sync_folder(target.parent)
+
+
+def remove_leftovers(path: PathLike) -> None:
+    """Remove what a killed `replace` of this very file has left; nobody may be replacing it just now."""
+    target = Path(os.path.realpath(path))
+    # By exact name: a glob for "m" would also take those of "m.model".
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
+    for name in os.listdir(target.parent):
+        if ours.fullmatch(name):
+            (target.parent / name).unlink(missing_ok=True)
+
+
+def sync_file(path: PathLike) -> None:
+    """Make the content of a file durable."""
+    _sync(path)
+
+
+def sync_folder(path: PathLike) -> None:
+    """Make the names in a folder durable (files created, renamed, removed), where the system can."""
+    if os.name == "posix":
+        _sync(path)
+
+
+def _sync(path: PathLike) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def identity(handle: int, path: PathLike) -> dict[str, Any]:
+    """Which file an open handle is: its real path, and its number in the file system."""
+    found = os.fstat(handle)
+    return {"path": os.path.realpath(path), "device": found.st_dev, "inode": found.st_ino}
+
+
+def shown(name: PathLike) -> str:
+    """A name as it can be printed anywhere: bytes that are no text and control characters are replaced.
+
+    Examples
+    --------
+    >>> shown("caf\\udce9.csv"), shown("a\\x1b[31mb")
+    ('caf�.csv', 'a�[31mb')
+    """
+    replacement = "\N{REPLACEMENT CHARACTER}"
+    return "".join(letter if letter.isprintable() else replacement for letter in os.fspath(name))
+
+
+def refuse_shared(named: Mapping[str, PathLike | None]) -> None:
+    """Raise ValueError if two of these are one file: by name, through links, or one inside the other.
+
+    Parameters
+    ----------
+    named
+        Paths by what they are: ``source``, ``output`` and whatever else. None is nothing; ``-`` is standard
+        input for ``source`` and standard output for the others.
+    """
+    found = [(what, path) for what, path in named.items() if path is not None]
+    for i, (what, path) in enumerate(found):
+        for other_what, other in found[i + 1 :]:
+            one, two = _Named(what, path), _Named(other_what, other)
+            if one.is_same(two) or one.would_hold(two) or two.would_hold(one):
+                raise ValueError(
+                    f"{what} {shown(path)} and {other_what} {shown(other)} are the same file, or one lies in "
+                    "the other: nothing has been touched; choose another name"
+                )
+
+
+class _Named:
+    """A file by name, or a stream that may be one."""
+
+    def __init__(self, what: str, path: PathLike) -> None:
+        self.is_source, stream = what == "source", os.fspath(path) == "-"
+        self.real = None if stream else Path(os.path.realpath(path))
+        self.status = _status((0 if self.is_source else 1) if stream else path)
+
+    def is_same(self, other: _Named) -> bool:
+        if self.status and other.status and os.path.samestat(self.status, other.status):
+            # Two terminals or pipes may well be one.
+            return stat.S_ISREG(self.status.st_mode) or stat.S_ISDIR(self.status.st_mode)
+        return self.real is not None and self.real == other.real
+
+    def would_hold(self, other: _Named) -> bool:
+        """Whether this is a folder, and the other lies in it and would be taken for a part of it."""
+        if self.real is None or self.status is None or not stat.S_ISDIR(self.status.st_mode):
+            return False
+        if other.real is not None and self.real in other.real.parents:
+            # Beside Parquet files that are read, other files do no harm.
+            return not self.is_source or other.real.suffix.lower() == ".parquet" or not self._has_parquet()
+        if other.status is None:
+            return False
+        with os.scandir(self.real) as entries:
+            inside = [entry.stat() for entry in entries if entry.is_file()]
+        return any(os.path.samestat(found, other.status) for found in inside)
+
+    def _has_parquet(self) -> bool:
+        return self.real is not None and any(self.real.glob("*.parquet"))
+
+
+def _status(place: PathLike | int) -> os.stat_result | None:
+    try:
+        return os.stat(place)
+    except OSError:
+        return None

@@ -1,0 +1,135 @@
+"""The page's server as a process of its own, and the thread that brings it the news.
+
+Building a page takes about a second of Python per browser. In the learning process that second would be
+learning's; here it is another core's. The process is told everything through its standard input, never
+through its arguments, which every user of the computer can read; it ends when that input does, so also when
+the learning process is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+from threading import Event, Thread
+from typing import Any, NamedTuple
+
+from .board import REFRESH, Board
+from .snapshot import Shown
+
+START = """
+import json, sys
+sys.path[:] = json.loads(sys.stdin.buffer.readline())
+from eigenstream.live.serving import main
+main()
+"""
+
+
+class Settings(NamedTuple):
+    """What the server has to know."""
+
+    title: str
+    feature_names: list[str] | None
+    lag_unit: str
+    address: str
+    port: int
+    path: str
+    log_level: int | None
+    """From which level on Bokeh's log goes to standard error; None keeps it to itself."""
+
+
+class ServerProcess:
+    """A server in a process of its own that shows what is on a board.
+
+    Raises
+    ------
+    ImportError
+        If Bokeh is not installed.
+    OSError
+        If nothing can listen at the address.
+    """
+
+    def __init__(self, board: Board, settings: Settings) -> None:
+        if find_spec("bokeh") is None:
+            raise ImportError("the live page needs Bokeh: pip install 'eigenstream[live]'", name="bokeh")
+        self._board, self._ended, self._news = board, False, Event()
+        # Isolated: what lies in the current folder must not be imported before the path is set.
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", "-c", START],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is for the learning process
+        )
+        self._courier = Thread(target=self._carry, name="eigenstream-live", daemon=True)
+        try:
+            self.port = self._begun(settings)
+            self._courier.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def hurry(self) -> None:
+        """There is news that should not wait for the next round."""
+        self._news.set()
+
+    def stop(self) -> None:
+        """End the server: all connections close."""
+        self._ended = True
+        self._news.set()
+        self._child.kill()  # it holds nothing that could be lost
+        self._child.wait()
+        if self._courier.is_alive():
+            self._courier.join()
+        for pipe in (self._child.stdin, self._child.stdout):
+            assert pipe is not None
+            with suppress(OSError):  # what was on its way has nowhere to go
+                pipe.close()
+
+    def _begun(self, settings: Settings) -> int:
+        """Tell the child what to do; returns the port on which it listens."""
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        self._child.stdin.write(json.dumps(sys.path).encode() + b"\n")
+        self._tell(settings)
+        answer: dict[str, Any] = json.loads(self._child.stdout.readline() or b"{}")
+        if "port" in answer:
+            return int(answer["port"])
+        if "errno" in answer:
+            raise OSError(answer["errno"], answer["message"])
+        if "import" in answer:
+            raise ImportError(
+                f"the live page needs Bokeh ({answer['import']}): pip install 'eigenstream[live]'"
+            )
+        raise RuntimeError("the process of the live page ended before it listened")
+
+    def _carry(self) -> None:
+        """Bring the latest to the child whenever there is news. A slow child makes only this thread wait."""
+        told: Shown | None = None
+        while not self._ended:
+            with suppress(Exception):  # the model may be changing at this very moment: look again later
+                self._board.look_if_quiet()
+            shown = self._board.shown()
+            if told is None or _differs(shown, told):
+                try:
+                    self._tell(shown)
+                except OSError:
+                    return  # the child is gone
+                told = shown
+            self._news.wait(REFRESH)
+            self._news.clear()
+
+    def _tell(self, news: Any) -> None:
+        assert self._child.stdin is not None
+        pickle.dump(news, self._child.stdin, protocol=pickle.HIGHEST_PROTOCOL)
+        self._child.stdin.flush()
+
+
+def _differs(one: Shown, other: Shown) -> bool:
+    return one.snapshot is not other.snapshot or (one.state, one.message) != (other.state, other.message)

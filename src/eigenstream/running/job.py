@@ -1,0 +1,228 @@
+"""A job: read a batch, learn from it, write its scores, and now and then save everything together."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from ..sinks import Sink, SinkError
+from ..sources import Batch, Source, SourceError
+from .learner import Learner
+from .model_file import ModelFile, RunError
+from .read_ahead import ReadAhead
+from .record import Record, Request
+from .signals import StopRequest, WaitEnded
+
+if TYPE_CHECKING:
+    from ..estimators import OnlineAdaptivePCA
+    from ..tracking import RankChange
+
+SLOWEST = 1e-3
+"""The least rate in rows per second: one row in a quarter of an hour."""
+
+
+class Watcher:
+    """Is told what happens; a subclass overrides what it wants to know."""
+
+    def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
+        """A batch has been learnt from."""
+
+    def rank_changed(self, change: RankChange) -> None:
+        """The rank has changed."""
+
+    def saved(self, samples: int) -> None:
+        """The model has been saved after so many samples."""
+
+    def skipped(self, reason: str) -> None:
+        """A row was left out."""
+
+
+class Outcome(NamedTuple):
+    """How a job ended."""
+
+    rows: int
+    """Rows read by this job."""
+    seconds: float
+    signal: int | None
+    """What stopped it, if it did not come to the end."""
+
+
+@dataclass
+class Job:
+    """A model, a source, and what comes out. `prepare` makes one from a `Request`."""
+
+    model: OnlineAdaptivePCA
+    source: Source
+    sink: Callable[[int, Any], Sink] | None = None
+    """Opens the output, given the number of scores per row and their type."""
+    file: ModelFile | None = None
+    position: dict[str, Any] | None = None
+    """Where in the source the model stands already."""
+    request: Request = field(default_factory=lambda: Request(None))
+    """What the job was asked to do; saved with the model."""
+    every_rows: int = 100_000
+    every_seconds: float = 30.0
+    rate: float | None = None
+    """Most rows per second."""
+    watchers: tuple[Watcher, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.rate is not None and not SLOWEST <= self.rate < math.inf:
+            raise ValueError(f"rate must be at least {SLOWEST} rows per second and finite, got {self.rate}")
+        if not self.every_rows >= 1 or not self.every_seconds >= 0:
+            raise ValueError(
+                "expected a checkpoint after every_rows >= 1 and every_seconds >= 0, got "
+                f"{self.every_rows} and {self.every_seconds}"
+            )
+
+    def run(self) -> Outcome:
+        """Go through the source to its end, or until a signal; returns how it went.
+
+        Raises
+        ------
+        SourceError, SinkError, RunError
+            If it cannot go on. What has been learnt so far has been saved.
+        """
+        started, rows = time.monotonic(), 0
+        self._learner = Learner(self.model)
+        self._output: Sink | None = None
+        self._began = False
+        self._last: Batch | None = None
+        self._count = self.source.count
+        self._saved = (self._count, started)
+        with StopRequest() as stop, self._closing(), self._learner.announcing(self._rank_changed):
+            self._refuse_other_width()
+            if self.position is not None:
+                self._begin(self._learner.scores_per_row, self._learner.dtype)
+            try:
+                for batch in self._batches(stop, started):
+                    self._take_in(batch)
+                    rows += len(batch.rows)
+                    if self._is_due():
+                        self._save(final=False)
+                if self._last is None and self.position is None and not stop.asked():
+                    raise SourceError(f"{self.source.name} has no rows to learn from")
+                self._save(final=not stop.asked())
+            except SourceError:
+                self._save(final=False)
+                raise
+        return Outcome(rows, time.monotonic() - started, stop.signal)
+
+    def close(self) -> None:
+        """Let go of the source and of the model file, whether or not it has run."""
+        self.source.close()
+        if self.file is not None:
+            self.file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def _batches(self, stop: StopRequest, started: float) -> Iterator[Batch]:
+        """Batches until the end or a signal; while waiting for one, a signal need not wait for it."""
+        first = self.source.count
+        batches = ReadAhead(self.source)
+        while True:
+            try:
+                with stop.waiting():
+                    batch = next(batches, None)
+                    if batch is not None and self.rate is not None:
+                        ahead = (batch.count - first) / self.rate - (time.monotonic() - started)
+                        time.sleep(max(ahead, 0.0))
+            except WaitEnded:
+                return
+            if batch is None:
+                return
+            yield batch
+
+    def _take_in(self, batch: Batch) -> None:
+        """Score and learn, then write: each row's score is from before it was learnt from."""
+        try:
+            scores = self._learner.learn(batch.rows, scored=self.sink is not None)
+            if not self._began:
+                # Only now: until the first rows have been learnt, nothing that was there before is touched.
+                width, dtype = (0, None) if scores is None else (scores.shape[1], scores.dtype)
+                self._begin(width, dtype)
+            if scores is not None and self._output is not None:
+                self._output.write(batch.numbers, scores)
+        except (SinkError, BrokenPipeError):
+            raise
+        except ValueError as error:
+            span = f"rows {batch.numbers[0]} to {batch.numbers[-1]}"
+            raise RunError(f"{self.source.name}, {span}: {error}") from None
+        except OSError as error:
+            raise self._unwritable("the output", error) from None
+        self._last, self._count = batch, batch.count
+        for watcher in self.watchers:
+            watcher.learnt(self.model, batch)
+
+    def _begin(self, width: int, dtype: Any) -> None:
+        """Open the output and note which it is, before anything is written to it."""
+        self._began = True
+        try:
+            if self.sink is not None:
+                self._output = self.sink(width, dtype)
+            if self.file is not None:
+                output = None if self._output is None else self._output.identity
+                self.file.begin(output, continuing=self.position is not None)
+        except OSError as error:
+            raise self._unwritable("the output", error) from None
+
+    def _refuse_other_width(self) -> None:
+        width, source = self._learner.width, self.source
+        if width is not None and width != source.width:
+            raise SourceError(f"{source.name} has {source.width} columns where the model has {width}")
+
+    def _is_due(self) -> bool:
+        rows, moment = self._saved
+        return self._count - rows >= self.every_rows or time.monotonic() - moment >= self.every_seconds
+
+    def _save(self, *, final: bool) -> None:
+        """Settle the output, then write the model and both positions down together."""
+        self._saved = (self._count, time.monotonic())
+        position = self._last.position if self._last else self.position
+        try:
+            place = self._output.settle(final=final) if self._output else None
+            if self.file is not None and position is not None:
+                self.file.save(self._learner, Record(self.request, position, place, self.source.names))
+            if self._output is not None:
+                self._output.committed()
+            if self.file is not None and final and self._output is None:
+                self.file.forget()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise self._unwritable("the model or the output", error) from None
+        if self.file is not None and position is not None:
+            for watcher in self.watchers:
+                watcher.saved(self._learner.samples)
+
+    def _unwritable(self, what: str, error: OSError) -> RunError:
+        kept = ""
+        if self.file is not None and self.file.has_checkpoint():
+            kept = f"; the last checkpoint in {self.file.path} is intact: make room and resume"
+        return RunError(f"{what} cannot be written: {error.strerror or error}{kept}")
+
+    def skipped(self, reason: str) -> None:
+        """A row was left out: for the source to call."""
+        for watcher in self.watchers:
+            watcher.skipped(reason)
+
+    def _rank_changed(self, change: RankChange) -> None:
+        for watcher in self.watchers:
+            watcher.rank_changed(change)
+
+    @contextmanager
+    def _closing(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.source.close()
+            if self._output is not None:
+                self._output.close()

@@ -1,0 +1,74 @@
+"""All that a job asks of its model, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..estimators import OnlineAdaptivePCA
+    from ..sources import Floats
+    from ..tracking import RankChange
+
+
+class Learner:
+    """A model that learns rows in order and scores each before learning from it."""
+
+    def __init__(self, model: OnlineAdaptivePCA) -> None:
+        self.model = model
+
+    @property
+    def width(self) -> int | None:
+        """Numbers per row; None before the first."""
+        return int(self.model.n_features_in_) if self._has_learnt() else None
+
+    @property
+    def samples(self) -> int:
+        """Rows learnt from."""
+        return self.model.n_samples_seen_ if self._has_learnt() else 0
+
+    @property
+    def rank(self) -> int:
+        return self.model.n_components_ if self._has_learnt() else 0
+
+    @property
+    def scores_per_row(self) -> int:
+        return self.model.max_components_
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the scores."""
+        return self.model.components_.dtype
+
+    def learn(self, rows: Floats, *, scored: bool) -> Floats | None:
+        """Learn from rows that the source has checked; returns the scores from before, if asked to."""
+        if self._has_learnt() and rows.dtype == self.dtype:
+            return self.model.learn_checked(rows, scored=scored)
+        if scored:
+            return self.model.learn_many(rows)
+        self.model.partial_fit(rows)
+        return None
+
+    def save(self, path: Path, position: dict[str, Any]) -> None:
+        self.model.save(path, position=position)
+
+    @contextmanager
+    def announcing(self, announce: Callable[[RankChange], object]) -> Iterator[None]:
+        """Within this, ``announce`` is called for each change of the rank, after the user's own callback."""
+        own = self.model.on_rank_change
+
+        def both(change: RankChange) -> None:
+            if own is not None:
+                own(change)
+            announce(change)
+
+        self.model.on_rank_change = both
+        try:
+            yield
+        finally:
+            self.model.on_rank_change = own
+
+    def _has_learnt(self) -> bool:
+        return self.model.__sklearn_is_fitted__()

@@ -1,0 +1,166 @@
+"""What a job was asked, and what is saved with its model: typed, and checked when it comes from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal
+
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a job was asked: everything that decides about its result.
+
+    Parameters
+    ----------
+    source
+        As in `eigenstream.sources.open`; None is the built-in stream.
+    output
+        NAME.csv, NAME.npy, NAME.parquet, or ``-``; None writes no scores.
+    columns, rows, batch_rows, on_bad_row, delimiter, header
+        As in `eigenstream.sources.open`.
+    parameters
+        Parameters of the model, by name.
+    """
+
+    source: str | None
+    output: str | None = None
+    columns: Any = None
+    rows: tuple[int, int | None] = (0, None)
+    batch_rows: int | None = None
+    on_bad_row: Literal["fail", "skip"] = "fail"
+    delimiter: str | None = None
+    header: bool | None = None
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def reading(self) -> dict[str, Any]:
+        """How to read the source: options of `eigenstream.sources.open`."""
+        return {name: getattr(self, name) for name in READING}
+
+    def value(self, name: str) -> Any:
+        """A setting by its name, be it of the job or a parameter of the model."""
+        return self.parameters.get(name) if name not in SETTINGS else getattr(self, name)
+
+    def stated(self) -> set[str]:
+        """Names of the settings that are not left at their defaults, and of all parameters given."""
+        return {name for name in SETTINGS if getattr(self, name) != DEFAULTS[name]} | set(self.parameters)
+
+    def difference(self, other: Request, names: Collection[str]) -> str | None:
+        """The first of these settings in which the two disagree."""
+        one, two = (json.loads(json.dumps(request.document())) for request in (self, other))
+        known = [*READING, *sorted({*self.parameters, *other.parameters})]
+        return next((name for name in known if name in names and one.get(name) != two.get(name)), None)
+
+    def document(self) -> dict[str, Any]:
+        """As plain values for a file, settings and parameters side by side."""
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        return settings | {"rows": list(self.rows)} | dict(self.parameters)
+
+    @classmethod
+    def from_document(cls, document: Any) -> Request:
+        """The request that `document` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a setting is missing, or is not what such a setting can be.
+        """
+        if not isinstance(document, dict):
+            raise ValueError(f"expected the settings of a job, got {document!r}")
+        settings = {name: _checked(name, document) for name in SETTINGS}
+        parameters = {name: value for name, value in document.items() if name not in SETTINGS}
+        for name, value in parameters.items():
+            if not isinstance(value, Scalar):
+                raise ValueError(f"the stored parameter {name}={value!r} is not a plain value")
+        return cls(**settings | {"rows": tuple(settings["rows"])}, parameters=parameters)
+
+
+SETTINGS = tuple(f.name for f in fields(Request) if f.name != "parameters")
+READING = tuple(name for name in SETTINGS if name not in ("source", "output"))
+DEFAULTS = {f.name: None if f.default is MISSING else f.default for f in fields(Request)}
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_count(value: Any, least: int) -> bool:
+    return type(value) is int and least <= value < 2**63
+
+
+def _is_rows(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 2 or not _is_count(value[0], 0):
+        return False
+    return value[1] is None or _is_count(value[1], value[0] + 1)
+
+
+def _is_columns(value: Any) -> bool:
+    return _is_text(value) or (
+        isinstance(value, list) and all(isinstance(column, str) or _is_count(column, 0) for column in value)
+    )
+
+
+_IS_VALID: dict[str, Callable[[Any], bool]] = {
+    "columns": _is_columns,
+    "rows": _is_rows,
+    "batch_rows": lambda value: value is None or _is_count(value, 1),
+    "on_bad_row": lambda value: value in ("fail", "skip"),
+    "header": lambda value: value is None or isinstance(value, bool),
+}
+"""What each stored setting may be; the others are text, or nothing."""
+
+
+def _checked(name: str, document: dict[str, Any]) -> Any:
+    if name not in document:
+        raise ValueError(f"the stored setting {name} is missing")
+    if not _IS_VALID.get(name, _is_text)(document[name]):
+        raise ValueError(f"the stored setting {name}={document[name]!r} cannot be")
+    return document[name]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is saved with a model: what its job was asked, and how far it had come."""
+
+    request: Request
+    source: dict[str, Any]
+    """The position in the source, after the last batch learnt from."""
+    output: dict[str, Any] | None
+    """The place in the output, after the last row written."""
+    names: list[str] | None
+    """Names of the columns, where there are any."""
+
+    def document(self) -> dict[str, Any]:
+        """As plain values for a file."""
+        recipe = self.request.document()
+        return {"source": self.source, "output": self.output, "recipe": recipe, "names": self.names}
+
+    @classmethod
+    def from_document(cls, document: Any) -> Record:
+        """The record that `document` wrote; ValueError if it is anything else."""
+        if not isinstance(document, dict) or not {"source", "output", "recipe"} <= set(document):
+            raise ValueError(
+                "it was not saved by eigenstream run or a Job: it does not say where in its source it stands"
+            )
+        source, output, names = document["source"], document["output"], document.get("names")
+        if not isinstance(source, dict):
+            raise ValueError(f"the stored position {source!r} cannot be")
+        if output is not None and not isinstance(output, dict):
+            raise ValueError(f"the stored place in the output {output!r} cannot be")
+        if names is not None and not (isinstance(names, list) and all(isinstance(n, str) for n in names)):
+            raise ValueError("the stored names of columns are not names")
+        request = Request.from_document(document["recipe"])
+        if (request.output is None) != (output is None):
+            raise ValueError("the stored output and the place in it do not belong together")
+        return cls(request, source, output, names)
+
+
+def record_of(position: Any) -> Record | None:
+    """What a job has saved with its model, or None if that is something else."""
+    try:
+        return Record.from_document(position)
+    except ValueError:
+        return None

@@ -1,0 +1,51 @@
+"""Scores of a whole source by a model that stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..sinks import Sink
+from ..sources import Source, SourceError
+
+if TYPE_CHECKING:
+    from ..estimators import OnlineAdaptivePCA
+
+
+def score(model: OnlineAdaptivePCA, source: Source, sink: Callable[[int, Any], Sink]) -> int:
+    """Write the scores of every row; returns how many there were.
+
+    Parameters
+    ----------
+    model
+        A fitted model; it does not learn.
+    source
+        Rows as wide as the model's.
+    sink
+        Opens the output, given the number of scores per row and their type; called when the first scores are
+        there. The output is closed in any case.
+
+    Raises
+    ------
+    SourceError
+        If the source cannot be read, or is not as wide as the model.
+    """
+    if source.width != model.n_features_in_:
+        raise SourceError(
+            f"{source.name} has {source.width} columns where the model has {model.n_features_in_}: choose "
+            "columns"
+        )
+    output, rows = None, 0
+    try:
+        for batch in source:
+            scores = model.transform(batch.rows)
+            output = output or sink(scores.shape[1], scores.dtype)
+            output.write(batch.numbers, scores)
+            rows += len(scores)
+        if output is not None:
+            output.settle(final=True)
+            output.committed()
+    finally:
+        if output is not None:
+            output.close()
+    return rows

@@ -1,0 +1,58 @@
+"""Kernels compile whatever is wrong with the cache."""
+
+import importlib.util
+import warnings
+from pathlib import Path
+
+import numba
+import pytest
+
+from eigenstream.engine import compiled
+
+SOURCE = """
+from eigenstream.engine.compiled import kernel
+@kernel
+def double(x):
+    return 2 * x
+"""
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+
+
+@pytest.fixture(autouse=True)
+def not_warned_yet(monkeypatch):
+    monkeypatch.setattr(compiled, "_warned", False)
+
+
+def doubled(path):
+    """What a fresh process would compute, with whatever the cache holds."""
+    spec = importlib.util.spec_from_file_location("doubling", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.double(3)
+
+
+def test_without_a_place_for_the_cache_it_says_so_once():
+    space = {}
+    with pytest.warns(RuntimeWarning, match=r"compiled without a cache.*NUMBA_CACHE_DIR"):
+        exec(SOURCE, space)  # code from nowhere has no file to keep a cache beside
+    assert space["double"](3) == 6
+    exec(SOURCE, space)  # a second warning would be an error
+    assert space["double"](4) == 8
+
+
+@pytest.mark.parametrize("damaged", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("content", [b"", b"garbage"])
+def test_a_damaged_cache_is_replaced(tmp_path, monkeypatch, damaged, content):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "doubling.py").write_text(SOURCE)
+    assert doubled(tmp_path / "doubling.py") == 6
+    files = list(Path(tmp_path, "cache").rglob(damaged))
+    assert files
+    for file in files:
+        file.write_bytes(content)
+    with pytest.warns(RuntimeWarning, match="compiled without a cache"):
+        assert doubled(tmp_path / "doubling.py") == 6
+    monkeypatch.setattr(compiled, "_warned", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert doubled(tmp_path / "doubling.py") == 6

@@ -1,0 +1,45 @@
+"""A job killed at each single call that changes a file, and once more while it is resumed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HARNESS = Path(__file__).parent / "kill_at_calls.py"
+ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+@pytest.mark.parametrize(
+    ("output", "overwrite", "step"),
+    [
+        ("scores.csv", False, 6),
+        ("scores.parquet", True, 12),
+        *(
+            pytest.param(output, overwrite, 1, marks=pytest.mark.slow)
+            for output in ("scores.csv", "scores.npy", "scores.parquet", None)
+            for overwrite in (False, True)
+        ),
+    ],
+)
+def test_killed_at_any_call_it_ends_as_if_nothing_had_happened(tmp_path, output, overwrite, step):
+    X = np.random.default_rng(0).standard_normal((600, 5)) * [5, 3, 1, 1, 1]
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "other.npy", X[::-1])
+    options = ["--save", "model", "--quiet", "--batch-rows", "50", "--checkpoint-rows", "150"]
+    options += [] if output is None else ["--output", output]
+    job = {"command": ["run", "../x.npy", *options], "step": step, "seed": 0}
+    if overwrite:
+        job["command"].append("--overwrite")
+        job["before"] = ["run", "../other.npy", *options]
+    done = subprocess.run(
+        [sys.executable, str(HARNESS), json.dumps(job)],
+        cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=1500,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["complaints"] == [], done.stderr
+    assert found["kills"] >= found["calls"] // step * 2
