@@ -235,7 +235,10 @@ def test_missing_values_follow_the_policy(folder):
         (["sensors.csv", "--picture", "a.jpg"], "must end in .png or .svg"),
         (["sensors.csv", "--picture", "nowhere/a.png"], "there is no folder"),
         (["sensors.csv", "--idle", "3"], "it needs --follow"),
-        (["times.csv"], "column 0 (time): '09:00' is not a number (--columns chooses the columns to read)"),
+        (
+            ["times.csv"],
+            "column 0 (time): '09:00' is not a number (--columns chooses the columns",
+        ),
         (["titles.csv", "--save", "new.model"], "titles.csv has no rows to learn from"),
         (["times.csv", "--on-bad-row", "skip", "--save", "new.model"], "times.csv has no rows to learn from"),
         (["sensors.model"], "sensors.model"),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from operator import index
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import RowReader, _float_type
-from .batch import Chunk, SourceError
+from .arrays import PRINT, RowReader, _float_type
+from .batch import CELLS, NO_TEXT, Chunk, Floats, Place, SourceError
 from .columns import Columns, chosen_columns
 
 ROWS = 4096
@@ -25,7 +26,7 @@ class Parquet(RowReader):
 
     kind = "parquet"
 
-    def __init__(self, path: Path, columns: Columns) -> None:
+    def __init__(self, path: Path, columns: Columns, exclude: Columns = None) -> None:
         self.path = path
         self.parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         self.footers = [_footer(part) for part in self.parts]
@@ -36,7 +37,9 @@ class Parquet(RowReader):
                 raise SourceError(f"{part} has other columns than {self.parts[0]}")
         if len(set(names)) < len(names):
             raise SourceError(f"{path}: two columns have the same name; give each its own")
-        self.asked = chosen_columns(columns, names, len(names), str(path))
+        self.asked = chosen_columns(
+            columns, names, len(names), str(path), exclude, lambda: _without_numbers(schemas[0])
+        )
         self.columns = self.names = [names[i] for i in self.asked]
         types = {
             _numpy_type(part, schema.field(name))
@@ -48,6 +51,8 @@ class Parquet(RowReader):
         super().__init__(str(path), (total, len(self.names)), dtype, None)
         self._at = -1
         self._rows = self._from(total)
+        self._last: Floats = np.zeros((0, self.width), dtype=self.dtype)
+        """The last rows taken, by which their place is recognised."""
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
         if start != self._at:
@@ -63,12 +68,45 @@ class Parquet(RowReader):
         self._at, self._rest = stop, rows[wanted:]
         return rows[:wanted]
 
+    def take(self, count: int) -> Chunk | None:
+        chunk = super().take(count)
+        if chunk is not None:
+            some = max(1, min(PRINT, CELLS // self.full))
+            kept = np.concatenate((self._last, chunk.rows[-some:]))
+            self._last = kept[-some:]
+        return chunk
+
+    def pass_over(self, count: int) -> None:
+        super().pass_over(count)
+        self._last = self._last[:0]
+
+    def place(self) -> Callable[[], Place]:
+        row, last = self.row, self._last
+        return lambda: {
+            "row": row,
+            "fingerprint": self.fingerprint(row),
+            "last": [len(last), hashlib.sha256(last.tobytes()).hexdigest()],
+        }
+
+    def go_to(self, place: Place) -> None:
+        super().go_to(place)
+        count, seen = index(place["last"][0]), place["last"][1]
+        if not 0 <= count <= min(self.row, PRINT):
+            raise ValueError(f"{count} rows before row {self.row}")
+        last = self.rows(self.row - count, self.row) if count else self._last[:0]
+        if hashlib.sha256(last.tobytes()).hexdigest() != seen:
+            raise SourceError(
+                f"{self.name} does not begin as it did: the rows before row {self.row:,} have changed; "
+                "give the same source, or start afresh without resuming"
+            )
+        self._last = last
+
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         number, name = self.asked[column], self.columns[column]
         return f"{self.name}, row {int(chunk.numbers[row])}, column {number} ({name})"
 
     def fingerprint(self, row: int) -> str:
-        """Of the beginnings and footers of files: a Parquet file never changes after it has been written."""
+        """A hash of the beginnings and footers of the files that were read from."""
         digest = hashlib.sha256()
         seen = 0
         for part, footer in zip(self.parts, self.footers, strict=True):
@@ -148,6 +186,16 @@ def _numpy_type(path: Path, field: Any) -> Any:
         return _float_type("", field.type.to_pandas_dtype())
     except (SourceError, NotImplementedError, TypeError):
         raise SourceError(
-            f"{path}, column {field.name!r}: expected numbers, got {field.type}; "
-            "choose columns that hold numbers"
+            f"{path}, column {field.name!r}: expected numbers, got {field.type}",
+            NO_TEXT,
         ) from None
+
+
+def _without_numbers(schema: Any) -> list[int]:
+    found = []
+    for i, field in enumerate(schema):
+        try:
+            _numpy_type(Path(), field)
+        except SourceError:
+            found.append(i)
+    return found
