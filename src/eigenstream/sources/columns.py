@@ -78,7 +78,7 @@ def _excluded(
     left_out: set[int] = set()
     for one in _words(exclude):
         word = str(one).strip()
-        if names is not None and word in names:
+        if names is not None and word in names and not isinstance(one, int):
             left_out |= {number for number, name in enumerate(names) if name == word}
         elif word == TEXT:
             left_out |= set(text())

@@ -60,6 +60,8 @@ class LineReader(Reader):
         self._taken = np.zeros(0, dtype=np.int64)
         """Numbers of the lines taken last."""
         self._notes: list[str] = []
+        self._first = np.zeros(0)
+        """The first column of the first rows."""
         try:
             self.parser = self._understand(columns, exclude)
         except BaseException:
@@ -113,8 +115,7 @@ class LineReader(Reader):
         self._taken = piece.numbers
         numbers = np.arange(self.row, self.row + len(piece))
         rows, bad = self.parser.parsed(piece)
-        if not self.row:
-            self._notice_index(rows)
+        self._notice_index(rows)
         self.row += len(piece)
         values = [
             BadValue(
@@ -212,9 +213,10 @@ class LineReader(Reader):
 
     def _notice_index(self, rows: NDArray[np.float64]) -> None:
         parser = self.parser
-        if not isinstance(parser, Csv) or not parser.may_count_rows() or len(rows) < 2:
+        if self.row > 1 or not isinstance(parser, Csv) or not parser.may_count_rows():
             return
-        if (np.diff(rows[:, 0]) == 1).all():
+        self._first = np.concatenate((self._first, rows[:, 0]))
+        if len(self._first) > 1 and (np.diff(self._first) == 1).all():
             self._notes.append(
                 f"{self.name}: the first column has no name and counts rows, as the index does that pandas "
                 "writes; it is read like any other column unless it is excluded"
