@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, cells
+from eigenstream.sources import SourceError, cells, json_lines
 from eigenstream.sources.csv_lines import Csv
 from eigenstream.sources.formats import Format
 from eigenstream.sources.json_lines import JsonLines
@@ -115,6 +115,13 @@ JSON_WORDS = [
 JSON_VALUE = st.one_of(
     st.floats().map(json.dumps), st.integers().map(json.dumps), st.sampled_from(JSON_WORDS)
 )
+
+
+@pytest.mark.parametrize("first", [b"[1, -2.5e-7]\n", b'{"a":1,"b":2}\n', b'{"long name, no": 1, "b": 2}\n'])
+def test_json_lines_that_are_written_alike_need_no_parser(first, monkeypatch):
+    monkeypatch.setattr(json_lines, "_table", lambda *_: None)
+    parser = JsonLines(first, "x", None, None, Format(), 1)
+    assert agrees(parser, [first, first]) == (b"no" not in first)
 
 
 @settings(max_examples=600)

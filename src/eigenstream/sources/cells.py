@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Rows = NDArray[np.float64]
 
 QUOTE, LINE_FEED = 34, 10
+EVERY_SECOND = 0b01010101
 LARGEST = 1 << 30
 """Bytes that are looked at together: Arrow counts them in 32 bits."""
 
@@ -37,7 +38,20 @@ def parsed(
     spans = _spans(data, count * width, width, separator)
     if spans is None:
         return None
-    numbers = _numbers(_strings(data, *spans, count, width, chosen), missing)
+    return cast_cells(data, *spans, count, width, chosen, missing)
+
+
+def cast_cells(
+    data: bytes,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    count: int,
+    width: int,
+    chosen: Sequence[int],
+    missing: Sequence[str],
+) -> Rows | None:
+    """The numbers that stand between ``starts`` and ``ends``, of the columns chosen."""
+    numbers = _numbers(_strings(data, starts, ends, count, width, chosen), missing)
     if numbers is None:
         return None
     rows = numbers[::2].reshape(count, width)
@@ -107,9 +121,12 @@ def _strings(
     offsets = np.empty(total + 1, dtype=np.int32)
     offsets[:-1:2], offsets[1::2] = starts, ends
     offsets[-1] = len(data)
-    valid = np.zeros((count, width, 2), dtype=bool)
-    valid[:, chosen if isinstance(chosen, list) else slice(None), 0] = True
-    bits = np.packbits(valid, bitorder="little")
+    if isinstance(chosen, range):
+        bits = np.full((total + 7) // 8, EVERY_SECOND, dtype=np.uint8)
+    else:
+        valid = np.zeros((count, width, 2), dtype=bool)
+        valid[:, chosen, 0] = True
+        bits = np.packbits(valid, bitorder="little")
     return pa.StringArray.from_buffers(total, pa.py_buffer(offsets), pa.py_buffer(data), pa.py_buffer(bits))
 
 
@@ -122,7 +139,8 @@ def _numbers(cells: Any, missing: Sequence[str]) -> Rows | None:
         plain = compute.cast(cells, pa.float64())
         return np.frombuffer(plain.buffers()[1], dtype=np.float64, count=len(plain))
     except pa.ArrowInvalid:
-        pass
+        if not missing:
+            return None
     try:
         trimmed = compute.ascii_trim_whitespace(cells)
         gone = compute.is_in(compute.ascii_lower(trimmed), value_set=pa.array(missing, pa.string()))

@@ -13,6 +13,7 @@ from . import cells
 from .batch import SKIP, Hint, SourceError
 from .columns import Columns, chosen_columns
 from .formats import Format
+from .json_template import Template
 from .lines import Piece
 from .text import Complaint, Parser, refuse_wide, shortened
 
@@ -55,6 +56,8 @@ class JsonLines(Parser):
             lambda: [i for i, v in enumerate(values) if not _fits(v)],
         )
         self.chosen = [self.keys[i] for i in chosen]
+        self._places = chosen
+        self._template = Template.of(first, self.full)
         self.width = len(self.chosen)
         self.names = self.chosen if self.type is dict else None
 
@@ -63,13 +66,17 @@ class JsonLines(Parser):
             data = _lines_of(piece, b"{}" if self.type is dict else b"[]")
             if data is None:
                 return None
+            if self._template is not None:
+                rows = self._template.parsed(data, len(piece), self._places)
+                if rows is not None:
+                    return rows
             if self.type is dict:
                 return _from_objects(data, len(piece), self.chosen)
             return _from_arrays(data, len(piece), self.full, self.chosen)
-        rows = [self.row(line) for line in piece.lines()]
-        if any(isinstance(row, Complaint) for row in rows):
+        found = [self.row(line) for line in piece.lines()]
+        if any(isinstance(row, Complaint) for row in found):
             return None
-        return np.array(rows, dtype=np.float64).reshape(-1, self.width)
+        return np.array(found, dtype=np.float64).reshape(-1, self.width)
 
     def row(self, line: bytes) -> list[float] | Complaint:
         if _values(line) > MOST_VALUES:
