@@ -56,6 +56,12 @@ def as_npy(X):
     return content.getvalue()
 
 
+def as_npz(X, save=np.savez, **others):
+    content = io.BytesIO()
+    save(content, rows=X, **others)
+    return content.getvalue()
+
+
 def table(X):
     return pyarrow.table({name: X[:, i] for i, name in enumerate(NAMES[: X.shape[1]])})
 
@@ -82,6 +88,9 @@ WRITERS = {
     "NPY": lambda path, X: path.write_bytes(as_npy(X)),
     "NPY by column": lambda path, X: path.write_bytes(as_npy(np.asfortranarray(X))),
     "NPY, other byte order": lambda path, X: path.write_bytes(as_npy(X.astype(">f8"))),
+    "NPZ": lambda path, X: path.write_bytes(as_npz(X)),
+    "NPZ, packed": lambda path, X: path.write_bytes(as_npz(X, np.savez_compressed)),
+    "NPZ by column": lambda path, X: path.write_bytes(as_npz(np.asfortranarray(X))),
     "Parquet": write_parquet,
     "Parquet folder": write_parts,
     "Zarr": write_zarr,

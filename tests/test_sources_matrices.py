@@ -15,6 +15,7 @@ from eigenstream.sources import parquet as parquet_source
 from tests.source_files import (
     DATA,
     as_npy,
+    as_npz,
     read,
     rows_of,
     write_parquet,
@@ -117,3 +118,30 @@ def test_footers_are_looked_at_beside_the_beginning(tmp_path):
     write_parquet(tmp_path / "x.parquet", X)
     with pytest.raises(SourceError, match="does not begin as it did"):
         sources.open(tmp_path / "x.parquet", position=positions[1])
+
+
+def test_npz_with_several_arrays_needs_a_name(tmp_path):
+    path = tmp_path / "x.npz"
+    path.write_bytes(as_npz(DATA, other=DATA[:, :2], vector=np.zeros(5)))
+    with pytest.raises(SourceError, match=r"holds 3 arrays: rows, other, vector \(array='rows' chooses"):
+        sources.open(path)
+    np.testing.assert_array_equal(rows_of(path, array="other"), DATA[:, :2])
+    with pytest.raises(SourceError, match="there is no array 'x'; there are rows, other, vector"):
+        sources.open(path, array="x")
+    with pytest.raises(SourceError, match=r"expected a matrix with rows and columns, got shape \(5,\)"):
+        sources.open(path, array="vector")
+
+
+def test_npz_that_is_damaged_is_refused(tmp_path):
+    good = as_npz(np.random.default_rng(0).standard_normal((500, 4)), np.savez_compressed)
+    refused = 0
+    for i in range(0, len(good), 97):
+        (tmp_path / "x.npz").write_bytes(good[:i] + bytes([good[i] ^ 64]) + good[i + 1 :])
+        try:
+            read(tmp_path / "x.npz")
+        except SourceError:
+            refused += 1
+    assert refused > len(good) / 97 * 0.8
+    (tmp_path / "x.npz").write_bytes(good[:-30])
+    with pytest.raises(SourceError, match="is not a readable NPZ file"):
+        sources.open(tmp_path / "x.npz")

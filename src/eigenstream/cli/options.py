@@ -50,6 +50,25 @@ class RowRange(click.ParamType[Any]):
         return span
 
 
+def _one_or_several(
+    ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> str | list[str] | None:
+    return list(value) if len(value) > 1 else value[0] if value else None
+
+
+def source_argument(*, required: bool) -> Decorator:
+    """One source, or several files that are read one after the other."""
+    metavar = "SOURCE..." if required else "[SOURCE]..."
+    return click.argument(
+        "source",
+        nargs=-1,
+        required=required,
+        metavar=metavar,
+        type=click.Path(allow_dash=True),
+        callback=_one_or_several,
+    )
+
+
 def together(*options: Decorator) -> Callable[[Command], Command]:
     """Several options as one decorator, listed in this order."""
 

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from .beginning import Begun, begin
-from .options import estimator_options, require_picture, source_options
+from .options import estimator_options, require_picture, source_argument, source_options
 
 if TYPE_CHECKING:
     from ..live import Page
@@ -27,7 +27,7 @@ WIDE = 4096
 @click.command(
     epilog="Example: eigenstream run sensors.csv --half-life 5000 --output scores.csv --save sensors.model"
 )
-@click.argument("source", required=False, metavar="[SOURCE]", type=click.Path(allow_dash=True))
+@source_argument(required=False)
 @click.option(
     "--output",
     type=click.Path(allow_dash=True),
@@ -78,8 +78,10 @@ WIDE = 4096
 def run(ctx: click.Context, /, **given: Any) -> None:
     """Learn from a stream, and watch its dimension.
 
-    SOURCE is a file of CSV or JSON lines (gzip too), an NPY file, a Parquet file or folder, a Zarr array, or
-    - for CSV or JSON lines on standard input. Without SOURCE: a built-in stream that changes its scale.
+    SOURCE is a file of CSV or JSON lines (gzip too), an NPY or NPZ file, a Parquet file or folder, a Zarr
+    array, a Redis stream (redis://HOST/0?stream=NAME), or - for CSV or JSON lines on standard input. Several
+    files, or a folder of them, are read one after the other. Without SOURCE: a built-in stream that changes
+    its scale.
 
     With --save, a job that was killed continues with --resume as if nothing had happened: the final model and
     output are those of an uninterrupted run, bit for bit.
@@ -125,7 +127,7 @@ def _carry_out(begun: Begun, given: dict[str, Any], page: Page | None) -> Outcom
         warnings.simplefilter("always", UserWarning)
         stack.enter_context(_threads(source.width))
         outcome = begun.job.run()
-    begun.notes += [str(warning.message) for warning in caught]
+    begun.notes += [str(warning.message) for warning in caught] + source.notes
     return outcome
 
 

@@ -98,6 +98,52 @@ class RowReader(Reader):
         return self.total - self.row
 
 
+class ForwardReader(RowReader):
+    """Abstract: rows that are costly to go back to; the last are remembered, to recognise their place.
+
+    A subclass says by a fingerprint which file it is.
+    """
+
+    def __init__(
+        self, name: str, shape: tuple[int, int], dtype: Any, columns: Columns, exclude: Columns = None
+    ) -> None:
+        super().__init__(name, shape, dtype, columns, exclude)
+        self._last: Floats = np.zeros((0, self.width), dtype=self.dtype)
+
+    def take(self, count: int) -> Chunk | None:
+        chunk = super().take(count)
+        if chunk is not None:
+            some = max(1, min(PRINT, CELLS // self.full))
+            kept = np.concatenate((self._last, chunk.rows[-some:]))
+            self._last = kept[-some:]
+        return chunk
+
+    def pass_over(self, count: int) -> None:
+        super().pass_over(count)
+        self._last = self._last[:0]
+
+    def place(self) -> Callable[[], Place]:
+        row, last = self.row, self._last
+        return lambda: {
+            "row": row,
+            "fingerprint": self.fingerprint(row),
+            "last": [len(last), hashlib.sha256(last.tobytes()).hexdigest()],
+        }
+
+    def go_to(self, place: Place) -> None:
+        super().go_to(place)
+        count, seen = index(place["last"][0]), place["last"][1]
+        if not 0 <= count <= min(self.row, PRINT):
+            raise ValueError(f"{count} rows before row {self.row}")
+        last = self.rows(self.row - count, self.row) if count else self._last[:0]
+        if hashlib.sha256(last.tobytes()).hexdigest() != seen:
+            raise SourceError(
+                f"{self.name} does not begin as it did: the rows before row {self.row:,} have changed; "
+                "give the same source, or start afresh without resuming"
+            )
+        self._last = last
+
+
 class Npy(RowReader):
     """A matrix as NumPy saves it, read piece by piece: memory does not grow with the file."""
 
@@ -148,7 +194,7 @@ class Npy(RowReader):
         self.file.close()
 
 
-class Npz(RowReader):
+class Npz(ForwardReader):
     """A matrix in a file as ``numpy.savez`` writes it, read forward; to go back is to begin again."""
 
     kind = "npz"
@@ -201,6 +247,11 @@ class Npz(RowReader):
             self._at += len(self._numbers(min(some, start - self._at) * width)) // width
         self._at = stop
         return self._numbers((stop - start) * width).reshape(-1, width)
+
+    def fingerprint(self, row: int) -> str:
+        """The checksum of everything, which the file has from the start."""
+        known = self.archive.getinfo(self.member + ".npy")
+        return f"{self.member} {known.file_size} {known.CRC:08x} {self.width}"
 
     def _numbers(self, count: int) -> NDArray[Any]:
         assert self._content is not None

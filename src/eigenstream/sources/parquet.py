@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Generator, Iterator
-from operator import index
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import PRINT, RowReader, _float_type
-from .batch import CELLS, NO_TEXT, Chunk, Floats, Place, SourceError
+from .arrays import ForwardReader, _float_type
+from .batch import NO_TEXT, Chunk, SourceError
 from .columns import Columns, chosen_columns
 
 ROWS = 4096
@@ -21,7 +20,7 @@ BEGINNING = 4096
 """Bytes of a file by which it is recognised, besides its footer."""
 
 
-class Parquet(RowReader):
+class Parquet(ForwardReader):
     """Numeric columns of a Parquet file or folder; a null is missing."""
 
     kind = "parquet"
@@ -51,8 +50,6 @@ class Parquet(RowReader):
         super().__init__(str(path), (total, len(self.names)), dtype, None)
         self._at = -1
         self._rows = self._from(total)
-        self._last: Floats = np.zeros((0, self.width), dtype=self.dtype)
-        """The last rows taken, by which their place is recognised."""
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
         if start != self._at:
@@ -67,39 +64,6 @@ class Parquet(RowReader):
         rows = np.concatenate(parts)
         self._at, self._rest = stop, rows[wanted:]
         return rows[:wanted]
-
-    def take(self, count: int) -> Chunk | None:
-        chunk = super().take(count)
-        if chunk is not None:
-            some = max(1, min(PRINT, CELLS // self.full))
-            kept = np.concatenate((self._last, chunk.rows[-some:]))
-            self._last = kept[-some:]
-        return chunk
-
-    def pass_over(self, count: int) -> None:
-        super().pass_over(count)
-        self._last = self._last[:0]
-
-    def place(self) -> Callable[[], Place]:
-        row, last = self.row, self._last
-        return lambda: {
-            "row": row,
-            "fingerprint": self.fingerprint(row),
-            "last": [len(last), hashlib.sha256(last.tobytes()).hexdigest()],
-        }
-
-    def go_to(self, place: Place) -> None:
-        super().go_to(place)
-        count, seen = index(place["last"][0]), place["last"][1]
-        if not 0 <= count <= min(self.row, PRINT):
-            raise ValueError(f"{count} rows before row {self.row}")
-        last = self.rows(self.row - count, self.row) if count else self._last[:0]
-        if hashlib.sha256(last.tobytes()).hexdigest() != seen:
-            raise SourceError(
-                f"{self.name} does not begin as it did: the rows before row {self.row:,} have changed; "
-                "give the same source, or start afresh without resuming"
-            )
-        self._last = last
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         number, name = self.asked[column], self.columns[column]

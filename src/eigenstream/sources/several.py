@@ -72,8 +72,8 @@ class Several(Reader):
 
     def place(self) -> Callable[[], Place]:
         at = {"row": self.row, "file": self._number, "stamps": self._stamps.hexdigest()}
-        inner = self._reader.place()
-        return lambda: {**at, "within": inner()}
+        within = self._reader.place()()  # at once: the file may be closed by the time that somebody asks
+        return lambda: {**at, "within": within}
 
     def go_to(self, place: Place) -> None:
         row, number, within = index(place["row"]), index(place["file"]), place["within"]
