@@ -18,6 +18,8 @@ from .formats import MISSING
 BEGINNING = "0-0"
 PATIENCE = 30.0
 """Seconds for which a server that does not answer is asked again."""
+FIRST_PATIENCE = 5.0
+"""The same before anything has been read: the address may be wrong."""
 PAUSE = 0.2
 BLOCK = 1000
 """Milliseconds to wait for entries at a time."""
@@ -170,17 +172,21 @@ class RedisStream(Reader):
             )
 
     def _asked(self, command: str, *arguments: Any) -> Any:
-        """The server's answer; one that is starting again is asked for a while."""
-        import redis
+        return _answer(self.name, lambda: getattr(self.client, command)(*arguments), PATIENCE)
 
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return getattr(self.client, command)(*arguments)
-            except (redis.ConnectionError, redis.TimeoutError) as error:
-                if time.monotonic() >= until:
-                    raise SourceError(f"{self.name}: the server does not answer: {error}") from None
-                time.sleep(PAUSE)
+
+def _answer(name: str, question: Callable[[], Any], patience: float) -> Any:
+    """The server's answer; one that is starting again is asked for so many seconds."""
+    import redis
+
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return question()
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            if time.monotonic() >= until:
+                raise SourceError(f"{name}: the server does not answer: {error}") from None
+            time.sleep(PAUSE)
 
 
 def open_redis(
@@ -200,7 +206,9 @@ def open_redis(
         client = redis.Redis.from_url(
             urlunsplit(parts._replace(query=urlencode(options))), decode_responses=True
         )
-        client.ping()
+        _answer(address, client.ping, FIRST_PATIENCE)
+    except SourceError:
+        raise
     except (redis.RedisError, ValueError) as error:
         raise SourceError(f"{address} cannot be read: {error}") from None
     try:
