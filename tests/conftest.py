@@ -1,4 +1,4 @@
-"""Shared settings: hypothesis without deadlines (shared machines), and the three regularizers."""
+"""Shared settings: hypothesis without deadlines (shared machines), the regularizers, sources as files."""
 
 import functools
 import os
@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.regularizers import REGULARIZERS
+from tests import source_files
 
 settings.register_profile("default", deadline=None, derandomize=True, print_blob=False)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
@@ -29,3 +30,13 @@ def rng():
 def online(request):
     """Makes an `OnlineAdaptivePCA` with each of the solvers."""
     return functools.partial(OnlineAdaptivePCA, solver=request.param)
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory):
+    """The same numbers in every kind of file."""
+    folder = tmp_path_factory.mktemp("sources")
+    paths = {name: folder / f"source-{i}" for i, name in enumerate(source_files.WRITERS)}
+    for name, path in paths.items():
+        source_files.WRITERS[name](path, source_files.DATA)
+    return paths

@@ -235,7 +235,10 @@ def test_missing_values_follow_the_policy(folder):
         (["sensors.csv", "--picture", "a.jpg"], "must end in .png or .svg"),
         (["sensors.csv", "--picture", "nowhere/a.png"], "there is no folder"),
         (["sensors.csv", "--idle", "3"], "it needs --follow"),
-        (["times.csv"], "column 0 (time): '09:00' is not a number (--columns chooses the columns to read)"),
+        (
+            ["times.csv"],
+            "column 0 (time): '09:00' is not a number (--columns chooses the columns",
+        ),
         (["titles.csv", "--save", "new.model"], "titles.csv has no rows to learn from"),
         (["times.csv", "--on-bad-row", "skip", "--save", "new.model"], "times.csv has no rows to learn from"),
         (["sensors.model"], "sensors.model"),
@@ -253,3 +256,38 @@ def test_what_is_wrong_is_said(folder, arguments, message):
     assert result.exit_code in (1, 2)
     assert message in result.output
     assert isinstance(result.exception, SystemExit)
+
+
+def test_several_sources_are_one(folder, X):
+    lines = (folder / "sensors.csv").read_text().splitlines(keepends=True)
+    for name, part in (("1.csv", lines[:1000]), ("2.csv", [lines[0], *lines[1000:]])):
+        (folder / name).write_text("".join(part))
+    call("run", "1.csv", "2.csv", "--save", "two.model", "--quiet")
+    call("run", "sensors.csv", "--save", "one.model", "--quiet")
+    one, two = eigenstream.load("one.model"), eigenstream.load("two.model")
+    np.testing.assert_array_equal(one.components_, two.components_)
+    call("transform", "two.model", "1.csv", "2.csv", "--output", "scores.npy")
+    assert len(np.load("scores.npy")) == len(X)
+
+
+def test_what_was_noticed_about_a_source_is_said(folder, X):
+    import pandas as pd
+
+    pd.DataFrame(X, columns=list("abcdefgh")).to_csv("indexed.csv")
+    assert "counts rows" in call("run", "indexed.csv").replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (b"a;b\n1,5;2,5\n", [], "(--decimal , reads it as a number)"),
+        (b"# x\na,b\n1,2\n", [], "(--comment '#' passes over lines that begin with it)"),
+        (b"a,b\n1,2\n3,Bad Input\n", [], "(--na 'Bad Input' reads it as a missing value; --on-bad-row skip"),
+        (b"x y\na,b\n1,2\n", [], "(--skip-lines says how many lines stand before the names)"),
+        (b"a,b\n1,2\n3,\n", [], "(--missing says what to do with missing values; --on-bad-row skip"),
+        (b"a,b\n1,2\n", ["--exclude", "z*"], "no column matches 'z*'"),
+    ],
+)
+def test_the_flag_to_use_is_named(folder, content, arguments, message):
+    (folder / "awkward.csv").write_bytes(content)
+    assert message in call("run", "awkward.csv", *arguments, code=1)

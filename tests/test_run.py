@@ -323,9 +323,9 @@ def test_rows_of_a_pipe_are_learnt_as_they_come(tmp_path):
     process.stdin.flush()
     assert json.loads(process.stdout.readline())["event"] == "rank"  # though the pipe is still open
     deadline = time.monotonic() + 30
-    while lines_of(tmp_path / "scores.csv") < 33 and time.monotonic() < deadline:
+    while lines_of(tmp_path / "scores.csv") < 41 and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert lines_of(tmp_path / "scores.csv") == 33
+    assert lines_of(tmp_path / "scores.csv") == 41
     process.communicate(timeout=60)
     assert lines_of(tmp_path / "scores.csv") == 41
 

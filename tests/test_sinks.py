@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import sys
 
 import numpy as np
 import pyarrow
@@ -84,6 +85,23 @@ def test_what_is_written_reads_back_exactly(kind, dtype, tmp_path):
     np.testing.assert_array_equal(values, scores)
     if rows is not None:
         np.testing.assert_array_equal(rows, numbers)
+
+
+@settings(max_examples=200)
+@given(rows=st.lists(st.lists(st.floats(), min_size=2, max_size=2), min_size=1, max_size=6))
+@example(rows=[[0.0, -0.0], [1.0, -1e22], [1e-4, 9.999999999999999e-5], [1e10, 9999999999.5], [5e-324, 1e16]])
+def test_csv_has_the_same_bytes_with_and_without_pyarrow(rows):
+    path, found = pathlib.Path(FOLDER) / "bytes.csv", []
+    for hidden in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            if hidden:
+                patch.setitem(sys.modules, "pyarrow", None)
+            path.unlink(missing_ok=True)
+            written(path, np.arange(len(rows)) * 7, np.array(rows), [])
+        found.append(path.read_bytes())
+    assert found[0] == found[1]
+    lines = [f"{7 * i},{','.join(map(repr, row))}" for i, row in enumerate(rows)]
+    assert found[0].decode().splitlines()[1:] == lines
 
 
 @pytest.mark.parametrize("kind", KINDS)

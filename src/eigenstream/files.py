@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,24 +142,32 @@ def shown(name: PathLike) -> str:
     return "".join(letter if letter.isprintable() else replacement for letter in os.fspath(name))
 
 
-def refuse_shared(named: Mapping[str, PathLike | None]) -> None:
+def refuse_shared(named: Mapping[str, PathLike | Sequence[PathLike] | None]) -> None:
     """Raise ValueError if two of these are one file: by name, through links, or one inside the other.
 
     Parameters
     ----------
     named
-        Paths by what they are: ``source``, ``output`` and whatever else. None is nothing; ``-`` is standard
-        input for ``source`` and standard output for the others.
+        Paths by what they are: ``source``, ``output`` and whatever else; one, several, or None for nothing.
+        ``-`` is standard input for ``source`` and standard output for the others.
     """
-    found = [(what, path) for what, path in named.items() if path is not None]
+    found = [(what, path) for what, paths in named.items() for path in _each(paths)]
     for i, (what, path) in enumerate(found):
         for other_what, other in found[i + 1 :]:
+            if what == other_what:
+                continue
             one, two = _Named(what, path), _Named(other_what, other)
             if one.is_same(two) or one.would_hold(two) or two.would_hold(one):
                 raise ValueError(
                     f"{what} {shown(path)} and {other_what} {shown(other)} are the same file, or one lies in "
                     "the other: nothing has been touched; choose another name"
                 )
+
+
+def _each(paths: PathLike | Sequence[PathLike] | None) -> Sequence[PathLike]:
+    if paths is None:
+        return ()
+    return (paths,) if isinstance(paths, str | os.PathLike) else paths
 
 
 class _Named:

@@ -257,10 +257,49 @@ class Csv(_File):
         return ",".join(["row", *column_names(self.width)]).encode() + b"\n"
 
     def append(self, numbers: NDArray[np.int64], scores: Floats) -> None:
-        written = repr if scores.dtype == np.float64 else "{:.9g}".format
-        rows = zip(numbers.tolist(), scores.tolist(), strict=True)
-        text = [f"{number},{','.join(map(written, row))}\n" for number, row in rows]
-        self.file.append("".join(text).encode())
+        text = _lines_by_arrow(numbers, scores) if scores.dtype == np.float64 else None
+        if text is None:
+            written = repr if scores.dtype == np.float64 else "{:.9g}".format
+            rows = zip(numbers.tolist(), scores.tolist(), strict=True)
+            lines = [f"{number},{','.join(map(written, row))}\n" for number, row in rows]
+            text = "".join(lines).encode()
+        self.file.append(text)
+
+
+def _lines_by_arrow(numbers: NDArray[np.int64], scores: Floats) -> bytes | memoryview | None:
+    """The same lines several times faster; None without pyarrow.
+
+    Arrow writes a number as Python does between 0.0001 and 10**10, unless it is whole. Zero is frequent; the
+    others are left to Python.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import compute
+    except ImportError:
+        return None
+    columns = [compute.cast(pa.array(numbers), pa.string())]
+    columns += [_words_by_arrow(np.ascontiguousarray(values)) for values in scores.T]
+    rows = compute.binary_join_element_wise(*columns, ",")
+    ended = compute.binary_join_element_wise(rows, "", "\n")
+    return memoryview(ended.buffers()[2]) if len(ended) else b""
+
+
+def _words_by_arrow(values: Floats) -> Any:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    zero = (values == 0) & ~np.signbit(values)
+    if zero.all():
+        return pa.repeat("0.0", len(values))
+    size = np.abs(values)
+    with np.errstate(invalid="ignore"):
+        alike = (size >= 1e-4) & (size < 1e10) & (values != np.trunc(values))
+    words = compute.if_else(pa.array(zero), "0.0", compute.cast(pa.array(values), pa.string()))
+    other = ~alike & ~zero
+    if other.any():
+        written = pa.array(list(map(repr, values[other].tolist())), pa.string())
+        words = compute.replace_with_mask(words, pa.array(other), written)
+    return words
 
 
 class Npy(_File):

@@ -8,6 +8,7 @@ import click
 
 from .calibrate import calibrate
 from .completion import completion
+from .hints import in_words
 from .models import inspect, merge, transform
 from .reproduce import reproduce
 from .run import run
@@ -22,7 +23,7 @@ class Commands(click.Group):
         except (click.exceptions.Exit, click.Abort, BrokenPipeError):  # which click knows what to do with
             raise
         except (ValueError, RuntimeError, OSError) as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(in_words(error)) from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

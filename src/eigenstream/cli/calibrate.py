@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import source_options
+from .options import source_argument, source_options
 from .reading import open_source
 from .tables import table
 
@@ -15,14 +15,14 @@ MOST_COLUMNS = 10_000
 
 
 @click.command(epilog="Example: eigenstream calibrate sensors.csv --n-components 3")
-@click.argument("source", type=click.Path(allow_dash=True))
+@source_argument(required=True)
 @click.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
 @click.option("--threshold", type=float, help="Where to put the threshold on variances.")
 @click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @source_options
 def calibrate(
-    source: str,
+    source: str | list[str],
     n_components: int | None,
     threshold: float | None,
     center: bool,

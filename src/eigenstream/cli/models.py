@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import require_picture, source_options
+from .options import require_picture, source_argument, source_options
 from .reading import open_source
 from .summary import described, print_model, say
 from .tables import table
@@ -21,7 +21,7 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 
 @click.command(epilog="Example: eigenstream transform sensors.model sensors.csv --output scores.csv")
 @model_argument
-@click.argument("source", type=click.Path(allow_dash=True))
+@source_argument(required=True)
 @click.option(
     "--output", default="-", help="NAME.csv, NAME.npy, NAME.parquet.  [default: CSV on the terminal]"
 )
@@ -33,7 +33,7 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 )
 @source_options
 def transform(
-    model: str, source: str, output: str, overwrite: bool, missing: str | None, **options: Any
+    model: str, source: str | list[str], output: str, overwrite: bool, missing: str | None, **options: Any
 ) -> None:
     """Scores of a source by a model that stays as it is."""
     from .. import load
@@ -59,7 +59,7 @@ def transform(
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
 
 
-def _opened(source: str, model: OnlineAdaptivePCA, options: dict[str, Any]) -> Source:
+def _opened(source: str | list[str], model: OnlineAdaptivePCA, options: dict[str, Any]) -> Source:
     """The source with the columns the model was made from, by name if they have names, unless told others."""
     from ..running.record import record_of
 

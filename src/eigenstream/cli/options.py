@@ -67,6 +67,25 @@ class RowRange(ParamType):
         return span
 
 
+def _one_or_several(
+    ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> str | list[str] | None:
+    return list(value) if len(value) > 1 else value[0] if value else None
+
+
+def source_argument(*, required: bool) -> Decorator:
+    """One source, or several files that are read one after the other."""
+    metavar = "SOURCE..." if required else "[SOURCE]..."
+    return click.argument(
+        "source",
+        nargs=-1,
+        required=required,
+        metavar=metavar,
+        type=click.Path(allow_dash=True),
+        callback=_one_or_several,
+    )
+
+
 def together(*options: Decorator) -> Callable[[Command], Command]:
     """Several options as one decorator, listed in this order."""
 
@@ -80,11 +99,15 @@ def together(*options: Decorator) -> Callable[[Command], Command]:
 
 source_options = together(
     click.option("--columns", help="Names, numbers from 0 or ranges: 'a,b', '0:8' or '1:'.  [default: all]"),
+    click.option(
+        "--exclude",
+        help="Columns to leave out: the same, patterns such as '*_id', or text for those without numbers.",
+    ),
     click.option("--rows", type=RowRange(), help="Only these rows, such as 1000:5000."),
     click.option(
         "--batch-rows",
         type=click.IntRange(min=1),
-        help="Rows at a time.  [default: 1024; 32 from a pipe or a growing file]",
+        help="Most rows at a time.  [default: 1024, or fewer where rows are very wide]",
     ),
     click.option(
         "--on-bad-row",
@@ -93,8 +116,26 @@ source_options = together(
         show_default=True,
         help="What to do with a row that cannot be understood.",
     ),
-    click.option("--delimiter", help="Of CSV.  [default: found out]"),
-    click.option("--header/--no-header", default=None, help="Whether CSV has names.  [default: found out]"),
+    click.option(
+        "--delimiter", help="CSV field separator; a space: any run of spaces.  [default: found out]"
+    ),
+    click.option(
+        "--header/--no-header", default=None, help="Whether CSV begins with names.  [default: found out]"
+    ),
+    click.option(
+        "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="CSV decimal mark."
+    ),
+    click.option("--comment", help="Pass over lines that begin with this, such as '#'."),
+    click.option(
+        "--skip-lines",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Pass over so many lines at the top.",
+    ),
+    click.option("--encoding", help="Of text, such as latin-1.  [default: UTF-8, or as its first bytes say]"),
+    click.option("--na", help="More ways to write a missing value, such as '-999,?,Bad Input'."),
+    click.option("--array", help="NPZ: the array to read, where there are several."),
 )
 
 estimator_options = together(
@@ -177,17 +218,15 @@ def require_picture(path: str) -> None:
         raise click.ClickException("a picture needs matplotlib: pip install 'eigenstream[plot]'")
 
 
-SOURCE_OPTIONS = ("columns", "rows", "batch_rows", "on_bad_row", "delimiter", "header")
-ESTIMATOR_OPTIONS = (
-    "regularizer",
-    "alpha",
-    "max_components",
-    "half_life",
-    "center",
-    "missing",
-    "scores",
-    "init_samples",
-    "consolidation",
-    "spontaneous_activity",
-    "random_state",
-)
+def names_of(options: Decorator) -> tuple[str, ...]:
+    """What these options are called in Python, in the order in which they are listed."""
+
+    @click.command()
+    @options
+    def example() -> None: ...
+
+    return tuple(parameter.name or "" for parameter in example.params)
+
+
+SOURCE_OPTIONS = names_of(source_options)
+ESTIMATOR_OPTIONS = names_of(estimator_options)

@@ -18,13 +18,13 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in SOURCE_OPTIONS} | {"rows": options["rows"] or (0, None)}
 
 
-def require_input(source: str | None) -> None:
+def require_input(source: str | list[str] | None) -> None:
     """An error if standard input is asked for and closed."""
     if source == "-" and sys.stdin is None:
         raise click.UsageError("standard input is closed: name a file, or pipe something in")
 
 
-def open_source(source: str, options: dict[str, Any], **more: Any) -> Source:
+def open_source(source: str | list[str], options: dict[str, Any], **more: Any) -> Source:
     """The source that these options describe."""
     from .. import sources
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from .options import ESTIMATOR_OPTIONS, Finite, estimator_options, require_picture, source_options
+from .options import ESTIMATOR_OPTIONS, Finite, estimator_options, require_picture, source_argument, source_options
 from .reading import reading, require_input
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ BUILT_IN_RATE = 2500.0
 @click.command(
     epilog="Example: eigenstream run sensors.csv --half-life 5000 --output scores.csv --save sensors.model"
 )
-@click.argument("source", required=False, metavar="[SOURCE]", type=click.Path(allow_dash=True))
+@source_argument(required=False)
 @click.option(
     "--output",
     type=click.Path(allow_dash=True),
@@ -87,8 +87,10 @@ BUILT_IN_RATE = 2500.0
 def run(ctx: click.Context, /, **given: Any) -> None:
     """Learn from a stream, and watch its dimension.
 
-    SOURCE is a file of CSV or JSON lines (gzip too), an NPY file, a Parquet file or folder, a Zarr array, or
-    - for CSV or JSON lines on standard input. Without SOURCE: a built-in stream that changes its scale.
+    SOURCE is a file of CSV or JSON lines (gzip too), an NPY or NPZ file, a Parquet file or folder, a Zarr
+    array, a Redis stream (redis://HOST/0?stream=NAME), or - for CSV or JSON lines on standard input. Several
+    files, or a folder of them, are read one after the other. Without SOURCE: a built-in stream that changes
+    its scale.
 
     With --save, a job that was killed continues with --resume as if nothing had happened: the final model and
     output are those of an uninterrupted run, bit for bit. Give the same command again, and --resume.
@@ -168,7 +170,7 @@ def _carry_out(job: Job, given: dict[str, Any], page: Page | None) -> tuple[Outc
         warnings.simplefilter("always", UserWarning)
         stack.enter_context(_threads(source.width))
         outcome = job.run()
-    return outcome, [str(warning.message) for warning in caught]
+    return outcome, [str(warning.message) for warning in caught] + source.notes
 
 
 def _words_to(given: dict[str, Any]) -> TextIO:

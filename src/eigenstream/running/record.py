@@ -17,23 +17,30 @@ class Request:
     Parameters
     ----------
     source
-        As in `eigenstream.sources.open`; None is the built-in stream.
+        As in `eigenstream.sources.open`: one source, or a list of files; None is the built-in stream.
     output
         NAME.csv, NAME.npy, NAME.parquet, or ``-``; None writes no scores.
-    columns, rows, batch_rows, on_bad_row, delimiter, header
+    columns, rows, batch_rows, and so on
         As in `eigenstream.sources.open`.
     parameters
         Parameters of the model, by name.
     """
 
-    source: str | None
+    source: str | list[str] | None
     output: str | None = None
     columns: Any = None
+    exclude: Any = None
     rows: tuple[int, int | None] = (0, None)
     batch_rows: int | None = None
     on_bad_row: Literal["fail", "skip"] = "fail"
     delimiter: str | None = None
     header: bool | None = None
+    decimal: Literal[".", ","] = "."
+    comment: str | None = None
+    skip_lines: int = 0
+    encoding: str | None = None
+    na: str | None = None
+    array: str | None = None
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
 
     def reading(self) -> dict[str, Any]:
@@ -104,16 +111,25 @@ def _is_columns(value: Any) -> bool:
 
 
 _IS_VALID: dict[str, Callable[[Any], bool]] = {
+    "source": lambda value: _is_text(value) or _is_columns(value),
     "columns": _is_columns,
+    "exclude": _is_columns,
     "rows": _is_rows,
     "batch_rows": lambda value: value is None or _is_count(value, 1),
     "on_bad_row": lambda value: value in ("fail", "skip"),
+    "decimal": lambda value: value in (".", ","),
+    "skip_lines": lambda value: _is_count(value, 0),
     "header": lambda value: value is None or isinstance(value, bool),
 }
 """What each stored setting may be; the others are text, or nothing."""
 
+_NEWER = ("exclude", "decimal", "comment", "skip_lines", "encoding", "na", "array")
+"""Settings that older files do not have; they were left at their defaults."""
+
 
 def _checked(name: str, document: dict[str, Any]) -> Any:
+    if name not in document and name in _NEWER:
+        return DEFAULTS[name]
     if name not in document:
         raise ValueError(f"the stored setting {name} is missing")
     if not _IS_VALID.get(name, _is_text)(document[name]):

@@ -3,12 +3,15 @@
     source                          read by      continues by
     CSV, JSON lines                 lines        going to the byte, after a look at what lies before it
     the same, gzip or standard input  lines      reading again from the beginning, comparing a hash
-    NPY, Zarr, Parquet              rows         going to the row, after a look at what lies before it
+    NPY, NPZ, Zarr, Parquet         rows         going to the row, after a look at what lies before it
+    several files                   files        going to the file, after a look at those before it
+    Redis streams                   entries      asking for what comes after the last id
 
 A look is one at the beginning and at what was read last; a change in between goes unnoticed.
 
 Batches end on an absolute grid: after every ``batch_rows`` rows that were handed out since the first, also
-where reading continues from a position. A loop that never loses or repeats a row needs no more than that:
+where reading continues from a position. Where rows come as they happen, a batch is handed out before it is
+full when the next row is long in coming. A loop that never loses or repeats a row:
 
 >>> import tempfile, pathlib, numpy as np
 >>> from eigenstream import OnlineAdaptivePCA, load, sources
@@ -27,14 +30,49 @@ where reading continues from a position. A loop that never loses or repeats a ro
 ...         model = model.partial_fit(batch.rows)
 >>> model.n_samples_seen_
 1000
+
+A source of your own is a `Reader`: it has a name and a width and hands out a `Chunk` of rows at a time, with
+a `BadValue` for each row that it cannot understand. `Source` makes batches of it; an entry in `SCHEMES` makes
+`open` and the command line know it by an address. If it can go to a place, it continues exactly:
+
+>>> class Squares(sources.Reader):
+...     name, width, total = "squares", 2, 10
+...     def take(self, count):
+...         numbers = np.arange(self.row, min(self.row + count, self.total))
+...         self.row += len(numbers)
+...         return sources.Chunk(np.stack((numbers, numbers**2.0), axis=1), numbers) if len(numbers) else None
+...     def go_to(self, place):
+...         self.row = place["row"]
+>>> sources.SCHEMES["squares"] = lambda address, asked: Squares()
+>>> with sources.open("squares://", batch_rows=4) as source:
+...     [batch.rows[-1].tolist() for batch in source]
+[[3.0, 9.0], [7.0, 49.0], [9.0, 81.0]]
+>>> del sources.SCHEMES["squares"]
 """
 
 from __future__ import annotations
 
+from .batch import BadValue as BadValue
 from .batch import Batch as Batch
+from .batch import Chunk as Chunk
 from .batch import Floats as Floats
+from .batch import Hint as Hint
+from .batch import Reader as Reader
 from .batch import SourceError as SourceError
+from .opening import SCHEMES as SCHEMES
+from .opening import Asked as Asked
 from .opening import open as open
 from .source import Source as Source
 
-__all__ = ["Batch", "Source", "SourceError", "open"]
+__all__ = [
+    "SCHEMES",
+    "Asked",
+    "BadValue",
+    "Batch",
+    "Chunk",
+    "Hint",
+    "Reader",
+    "Source",
+    "SourceError",
+    "open",
+]

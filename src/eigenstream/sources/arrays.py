@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import zipfile
+import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from .batch import CELLS, Chunk, Floats, Place, Reader, SourceError
+from .batch import CELLS, Chunk, Floats, Hint, Place, Reader, SourceError
 from .columns import Columns, chosen_columns
 
 PRINT = 16
@@ -27,11 +29,13 @@ class RowReader(Reader):
 
     total: int
 
-    def __init__(self, name: str, shape: tuple[int, int], dtype: Any, columns: Columns) -> None:
+    def __init__(
+        self, name: str, shape: tuple[int, int], dtype: Any, columns: Columns, exclude: Columns = None
+    ) -> None:
         self.name, self.row = name, 0
         self.total, self.full = shape
         self.dtype = _float_type(name, dtype)
-        self.chosen = chosen_columns(columns, self.names, self.full, name)
+        self.chosen = chosen_columns(columns, self.names, self.full, name, exclude)
         self.width = len(self.chosen)
         self.names = None if self.names is None else [self.names[i] for i in self.chosen]
 
@@ -47,7 +51,7 @@ class RowReader(Reader):
         return Chunk(self.rows(start, stop), np.arange(start, stop), [])
 
     def pass_over(self, count: int) -> None:
-        self.row = min(count, self.total)
+        self.row = min(self.row + count, self.total)
 
     def rows(self, start: int, stop: int) -> Floats:
         """These rows, the columns chosen, as floats."""
@@ -94,30 +98,70 @@ class RowReader(Reader):
         return self.total - self.row
 
 
+class ForwardReader(RowReader):
+    """Abstract: rows that are costly to go back to; the last are remembered, to recognise their place.
+
+    A subclass says by a fingerprint which file it is.
+    """
+
+    def __init__(
+        self, name: str, shape: tuple[int, int], dtype: Any, columns: Columns, exclude: Columns = None
+    ) -> None:
+        super().__init__(name, shape, dtype, columns, exclude)
+        self._last: Floats = np.zeros((0, self.width), dtype=self.dtype)
+
+    def take(self, count: int) -> Chunk | None:
+        chunk = super().take(count)
+        if chunk is not None:
+            some = max(1, min(PRINT, CELLS // self.full))
+            kept = np.concatenate((self._last, chunk.rows[-some:]))
+            self._last = kept[-some:]
+        return chunk
+
+    def pass_over(self, count: int) -> None:
+        super().pass_over(count)
+        self._last = self._last[:0]
+
+    def place(self) -> Callable[[], Place]:
+        row, last = self.row, self._last
+        return lambda: {
+            "row": row,
+            "fingerprint": self.fingerprint(row),
+            "last": [len(last), hashlib.sha256(last.tobytes()).hexdigest()],
+        }
+
+    def go_to(self, place: Place) -> None:
+        super().go_to(place)
+        count, seen = index(place["last"][0]), place["last"][1]
+        if not 0 <= count <= min(self.row, PRINT):
+            raise ValueError(f"{count} rows before row {self.row}")
+        last = self.rows(self.row - count, self.row) if count else self._last[:0]
+        if hashlib.sha256(last.tobytes()).hexdigest() != seen:
+            raise SourceError(
+                f"{self.name} does not begin as it did: the rows before row {self.row:,} have changed; "
+                "give the same source, or start afresh without resuming"
+            )
+        self._last = last
+
+
 class Npy(RowReader):
     """A matrix as NumPy saves it, read piece by piece: memory does not grow with the file."""
 
     kind = "npy"
 
-    def __init__(self, path: Path, columns: Columns) -> None:
+    def __init__(self, path: Path, columns: Columns, exclude: Columns = None) -> None:
         self.file = path.open("rb")
         try:
             self._read_head(path)
-            super().__init__(str(path), self.shape, self.stored, columns)
+            super().__init__(str(path), self.shape, self.stored, columns, exclude)
         except BaseException:
             self.close()
             raise
 
     def _read_head(self, path: Path) -> None:
-        try:
-            version = npy.read_magic(self.file)
-            header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, self.by_column, self.stored = header(self.file)
-        except Exception as error:  # a damaged head raises whatever its parsers raise
-            raise SourceError(f"{path} is not a readable NPY file: {error}") from None
-        if len(shape) != 2 or 0 in shape or min(shape) < 0:
-            raise SourceError(f"{path}: expected a matrix with rows and columns, got shape {shape}")
-        self.start, self.shape = self.file.tell(), (int(shape[0]), int(shape[1]))
+        self.shape, self.by_column, self.stored = _head(self.file, str(path))
+        self.start = self.file.tell()
+        shape = self.shape
         needed = self.start + shape[0] * shape[1] * self.stored.itemsize
         if os.fstat(self.file.fileno()).st_size < needed:
             raise SourceError(f"{path} is cut off: shape {shape} needs {needed:,} bytes")
@@ -126,8 +170,15 @@ class Npy(RowReader):
         total, width = self.shape
         if not self.by_column:
             return self._numbers(start * width, (stop - start) * width).reshape(-1, width)
-        columns = [self._numbers(j * total + start, stop - start) for j in range(width)]
-        return np.stack(columns, axis=1)
+        rows = np.empty((stop - start, width), dtype=self.stored)
+        some = max(1, CELLS // total)  # short columns are read many at a time
+        for j in range(0, width, some):
+            if some == 1:
+                rows[:, j] = self._numbers(j * total + start, stop - start)
+            else:
+                columns = self._numbers(j * total, min(some, width - j) * total).reshape(-1, total)
+                rows[:, j : j + some] = columns[:, start:stop].T
+        return rows
 
     def _numbers(self, first: int, count: int) -> NDArray[Any]:
         numbers = np.empty(count, dtype=self.stored)
@@ -143,12 +194,101 @@ class Npy(RowReader):
         self.file.close()
 
 
+class Npz(ForwardReader):
+    """A matrix in a file as ``numpy.savez`` writes it, read forward; to go back is to begin again."""
+
+    kind = "npz"
+
+    def __init__(self, path: Path, array: str | None, columns: Columns, exclude: Columns = None) -> None:
+        self.path = path
+        self._content: IO[bytes] | None = None
+        try:
+            self.archive = zipfile.ZipFile(path)
+        except (OSError, zipfile.BadZipFile) as error:
+            raise SourceError(f"{path} is not a readable NPZ file: {error}") from None
+        try:
+            self.member = self._member(array)
+            self._begin()
+            super().__init__(f"{path} ({self.member})", self.shape, self.stored, columns, exclude)
+            if self.by_column and self.shape[0] * self.shape[1] > CELLS:
+                raise SourceError(
+                    f"{self.name} is stored by columns: save it with np.ascontiguousarray, or as NPY"
+                )
+        except BaseException:
+            self.close()
+            raise
+
+    def _member(self, array: str | None) -> str:
+        names = [name.removesuffix(".npy") for name in self.archive.namelist() if name.endswith(".npy")]
+        if array is not None and array not in names:
+            raise SourceError(f"{self.path}: there is no array {array!r}; there are {', '.join(names)}")
+        if array is None and len(names) != 1:
+            raise SourceError(
+                f"{self.path} holds {len(names)} arrays: {', '.join(names)}",
+                Hint("array", names[0] if names else None, "chooses one of them"),
+            )
+        return names[0] if array is None else array
+
+    def _begin(self) -> None:
+        if self._content is not None:
+            self._content.close()
+        self._content, self._at = self.archive.open(self.member + ".npy"), 0
+        self.shape, self.by_column, self.stored = _head(self._content, f"{self.path} ({self.member})")
+
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        total, width = self.shape
+        if self.by_column:
+            self._begin()
+            return self._numbers(total * width).reshape(width, total).T[start:stop]
+        if start < self._at:
+            self._begin()
+        some = max(1, CELLS // width)
+        while self._at < start:
+            self._at += len(self._numbers(min(some, start - self._at) * width)) // width
+        self._at = stop
+        return self._numbers((stop - start) * width).reshape(-1, width)
+
+    def fingerprint(self, row: int) -> str:
+        """The checksum of everything, which the file has from the start."""
+        known = self.archive.getinfo(self.member + ".npy")
+        return f"{self.member} {known.file_size} {known.CRC:08x} {self.width}"
+
+    def _numbers(self, count: int) -> NDArray[Any]:
+        assert self._content is not None
+        size = count * self.stored.itemsize
+        try:
+            content = self._content.read(size)
+        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            raise SourceError(f"{self.name} is damaged: {error}") from None
+        if len(content) < size:
+            raise SourceError(f"{self.name} is cut off: shape {self.shape} needs more bytes than there are")
+        return np.frombuffer(content, dtype=self.stored)
+
+    def close(self) -> None:
+        if self._content is not None:
+            self._content.close()
+        self.archive.close()
+
+
+def _head(file: IO[bytes], name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
+    """Shape, whether columns come one after the other, and type of a matrix that NumPy saved."""
+    try:
+        version = npy.read_magic(file)
+        header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, by_column, stored = header(file)
+    except Exception as error:  # a damaged head raises whatever its parsers raise
+        raise SourceError(f"{name} is not a readable NPY file: {error}") from None
+    if len(shape) != 2 or 0 in shape or min(shape) < 0:
+        raise SourceError(f"{name}: expected a matrix with rows and columns, got shape {shape}")
+    return (int(shape[0]), int(shape[1])), bool(by_column), stored
+
+
 class Zarr(RowReader):
     """A two-dimensional Zarr array."""
 
     kind = "zarr"
 
-    def __init__(self, path: Path, columns: Columns) -> None:
+    def __init__(self, path: Path, columns: Columns, exclude: Columns = None) -> None:
         try:
             import zarr
         except ImportError:
@@ -162,7 +302,7 @@ class Zarr(RowReader):
             raise SourceError(f"{path} is not a readable Zarr array: {error}") from None
         if len(shape) != 2 or 0 in shape:
             raise SourceError(f"{path}: expected an array of rows and columns, got shape {shape}")
-        super().__init__(str(path), shape, dtype, columns)
+        super().__init__(str(path), shape, dtype, columns, exclude)
         if chunk > LARGEST_CHUNK:
             raise SourceError(
                 f"{path}: its chunks have {chunk:,} bytes; rechunk it to at most {LARGEST_CHUNK:,}"
@@ -201,12 +341,17 @@ class Generated(RowReader):
     kind = "generated"
 
     def __init__(
-        self, name: str, shape: tuple[int, int], make: Callable[[int], Iterator[Floats]], columns: Columns
+        self,
+        name: str,
+        shape: tuple[int, int],
+        make: Callable[[int], Iterator[Floats]],
+        columns: Columns,
+        exclude: Columns = None,
     ) -> None:
         self.make, self._at = make, -1
         self._batches: Iterator[Floats] = iter(())
         self._rest = np.zeros((0, shape[1]))
-        super().__init__(name, shape, np.float64, columns)
+        super().__init__(name, shape, np.float64, columns, exclude)
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
         if start != self._at:  # from the beginning again: it has no memory of what it made

@@ -1,4 +1,4 @@
-"""What a source hands out: batches of rows, and the place where each of them ends."""
+"""What a source hands out: batches of rows, and the position where each of them ends."""
 
 from __future__ import annotations
 
@@ -19,8 +19,28 @@ CELLS = 2**22
 """Numbers that are held at a time, unless asked otherwise."""
 
 
+class Hint(NamedTuple):
+    """An option that helps: its name in `sources.open`, a value, and what it does with that."""
+
+    option: str
+    value: str | None
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.option}{'' if self.value is None else f'={self.value!r}'} {self.effect}"
+
+
+CHOOSE = Hint("columns", None, "chooses the columns to read")
+NO_TEXT = Hint("exclude", "text", "leaves out columns without numbers")
+SKIP = Hint("on_bad_row", "skip", "leaves such rows out")
+
+
 class SourceError(ValueError):
-    """A source that cannot be read (on): says where and why."""
+    """A source that cannot be read (on): says where and why, and in `hints` which options help."""
+
+    def __init__(self, what: str, *hints: Hint) -> None:
+        super().__init__(f"{what} ({'; '.join(map(str, hints))})" if hints else what)
+        self.what, self.hints = what, hints
 
 
 class BadValue(NamedTuple):
@@ -31,21 +51,23 @@ class BadValue(NamedTuple):
     where: str
     """Line, column and the like."""
     what: str
+    hints: tuple[Hint, ...] = ()
 
 
 class Chunk(NamedTuple):
     """Rows as a reader found them."""
 
     rows: Floats
+    """C-contiguous, of the reader's width; NaN where a value is missing."""
     numbers: NDArray[np.int64]
     """The place of each in the source: rows of data counted from 0."""
-    bad: list[BadValue]
+    bad: list[BadValue] = []  # noqa: RUF012 - never changed
     """Rows that could not be understood; their numbers mean nothing."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows that end on a point of the grid (or at the end of the source)."""
+    """Rows one after the other: up to a multiple of `batch_rows`, or what had come when somebody waited."""
 
     rows: Floats
     numbers: NDArray[np.int64]
@@ -63,14 +85,20 @@ class Batch:
 
 
 class Reader(ABC):
-    """One kind of source: rows in order, from a place on."""
+    """One kind of source: rows in order. A subclass sets `name` and `width` and says how to `take` rows.
 
-    kind: str
+    That is enough to read. To continue from a position it also says how to `go_to` a place; what `place`
+    returns by default, the number of the next row, suits a source where rows have numbers.
+    """
+
+    kind = "custom"
+    """For messages: the kind of source."""
     name: str
     """For messages: a file name, or "standard input"."""
     width: int
-    full: int
-    """How many columns there are, chosen or not: reading a row takes memory for all of them."""
+    """Numbers in a row that is handed out."""
+    full: int = 0
+    """How many columns there are, chosen or not (0: `width`): reading a row takes memory for all of them."""
     names: list[str] | None = None
     """Of the columns chosen."""
     live = False
@@ -79,26 +107,42 @@ class Reader(ABC):
     """What `behind` counts in."""
     total: int | None = None
     """How many rows there are, where that is known."""
+    row = 0
+    """The number of the next row; `take` and `go_to` move it."""
 
     @abstractmethod
     def take(self, count: int) -> Chunk | None:
-        """At most so many rows from here on; None at the end."""
+        """At most so many rows from here on, at least one; None at the end."""
 
-    @abstractmethod
+    def ready(self, seconds: float) -> bool:
+        """Whether `take` has something without waiting any longer; waits so many seconds at most."""
+        return True
+
     def pass_over(self, count: int) -> None:
         """Leave out so many rows without looking at them."""
+        while count > 0:
+            chunk = self.take(min(count, 1024))
+            if chunk is None:
+                return
+            count -= len(chunk.rows)
 
-    @abstractmethod
     def place(self) -> Callable[[], Place]:
-        """The place reached, to be worked out if anyone asks."""
+        """The place reached, to be worked out if anyone asks; it holds at least ``row``."""
+        row = self.row
+        return lambda: {"row": row}
 
-    @abstractmethod
     def go_to(self, place: Place) -> None:
         """Continue from a place; a `SourceError` if what lies before it is not what it was."""
+        raise SourceError(f"{self.name} cannot be continued: start afresh without resuming")
 
-    @abstractmethod
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         """The place of one value, for a message."""
+        named = f" ({self.names[column]})" if self.names else ""
+        return f"{self.name}, row {int(chunk.numbers[row])}, column {column}{named}"
+
+    def notes(self) -> list[str]:
+        """What a person may want to know about how the source is read."""
+        return []
 
     def progress(self) -> float | None:
         """The share that has been read, where it can be told."""

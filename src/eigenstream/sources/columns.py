@@ -1,38 +1,95 @@
-"""Which columns: names, numbers counted from 0, and ranges of numbers."""
+"""Which columns: names, numbers counted from 0, ranges of numbers, and which to leave out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from fnmatch import fnmatchcase
 
 from .batch import SourceError
 
 Columns = str | Sequence[str | int] | None
 
-WIDEST = 2**27
+WIDEST = 2**24
 """Numbers a row may have."""
+TEXT = "text"
+"""Excludes columns that hold no numbers."""
 
 
-def chosen_columns(columns: Columns, names: Sequence[str] | None, width: int, source: str) -> Sequence[int]:
+def chosen_columns(
+    columns: Columns,
+    names: Sequence[str] | None,
+    width: int,
+    source: str,
+    exclude: Columns = None,
+    text: Callable[[], Collection[int]] = tuple,
+) -> Sequence[int]:
     """The numbers of the columns asked for, in the order asked for; all of them if None.
+
+    Parameters
+    ----------
+    columns
+        Names, numbers and ranges.
+    exclude
+        The same, patterns such as ``"*_id"``, and ``"text"`` for columns that hold no numbers.
+    text
+        Says which columns these are, if anyone asks.
 
     Examples
     --------
     >>> chosen_columns("b,0,2:4", ["a", "b", "c", "d"], 4, "x.csv")
     [1, 0, 2, 3]
+    >>> chosen_columns(None, ["time", "a", "b", "a_id"], 4, "x.csv", exclude="time,*_id")
+    [1, 2]
     """
     if not 1 <= width <= WIDEST:
         raise SourceError(f"{source}: rows of {width:,} numbers; 1 to {WIDEST:,} are read")
-    if columns is None:
+    if columns is None and exclude is None:
         return range(width)
-    asked = columns.split(",") if isinstance(columns, str) else list(columns)
-    found = [number for one in asked for number in _numbers(one, names, width, source)]
+    found = list(range(width)) if columns is None else _listed_columns(columns, names, width, source)
     repeated = [number for number, times in Counter(found).items() if times > 1]
     if repeated:
         raise SourceError(f"{source}: column {min(repeated)} was asked for more than once")
+    if exclude is not None:
+        left_out = _excluded(exclude, names, width, source, text)
+        found = [number for number in found if number not in left_out]
     if not found:
         raise SourceError(f"{source}: no column was asked for: give names, numbers or ranges such as 0:8")
     return found
+
+
+def _words(columns: str | Sequence[str | int]) -> list[str | int]:
+    return list(columns.split(",")) if isinstance(columns, str) else list(columns)
+
+
+def _listed_columns(
+    columns: str | Sequence[str | int], names: Sequence[str] | None, width: int, source: str
+) -> list[int]:
+    return [number for one in _words(columns) for number in _numbers(one, names, width, source)]
+
+
+def _excluded(
+    exclude: str | Sequence[str | int],
+    names: Sequence[str] | None,
+    width: int,
+    source: str,
+    text: Callable[[], Collection[int]],
+) -> set[int]:
+    left_out: set[int] = set()
+    for one in _words(exclude):
+        word = str(one).strip()
+        if names is not None and word in names and not isinstance(one, int):
+            left_out |= {number for number, name in enumerate(names) if name == word}
+        elif word == TEXT:
+            left_out |= set(text())
+        elif any(sign in word for sign in "*?["):
+            matching = {i for i, name in enumerate(names or ()) if fnmatchcase(name, word)}
+            if not matching:
+                raise SourceError(f"{source}: no column matches {word!r}; there are {_listed(names, width)}")
+            left_out |= matching
+        else:
+            left_out |= set(_numbers(one, names, width, source))
+    return left_out
 
 
 def _numbers(one: str | int, names: Sequence[str] | None, width: int, source: str) -> list[int]:

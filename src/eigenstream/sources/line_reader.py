@@ -2,37 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import codecs
+from collections.abc import Callable
 from operator import index
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import CELLS, BadValue, Chunk, Place, Reader, SourceError
+from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError
 from .columns import Columns
-from .lines import Lines, PlainFile, Unpacked, standard_input
-from .text import Complaint, Csv, JsonLines, Parser
+from .contents import GZIP, PlainFile, Recoded, StandardInput, Unpacked
+from .csv_lines import Csv
+from .formats import Format
+from .json_lines import JsonLines
+from .lines import NOTHING, Lines, Piece
+from .text import Parser
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = codecs.BOM_UTF8
+WIDE_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
+"""Which bytes a blank line begins with."""
 
 
 class LineReader(Reader):
-    """Rows of a text, one a line; blank lines do not count."""
+    """Rows of a text, one a line; blank lines and comments do not count.
+
+    Parameters
+    ----------
+    lines
+        Where they come from.
+    content
+        What they are read from, to be closed.
+    kind
+        "text", "gzip" or "pipe".
+    columns, exclude, format
+        What to make of them.
+    """
 
     unit = "bytes"
 
-    def __init__(self, lines: Lines, content: PlainFile | Unpacked | None, kind: str, **options: Any) -> None:
+    def __init__(
+        self,
+        lines: Lines,
+        content: PlainFile | Unpacked | Recoded | None,
+        kind: str,
+        columns: Columns = None,
+        exclude: Columns = None,
+        format: Format | None = None,
+    ) -> None:
         self.lines, self.content, self.name, self.kind = lines, content, lines.name, kind
         self.file = content if isinstance(content, PlainFile) else None
         """The content, where a place in it can be gone to."""
-        self.row = 0
-        self._held: list[tuple[int, bytes]] = []
-        """The first line, where it was data: it had to be looked at to know what the others are."""
-        self._taken: list[int] = []
+        self.format = format or Format()
+        self._held: list[Piece] = []
+        """Lines that had to be looked at to know what the others are."""
+        self._taken = np.zeros(0, dtype=np.int64)
+        """Numbers of the lines taken last."""
+        self._notes: list[str] = []
+        self._first = np.zeros(0)
+        """The first column of the first rows."""
         try:
-            self.parser = self._understand(**options)
+            self.parser = self._understand(columns, exclude)
         except BaseException:
             self.close()
             raise
@@ -40,66 +71,93 @@ class LineReader(Reader):
         self._step = max(1, min(10_000, CELLS // self.full))
         """Lines gone through at a time."""
 
-    def _understand(self, columns: Columns, delimiter: str | None, header: bool | None) -> Parser:
-        numbered = self._nonblank(1)
-        if not numbered:
+    def _understand(self, columns: Columns, exclude: Columns) -> Parser:
+        self._skip_top()
+        piece = self._next(1)
+        if not len(piece):
             raise SourceError(f"{self.name} is empty: there is nothing to learn from")
-        line, first = numbered[0][0], numbered[0][1].removeprefix(BYTE_ORDER_MARK)
+        line, first = int(piece.numbers[0]), piece.data.removeprefix(BYTE_ORDER_MARK)
         if b"\0" in first:
-            raise SourceError(f"{self.name}, line {line}: not text in UTF-8, nor any other kind that is read")
+            raise SourceError(
+                f"{self.name}, line {line}: not text in UTF-8, nor any other kind that is read",
+                Hint("encoding", "utf-16-le", "reads text of two bytes a character"),
+            )
         if first.lstrip().startswith((b"{", b"[")):
-            parser: Parser = JsonLines(first, self.name, columns, line)
+            parser: Parser = JsonLines(first, self.name, columns, exclude, self.format, line)
         else:
-            parser = Csv(first, self.name, columns, delimiter, header)
+            parser = Csv(first, self.name, columns, exclude, self.format, line, self._peek)
         if not parser.titled:
-            self._held = [(line, first)]
+            shorter = len(piece.data) - len(first)
+            self._held.insert(0, Piece(first, piece.ends - shorter, piece.numbers))
         return parser
 
+    def _skip_top(self) -> None:
+        left = self.format.skip_lines
+        while left:
+            skipped = len(self.lines.take(min(left, 1000)))
+            if not skipped:
+                return
+            left -= skipped
+
+    def _peek(self) -> bytes | None:
+        """The next line, which stays the next."""
+        if not self._held:
+            piece = self._next(1)
+            if not len(piece):
+                return None
+            self._held.append(piece)
+        return self._held[0].data
+
     def take(self, count: int) -> Chunk | None:
-        numbered = self._held + self._nonblank(count - len(self._held))
-        self._held = []
-        if not numbered:
+        piece = self._next(count)
+        if not len(piece):
             return None
-        self._taken, lines = [number for number, _ in numbered], [line for _, line in numbered]
-        numbers = np.arange(self.row, self.row + len(lines))
-        self.row += len(lines)
-        rows = self.parser.quick(lines)
-        return Chunk(*self._with_care(lines, numbers)) if rows is None else Chunk(rows, numbers, [])
+        self._taken = piece.numbers
+        numbers = np.arange(self.row, self.row + len(piece))
+        rows, bad = self.parser.parsed(piece)
+        self._notice_index(rows)
+        self.row += len(piece)
+        values = [
+            BadValue(
+                i, f"{self.name}, line {self._taken[i]}{', ' if one.column else ''}{one.column}", *one[1:]
+            )
+            for i, one in bad
+        ]
+        return Chunk(self.format.with_gaps(rows), numbers, values)
+
+    def ready(self, seconds: float) -> bool:
+        return bool(self._held) or self.lines.ready(seconds)
 
     def pass_over(self, count: int) -> None:
         while count:
-            step = self._held + self._nonblank(min(count, self._step) - len(self._held))
-            self._held = []
+            step = len(self._next(min(count, self._step)))
             if not step:
                 return
-            self.row += len(step)
-            count -= len(step)
+            self.row += step
+            count -= step
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         return f"{self.name}, line {self._taken[row]}, {self.parser.column(column)}"
 
+    def notes(self) -> list[str]:
+        note = self.parser.note()
+        return [f"{self.name}: {note}"] * (note is not None) + self._notes
+
     def place(self) -> Callable[[], Place]:
         at = {"row": self.row, "line": self.lines.line, "offset": self.lines.offset}
-        file, digest = self.file, self.lines.digest and self.lines.digest.copy()
-
-        def worked_out() -> Place:
-            seen = file.fingerprint(at["offset"]) if file else digest.hexdigest() if digest else ""
-            return {**at, "fingerprint": seen}
-
-        return worked_out
+        seen = self.lines.fingerprint()
+        return lambda: {**at, "fingerprint": seen()}
 
     def go_to(self, place: Place) -> None:
         row, line, offset = (index(place[name]) for name in ("row", "line", "offset"))
         if not 0 <= row <= line <= offset:
             raise ValueError(f"row {row} in line {line} at byte {offset}")
         if self.file is not None:
-            self._jump(line, offset)
-            seen = self.file.fingerprint(offset)
+            self._jump(self.file, line, offset)
         else:
-            while self.lines.line < line and self.lines.take(min(line - self.lines.line, self._step)):
+            while self.lines.line < line and len(self.lines.take(min(line - self.lines.line, self._step))):
                 pass
-            assert self.lines.digest is not None
-            seen = self.lines.digest.hexdigest()
+        seen = self.lines.fingerprint()()
         if seen != place["fingerprint"] or (self.lines.line, self.lines.offset) != (line, offset):
             raise SourceError(
                 f"{self.name} does not begin as it did: something in its first {offset:,} bytes has changed; "
@@ -109,17 +167,14 @@ class LineReader(Reader):
             raise SourceError(f"{self.name}, line {line}: it had no end when it was read, and may have grown")
         self._held, self.row = [], row
 
-    def _jump(self, line: int, offset: int) -> None:
-        assert self.file is not None
-        size = self.file.size()
+    def _jump(self, file: PlainFile, line: int, offset: int) -> None:
+        size = file.size()
         if size < offset:
             raise SourceError(
                 f"{self.name} has become shorter: {offset:,} bytes had been read, it has {size:,} now"
             )
-        lines = Lines(self.file.read, self.name, growing=self.lines.growing)
-        lines.line, lines.offset = line, offset
-        self.file.go_to(offset)
-        self.lines = lines
+        file.go_to(offset)
+        self.lines.jump(line, offset, *file.around(offset))
 
     def progress(self) -> float | None:
         if self.file is None or self.file.follow:
@@ -133,48 +188,101 @@ class LineReader(Reader):
         if self.content is not None:
             self.content.close()
 
-    def _nonblank(self, count: int) -> list[tuple[int, bytes]]:
-        """So many lines with something on them, and their numbers; fewer only at the end."""
-        found: list[tuple[int, bytes]] = []
-        while len(found) < count:
-            before = self.lines.line
-            lines = self.lines.take(count - len(found))
-            if not lines:
-                break
-            found += [(before + i, line) for i, line in enumerate(lines, 1) if not line.isspace()]
-        return found
+    def _next(self, count: int) -> Piece:
+        """At most so many lines with something on them, those held back first; none at the end."""
+        piece = self._held.pop(0) if self._held else NOTHING
+        while not len(piece) and len(taken := self.lines.take(count)):
+            piece = self._with_something(taken)
+        return piece
 
-    def _with_care(
-        self, lines: Sequence[bytes], numbers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], list[BadValue]]:
-        rows, bad = np.zeros((len(lines), self.width)), []
-        for i, line in enumerate(lines):
-            found = self.parser.row(line)
-            if isinstance(found, Complaint):
-                column = f", {found.column}" if found.column else ""
-                bad.append(BadValue(i, f"{self.name}, line {self._taken[i]}{column}", found.what))
-            else:
-                rows[i] = found
-        return rows, numbers, bad
+    def _with_something(self, piece: Piece) -> Piece:
+        """The lines that are neither blank nor comments."""
+        starts = piece.starts()
+        perhaps = BLANK[starts]
+        comment = self.format.comment
+        if comment is not None:
+            perhaps = perhaps | (starts == comment.encode()[0])
+        if not perhaps.any():
+            return piece
+        lines = piece.lines()
+        left_out: NDArray[np.bool_] = np.zeros(len(piece), dtype=bool)
+        for i in np.flatnonzero(perhaps):
+            line = lines[i].strip()
+            left_out[i] = not line or (comment is not None and line.startswith(comment.encode()))
+        return piece.without(left_out)
+
+    def _notice_index(self, rows: NDArray[np.float64]) -> None:
+        parser = self.parser
+        if self.row > 1 or not isinstance(parser, Csv) or not parser.may_count_rows():
+            return
+        self._first = np.concatenate((self._first, rows[:, 0]))
+        if len(self._first) > 1 and (np.diff(self._first) == 1).all():
+            self._notes.append(
+                f"{self.name}: the first column has no name and counts rows, as the index does that pandas "
+                "writes; it is read like any other column unless it is excluded"
+            )
 
 
-def open_lines(path: Path | None, *, follow: bool, idle: float | None, **options: Any) -> LineReader:
+def open_lines(
+    path: Path | None,
+    *,
+    follow: bool = False,
+    idle: float | None = None,
+    columns: Columns = None,
+    exclude: Columns = None,
+    format: Format | None = None,
+) -> LineReader:
     """Text in a file, plain or gzip, or (None) on standard input."""
+    format = format or Format()
     if path is None:
-        piped = LineReader(Lines(standard_input(), "standard input", digest=True), None, "pipe", **options)
-        piped.live = True
-        return piped
-    if is_gzip(path):
-        if follow:
-            raise SourceError(f"{path}: a gzip file cannot be followed; only a plain file of lines can grow")
-        packed = Unpacked(path)
-        return LineReader(Lines(packed.read, str(path), digest=True), packed, "gzip", **options)
+        return _piped(columns, exclude, format)
+    start = _start(path)
+    encoding = format.encoding if format.recoded() else WIDE_MARKS.get(start[:2])
+    packed = start.startswith(GZIP)
+    if (packed or encoding) and follow:
+        kind = "a gzip file" if packed else f"text in {encoding}"
+        raise SourceError(f"{path}: {kind} cannot be followed; only a plain file of lines can grow")
     file = PlainFile(path, follow=follow, idle=idle)
-    reader = LineReader(Lines(file.read, str(path), growing=follow), file, "text", **options)
+    if packed or encoding:
+        unpacked = Unpacked(file.read, str(path), file.close) if packed else None
+        if unpacked is not None and encoding is None:
+            return _read_again(unpacked, str(path), columns, exclude, format)
+        assert encoding is not None
+        read = unpacked.read if unpacked else file.read
+        return _read_again(
+            Recoded(read, str(path), encoding, file.close), str(path), columns, exclude, format
+        )
+    lines = Lines(file.read, str(path), growing=follow, ready=file.ready if follow else None)
+    reader = LineReader(lines, file, "text", columns, exclude, format)
     reader.live = follow
     return reader
 
 
-def is_gzip(path: Path) -> bool:
+def _read_again(
+    content: Unpacked | Recoded, name: str, columns: Columns, exclude: Columns, format: Format
+) -> LineReader:
+    """Lines of content that is continued by reading it again from the beginning."""
+    kind = "gzip" if isinstance(content, Unpacked) else "recoded"
+    return LineReader(Lines(content.read, name, digest=True), content, kind, columns, exclude, format)
+
+
+def _piped(columns: Columns, exclude: Columns, format: Format) -> LineReader:
+    name, content = "standard input", StandardInput()
+    read, ready = content.read, content.ready
+    if content.begins_with(GZIP):
+        read = Unpacked(read, name).read
+    encoding = format.encoding if format.recoded() else None
+    for mark, known in WIDE_MARKS.items():
+        if encoding is None and content.begins_with(mark):
+            encoding = known
+    if encoding is not None:
+        read = Recoded(read, name, encoding, None).read
+    lines = Lines(read, name, digest=True, ready=ready)
+    piped = LineReader(lines, None, "pipe", columns, exclude, format)
+    piped.live = True
+    return piped
+
+
+def _start(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
+        return file.read(4)

@@ -2,167 +2,187 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import os
-import stat
-import sys
 import time
-import zlib
-from collections import deque
 from collections.abc import Callable
-from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .batch import SourceError
 
-BLOCK = 1 << 20
-LONGEST = 1 << 28
+BLOCK = 1 << 19
+"""Bytes read at a time: what is made of them should stay in the processor's cache."""
+LONGEST = 1 << 25
 """Bytes a line may have; more is taken for a file that has no lines."""
 PRINT = 4096
 """Bytes at the beginning, and before the place reached, by which a file is recognised."""
-POLL = 0.1
 
 Read = Callable[[int], bytes]
+Ready = Callable[[float], bool]
+
+
+class Piece(NamedTuple):
+    """Whole lines, one after the other; only the last line of a source may lack its line feed."""
+
+    data: bytes
+    ends: NDArray[np.int64]
+    """Where each line ends in `data`."""
+    numbers: NDArray[np.int64]
+    """Of the lines, counted from 1."""
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def lines(self) -> list[bytes]:
+        """One by one, with their ends."""
+        starts = [0, *self.ends[:-1].tolist()]
+        return [self.data[start:end] for start, end in zip(starts, self.ends.tolist(), strict=True)]
+
+    def part(self, start: int, stop: int) -> Piece:
+        """Some of the lines."""
+        first = int(self.ends[start - 1]) if start else 0
+        data = self.data[first : int(self.ends[stop - 1])]
+        return Piece(data, self.ends[start:stop] - first, self.numbers[start:stop])
+
+    def starts(self) -> NDArray[np.uint8]:
+        """The first byte of each line."""
+        first = np.concatenate(([0], self.ends[:-1]))
+        return np.frombuffer(self.data, dtype=np.uint8)[first]
+
+    def without(self, left_out: NDArray[np.bool_]) -> Piece:
+        """The lines that are not left out."""
+        if not left_out.any():
+            return self
+        kept = np.flatnonzero(~left_out)
+        lines = self.lines()
+        return piece_of([lines[i] for i in kept], self.numbers[kept])
+
+
+def piece_of(lines: list[bytes], numbers: NDArray[np.int64]) -> Piece:
+    """Lines put together."""
+    return Piece(b"".join(lines), np.cumsum([len(line) for line in lines], dtype=np.int64), numbers)
+
+
+NOTHING = Piece(b"", np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 class Lines:
-    """Lines one after the other; `offset` bytes in `line` lines have been taken."""
+    """Lines one after the other; `offset` bytes in `line` lines have been taken.
 
-    def __init__(self, read: Read, name: str, *, growing: bool = False, digest: bool = False) -> None:
-        self.read, self.name, self.growing = read, name, growing
+    Parameters
+    ----------
+    read
+        Returns the next bytes, waiting for them; none at the end.
+    name
+        For messages.
+    growing
+        Whether a last line without a line feed is still being written, and must be left alone.
+    digest
+        Whether to keep a hash of all bytes taken, where they cannot be read again to check a position.
+    ready
+        Whether `read` has something, for sources where bytes come as they happen. Such lines are handed out
+        as they come.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        name: str,
+        *,
+        growing: bool = False,
+        digest: bool = False,
+        ready: Ready | None = None,
+    ) -> None:
+        self.read, self.name, self.growing, self._ready = read, name, growing, ready
         self.offset = self.line = 0
+        self.head = self.tail = b""
+        """The first bytes taken, and the last: `PRINT` of each."""
         self.digest = hashlib.sha256() if digest else None
-        """Of everything taken, where a place cannot be looked at again."""
-        self._waiting: deque[bytes] = deque()
+        """SHA-256 of all bytes taken."""
+        self._data, self._ends, self._next = b"", np.zeros(0, dtype=np.int64), 0
         self._start: list[bytes] = []
         """The pieces of a line whose end has not come yet."""
         self._ended = False
 
-    def take(self, count: int) -> list[bytes]:
-        """The next lines with their ends; fewer than ``count`` only at the end."""
-        while len(self._waiting) < count and not self._ended:
+    def take(self, count: int) -> Piece:
+        """At most so many of the next lines, out of one block; none at the end."""
+        while self._next == len(self._ends) and not self._ended:
             self._fetch()
-        taken = [self._waiting.popleft() for _ in range(min(count, len(self._waiting)))]
-        self.offset += sum(map(len, taken))
-        self.line += len(taken)
-        if self.digest is not None:
-            self.digest.update(b"".join(taken))
+        taken = self._cut(count) if self._next < len(self._ends) and count > 0 else NOTHING
+        self._remember(taken.data)
         return taken
+
+    def ready(self, seconds: float) -> bool:
+        """Whether there is a line, or the end, without waiting longer than this."""
+        until = time.monotonic() + seconds
+        while self._ready is not None and self._next == len(self._ends) and not self._ended:
+            if not self._ready(max(until - time.monotonic(), 0.0)):
+                return False
+            self._fetch()
+        return True
+
+    def jump(self, line: int, offset: int, head: bytes, tail: bytes) -> None:
+        """Go on from here, after so many lines and bytes, of which these are the first and the last."""
+        self.line, self.offset, self.head, self.tail = line, offset, head, tail
+        self._data, self._ends, self._next = b"", np.zeros(0, dtype=np.int64), 0
+        self._start, self._ended = [], False
+
+    def fingerprint(self) -> Callable[[], str]:
+        """By which what was taken is recognised, worked out when asked."""
+        if self.digest is not None:
+            return self.digest.copy().hexdigest
+        head, tail = self.head, self.tail
+        return lambda: fingerprint(head, tail)
+
+    def _cut(self, count: int) -> Piece:
+        """Lines out of the block at hand."""
+        start = int(self._ends[self._next - 1]) if self._next else 0
+        stop = min(self._next + count, len(self._ends))
+        ends = self._ends[self._next : stop] - start
+        first = self.line + 1
+        self.line += len(ends)
+        self._next = stop
+        return Piece(self._data[start : start + int(ends[-1])], ends, np.arange(first, self.line + 1))
+
+    def _remember(self, data: bytes) -> None:
+        self.offset += len(data)
+        if len(self.head) < PRINT:
+            self.head = (self.head + data[:PRINT])[:PRINT]
+        self.tail = data[-PRINT:] if len(data) >= PRINT else (self.tail + data)[-PRINT:]
+        if self.digest is not None:
+            self.digest.update(data)
 
     def _fetch(self) -> None:
         block = self.read(BLOCK)
         if not block:
             self._ended = True
-            if self._start and not self.growing:  # whoever is still writing has not finished this line
-                self._waiting.append(b"".join(self._start))
-                self._start = []
+            rest, self._start = b"".join(self._start), []
+            if rest and not self.growing:  # whoever is still writing has not finished this line
+                self._data, self._ends, self._next = rest, np.array([len(rest)]), 0
             return
-        *whole, rest = block.split(b"\n")
-        if whole:
-            whole[0] = b"".join((*self._start, whole[0]))
-            self._waiting += [line + b"\n" for line in whole]
-            self._start = []
-        if rest:
-            self._start.append(rest)
-            self._refuse_endless_line()
+        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10) + 1
+        if not len(ends):
+            self._start.append(block)
+            self._refuse_endless_line(sum(map(len, self._start)))
+            return
+        before = sum(map(len, self._start))
+        self._refuse_endless_line(before + int(ends[0]))
+        self._data, self._ends, self._next = b"".join((*self._start, block)), ends + before, 0
+        rest = block[ends[-1] :]
+        self._start = [rest] if rest else []
 
-    def _refuse_endless_line(self) -> None:
-        if sum(map(len, self._start)) > LONGEST:
+    def _refuse_endless_line(self, length: int) -> None:
+        if length > LONGEST:
             raise SourceError(
-                f"{self.name}, line {self.line + len(self._waiting) + 1}: longer than {LONGEST:,} bytes; "
-                "is this a file of lines?"
+                f"{self.name}, line {self.line + len(self._ends) - self._next + 1}: longer than "
+                f"{LONGEST:,} bytes; is this a file of lines?"
             )
 
 
-class Unpacked:
-    """The content of a gzip file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.file = path, gzip.open(path, "rb")  # noqa: SIM115 - until `close`
-
-    def read(self, size: int) -> bytes:
-        try:
-            return self.file.read(size)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise SourceError(f"{self.path}: damaged or cut-off gzip file: {error}") from None
-
-    def close(self) -> None:
-        self.file.close()
-
-
-def standard_input() -> Read:
-    """What has come so far, without waiting for a block to fill."""
-    handle = sys.stdin.buffer.fileno()
-    return lambda size: os.read(handle, size)
-
-
-class PlainFile:
-    """A file on disk, which may still be growing."""
-
-    def __init__(self, path: Path, *, follow: bool = False, idle: float | None = None) -> None:
-        self.path, self.follow, self.idle = path, follow, idle
-        self.handle = os.open(path, os.O_RDONLY)
-        if not stat.S_ISREG(os.fstat(self.handle).st_mode):
-            os.close(self.handle)
-            raise SourceError(f"{path} is not a regular file; pass pipes through standard input (-)")
-        self.offset = 0
-        self._last = b""
-
-    def read(self, size: int) -> bytes:
-        """The next bytes; with ``follow``, waits for them."""
-        waited = 0.0
-        while True:
-            block = os.pread(self.handle, size, self.offset)
-            if waited or not block:
-                self._refuse_other_content()
-            if block:
-                self.offset += len(block)
-                self._last = (self._last + block)[-PRINT:]
-                return block
-            if not self.follow or (self.idle is not None and waited >= self.idle):
-                return b""
-            time.sleep(POLL)
-            waited += POLL
-
-    def _refuse_other_content(self) -> None:
-        """An error unless this is still the file that was opened, and what was read still stands there."""
-        if not self.follow:
-            return
-        try:
-            now, here = os.stat(self.path), os.fstat(self.handle)
-        except FileNotFoundError:
-            raise SourceError(f"{self.path} was removed while it was followed") from None
-        if (now.st_dev, now.st_ino) != (here.st_dev, here.st_ino):
-            raise SourceError(f"{self.path} was replaced by another file while it was followed")
-        before = os.pread(self.handle, len(self._last), self.offset - len(self._last))
-        if here.st_size < self.offset or before != self._last:
-            raise SourceError(
-                f"{self.path} was truncated or rewritten while it was followed: {self.offset:,} bytes had "
-                f"been read, it has {here.st_size:,}"
-            )
-
-    def go_to(self, offset: int) -> None:
-        self.offset = offset
-        self._last = os.pread(self.handle, min(PRINT, offset), max(offset - PRINT, 0))
-
-    def fingerprint(self, offset: int) -> str:
-        """By which the first ``offset`` bytes are recognised: a hash of their beginning and end."""
-        if self.handle < 0:
-            raise SourceError(f"{self.path} has been closed: ask for the position before that")
-        digest = hashlib.sha256(os.pread(self.handle, min(PRINT, offset), 0))
-        digest.update(os.pread(self.handle, min(PRINT, offset), max(offset - PRINT, 0)))
-        return digest.hexdigest()
-
-    def ends_line(self, offset: int) -> bool:
-        """Whether a line ends here: by a line feed, or because the file does and is not to grow."""
-        if offset == 0 or (offset >= self.size() and not self.follow):
-            return True
-        return os.pread(self.handle, 1, offset - 1) == b"\n"
-
-    def size(self) -> int:
-        return os.fstat(self.handle).st_size
-
-    def close(self) -> None:
-        if self.handle >= 0:
-            os.close(self.handle)
-        self.handle = -1
+def fingerprint(head: bytes, tail: bytes) -> str:
+    """A hash of the first and the last bytes."""
+    digest = hashlib.sha256(head)
+    digest.update(tail)
+    return digest.hexdigest()

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import RowReader, _float_type
-from .batch import Chunk, SourceError
+from .arrays import ForwardReader, _float_type
+from .batch import NO_TEXT, Chunk, SourceError
 from .columns import Columns, chosen_columns
 
 ROWS = 4096
@@ -20,12 +20,12 @@ BEGINNING = 4096
 """Bytes of a file by which it is recognised, besides its footer."""
 
 
-class Parquet(RowReader):
+class Parquet(ForwardReader):
     """Numeric columns of a Parquet file or folder; a null is missing."""
 
     kind = "parquet"
 
-    def __init__(self, path: Path, columns: Columns) -> None:
+    def __init__(self, path: Path, columns: Columns, exclude: Columns = None) -> None:
         self.path = path
         self.parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         self.footers = [_footer(part) for part in self.parts]
@@ -36,7 +36,9 @@ class Parquet(RowReader):
                 raise SourceError(f"{part} has other columns than {self.parts[0]}")
         if len(set(names)) < len(names):
             raise SourceError(f"{path}: two columns have the same name; give each its own")
-        self.asked = chosen_columns(columns, names, len(names), str(path))
+        self.asked = chosen_columns(
+            columns, names, len(names), str(path), exclude, lambda: _without_numbers(schemas[0])
+        )
         self.columns = self.names = [names[i] for i in self.asked]
         types = {
             _numpy_type(part, schema.field(name))
@@ -68,7 +70,7 @@ class Parquet(RowReader):
         return f"{self.name}, row {int(chunk.numbers[row])}, column {number} ({name})"
 
     def fingerprint(self, row: int) -> str:
-        """Of the beginnings and footers of files: a Parquet file never changes after it has been written."""
+        """A hash of the beginnings and footers of the files that were read from."""
         digest = hashlib.sha256()
         seen = 0
         for part, footer in zip(self.parts, self.footers, strict=True):
@@ -148,6 +150,16 @@ def _numpy_type(path: Path, field: Any) -> Any:
         return _float_type("", field.type.to_pandas_dtype())
     except (SourceError, NotImplementedError, TypeError):
         raise SourceError(
-            f"{path}, column {field.name!r}: expected numbers, got {field.type}; "
-            "choose columns that hold numbers"
+            f"{path}, column {field.name!r}: expected numbers, got {field.type}",
+            NO_TEXT,
         ) from None
+
+
+def _without_numbers(schema: Any) -> list[int]:
+    found = []
+    for i, field in enumerate(schema):
+        try:
+            _numpy_type(Path(), field)
+        except SourceError:
+            found.append(i)
+    return found

@@ -1,7 +1,8 @@
-"""The grid, and the sieve: whole batches of usable rows out of any reader."""
+"""Cut rows into batches on a fixed grid, and drop or refuse rows that cannot be used."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from operator import index
 from types import TracebackType
@@ -9,27 +10,52 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .batch import CELLS, BadValue, Batch, Chunk, Floats, Reader, SourceError
+from .batch import CELLS, CHOOSE, NO_TEXT, SKIP, BadValue, Batch, Chunk, Floats, Hint, Reader, SourceError
 
-ROWS, LIVE_ROWS = 1024, 32
-"""Rows a batch, and where rows come as they happen: somebody may be waiting."""
+ROWS = 1024
+"""Rows a batch, unless asked otherwise."""
+PATIENCE = 0.25
+"""Seconds that rows which have come wait for others to fill their batch."""
 
 
 class Source:
-    """An iterable of `Batch`; `close` it, or use it in a ``with`` statement."""
+    """An iterable of `Batch`; `close` it, or use it in a ``with`` statement.
+
+    Batches end at multiples of ``batch_rows``, counted from the first row. Where rows come as they happen, a
+    batch is handed out as it is when the next row is long in coming; the next goes on to the multiple.
+
+    Parameters
+    ----------
+    reader
+        Where the rows come from.
+    batch_rows
+        Rows a batch. If None, 1,024, or fewer where rows are very wide.
+    stop
+        The row to stop before; None for the end.
+    on_bad_row
+        What to do with rows that cannot be understood or are not finite: ``"fail"`` or ``"skip"``.
+    allow_nan
+        Whether missing values are handed out as NaN; otherwise they make a row bad.
+    on_skip
+        Called with the reason for each row left out.
+    """
 
     def __init__(
         self,
         reader: Reader,
         *,
-        batch_rows: int | None,
-        stop: int | None,
-        on_bad_row: Literal["fail", "skip"],
-        allow_nan: bool,
-        on_skip: Callable[[str], object] | None,
+        batch_rows: int | None = None,
+        stop: int | None = None,
+        on_bad_row: Literal["fail", "skip"] = "fail",
+        allow_nan: bool = False,
+        on_skip: Callable[[str], object] | None = None,
     ) -> None:
+        if batch_rows is not None and batch_rows < 1:
+            raise SourceError(f"batch_rows must be at least 1, got {batch_rows}")
+        if on_bad_row not in ("fail", "skip"):
+            raise SourceError(f"on_bad_row must be 'fail' or 'skip', got {on_bad_row!r}")
         self.reader, self.stop = reader, stop
-        self.batch_rows = batch_rows or max(1, min(LIVE_ROWS if reader.live else ROWS, CELLS // reader.full))
+        self.batch_rows = batch_rows or max(1, min(ROWS, CELLS // (reader.full or reader.width)))
         self.on_bad_row, self.allow_nan, self.on_skip = on_bad_row, allow_nan, on_skip
         self.count = self.skipped = self._read = 0
 
@@ -49,28 +75,41 @@ class Source:
         return self.reader.names
 
     @property
+    def notes(self) -> list[str]:
+        """What a person may want to know about how it is read; more may be noticed while it is."""
+        return self.reader.notes()
+
+    @property
     def total(self) -> int | None:
         """How many rows there are, where that is known."""
         total = self.reader.total
         return total if self.stop is None or total is None else min(total, self.stop)
 
     def __iter__(self) -> Iterator[Batch]:
-        while True:
-            parts, wanted, chunk = list[Chunk](), self.batch_rows - self.count % self.batch_rows, None
-            while wanted:
-                chunk = self._next(wanted)
-                if chunk is None:
-                    break
-                parts.append(self._usable(chunk))
-                wanted -= len(parts[-1].rows)
+        ended = False
+        while not ended:
+            parts, ended = self._gathered(self.batch_rows - self.count % self.batch_rows)
             rows = [part.rows for part in parts if len(part.rows)]
             if rows:
                 self.count += sum(map(len, rows))
                 numbers = np.concatenate([part.numbers for part in parts])
                 joined: Floats = rows[0] if len(rows) == 1 else np.concatenate(rows)
                 yield Batch(joined, numbers, self.count, self.skipped, self.reader.place())
+
+    def _gathered(self, wanted: int) -> tuple[list[Chunk], bool]:
+        """Chunks with so many rows in all, or with what has come so far; and whether that was the end."""
+        parts, until = list[Chunk](), None
+        while wanted:
+            if until is not None and not self.reader.ready(max(until - time.monotonic(), 0.0)):
+                return parts, False
+            chunk = self._next(wanted)
             if chunk is None:
-                return
+                return parts, True
+            parts.append(self._usable(chunk))
+            wanted -= len(parts[-1].rows)
+            if self.reader.live and until is None and len(parts[-1].rows):
+                until = time.monotonic() + PATIENCE
+        return parts, False
 
     def continue_from(self, position: dict[str, Any]) -> None:
         """Go on after the batch that had this position."""
@@ -118,9 +157,9 @@ class Source:
         bad = chunk.bad + self._unfit(chunk)
         if not bad:
             return chunk
-        bad.sort()
+        bad.sort(key=lambda value: value.row)
         if self.on_bad_row == "fail":
-            raise SourceError(f"{bad[0].where}: {bad[0].what} ({self._advice(bad[0].row)})")
+            raise SourceError(f"{bad[0].where}: {bad[0].what}", *(bad[0].hints or self._advice(bad[0].row)))
         rows = sorted({value.row for value in bad})
         self.skipped += len(rows)
         if self.on_skip is not None:
@@ -129,11 +168,11 @@ class Source:
                 self.on_skip(f"{first.where}: {first.what}")
         return Chunk(np.delete(chunk.rows, rows, axis=0), np.delete(chunk.numbers, rows), [])
 
-    def _advice(self, row: int) -> str:
+    def _advice(self, row: int) -> tuple[Hint, ...]:
         """A column that is wrong from the first row on is not meant to be read."""
         if self.count == 0 and row == 0:
-            return "--columns chooses the columns to read"
-        return "--on-bad-row skip leaves such rows out"
+            return (CHOOSE, NO_TEXT)
+        return (SKIP,)
 
     def _unfit(self, chunk: Chunk) -> list[BadValue]:
         """Values no model takes: infinite ones, and missing ones unless they are allowed."""
@@ -144,13 +183,14 @@ class Source:
         known = {value.row for value in chunk.bad}
         found = [(int(row), int(np.argmax(wrong[row]))) for row in np.flatnonzero(wrong.any(axis=1))]
         return [
-            BadValue(row, self.reader.where(chunk, row, column), _complaint(chunk.rows[row, column]))
+            _unusable(row, self.reader.where(chunk, row, column), float(chunk.rows[row, column]))
             for row, column in found
             if row not in known
         ]
 
 
-def _complaint(value: float) -> str:
+def _unusable(row: int, where: str, value: float) -> BadValue:
     if np.isnan(value):
-        return "is missing (NaN); --missing says what to do with missing values"
-    return f"{value} is not a finite number"
+        hint = Hint("allow_nan", None, "says what to do with missing values")
+        return BadValue(row, where, "is missing (NaN)", (hint, SKIP))
+    return BadValue(row, where, f"{value} is not a finite number")

@@ -1,0 +1,151 @@
+"""Cells of many lines of text as numbers, all at once, by pyarrow where it is installed.
+
+Everything here may give up (None): then somebody looks at each line with care. What it gives is what Python's
+``float`` gives, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.float64]
+
+QUOTE, LINE_FEED = 34, 10
+EVERY_SECOND = 0b01010101
+LARGEST = 1 << 30
+"""Bytes that are looked at together: Arrow counts them in 32 bits."""
+
+
+def parsed(
+    data: bytes, count: int, width: int, separator: bytes, chosen: Sequence[int], missing: Sequence[str]
+) -> Rows | None:
+    """The numbers in ``count`` lines of ``width`` cells each, of the columns chosen.
+
+    Parameters
+    ----------
+    data
+        The lines; all but the last end in a line feed.
+    separator
+        One byte.
+    missing
+        Words in lower case that stand for a value that is not there; it becomes NaN.
+    """
+    data = _with_plain_ends(data)
+    spans = _spans(data, count * width, width, separator)
+    if spans is None:
+        return None
+    return cast_cells(data, *spans, count, width, chosen, missing)
+
+
+def cast_cells(
+    data: bytes,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    count: int,
+    width: int,
+    chosen: Sequence[int],
+    missing: Sequence[str],
+) -> Rows | None:
+    """The numbers that stand between ``starts`` and ``ends``, of the columns chosen."""
+    numbers = _numbers(_strings(data, starts, ends, count, width, chosen), missing)
+    if numbers is None:
+        return None
+    rows = numbers[::2].reshape(count, width)
+    return np.ascontiguousarray(rows if isinstance(chosen, range) else rows[:, chosen])
+
+
+def available() -> bool:
+    """Whether pyarrow can be used."""
+    try:
+        import pyarrow.compute  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _with_plain_ends(data: bytes) -> bytes:
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
+    return data if data.endswith(b"\n") else data + b"\n"
+
+
+def _spans(
+    data: bytes, count: int, width: int, separator: bytes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Where cells begin and end; None unless there are as many as there should be on each line."""
+    if b"\r" in data or b"(" in data or len(data) > LARGEST:  # "nan(1)" is a number to Arrow
+        return None
+    array = np.frombuffer(data, dtype=np.uint8)
+    is_end = array == separator[0]
+    is_end |= array == LINE_FEED
+    ends = np.flatnonzero(is_end)
+    if len(ends) != count or not (array[ends[width - 1 :: width]] == LINE_FEED).all():
+        return None
+    starts = np.zeros_like(ends)
+    np.add(ends[:-1], 1, out=starts[1:])
+    return _unquoted(data, array, starts, ends) if b'"' in data else (starts, ends)
+
+
+def _unquoted(
+    data: bytes, array: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """The same without quotes; None unless each quote begins or ends a cell: none hides a separator."""
+    quoted = array[starts] == QUOTE
+    ended = (ends > starts) & (array[ends - 1] == QUOTE)
+    if (quoted != ended).any() or (ends - starts)[quoted].min(initial=2) < 2:
+        return None
+    if data.count(b'"') != 2 * np.count_nonzero(quoted):
+        return None
+    return starts + quoted, ends - quoted
+
+
+def _strings(
+    data: bytes,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    count: int,
+    width: int,
+    chosen: Sequence[int],
+) -> Any:
+    """An array of strings over the data as they are: cells and, between them, gaps that count as missing.
+
+    Nothing is copied; cells of columns that are not chosen are missing, too, and so never looked at.
+    """
+    import pyarrow as pa
+
+    total = 2 * len(ends)
+    offsets = np.empty(total + 1, dtype=np.int32)
+    offsets[:-1:2], offsets[1::2] = starts, ends
+    offsets[-1] = len(data)
+    if isinstance(chosen, range):
+        bits = np.full((total + 7) // 8, EVERY_SECOND, dtype=np.uint8)
+    else:
+        valid = np.zeros((count, width, 2), dtype=bool)
+        valid[:, chosen, 0] = True
+        bits = np.packbits(valid, bitorder="little")
+    return pa.StringArray.from_buffers(total, pa.py_buffer(offsets), pa.py_buffer(data), pa.py_buffer(bits))
+
+
+def _numbers(cells: Any, missing: Sequence[str]) -> Rows | None:
+    """Of all strings; what those mean that are missing is not said."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        plain = compute.cast(cells, pa.float64())
+        return np.frombuffer(plain.buffers()[1], dtype=np.float64, count=len(plain))
+    except pa.ArrowInvalid:
+        if not missing:
+            return None
+    try:
+        trimmed = compute.ascii_trim_whitespace(cells)
+        gone = compute.is_in(compute.ascii_lower(trimmed), value_set=pa.array(missing, pa.string()))
+        kept = compute.if_else(gone, pa.scalar(None, pa.string()), trimmed)
+        numbers: Rows = compute.cast(kept, pa.float64()).to_numpy(zero_copy_only=False)
+        return numbers
+    except pa.ArrowInvalid:
+        return None

@@ -1,0 +1,211 @@
+"""Where bytes come from: plain files that may be growing, gzip files, standard input; and other encodings."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import select
+import stat
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from .batch import SourceError
+from .lines import BLOCK, PRINT, Read, fingerprint
+
+POLL = 0.1
+GZIP = b"\x1f\x8b"
+
+
+class PlainFile:
+    """A file on disk, which may still be growing."""
+
+    def __init__(self, path: Path, *, follow: bool = False, idle: float | None = None) -> None:
+        self.path, self.follow, self.idle = path, follow, idle
+        self.handle = os.open(path, os.O_RDONLY)
+        if not stat.S_ISREG(os.fstat(self.handle).st_mode):
+            os.close(self.handle)
+            raise SourceError(f"{path} is not a regular file; pass pipes through standard input (-)")
+        self.offset = 0
+        self._first = self._last = b""
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; with ``follow``, waits for them."""
+        waited = 0.0
+        while True:
+            block = os.pread(self.handle, size, self.offset)
+            # After the read: unless what stood before it is there still, the block may be of another file.
+            self._refuse_other_content()
+            if block:
+                self._remember(block)
+                return block
+            if not self.follow or (self.idle is not None and waited >= self.idle):
+                return b""
+            time.sleep(POLL)
+            waited += POLL
+
+    def ready(self, seconds: float) -> bool:
+        """Whether there is more than was read; waits so long at most."""
+        waited = 0.0
+        while self.size() <= self.offset:
+            if waited >= seconds:
+                return False
+            time.sleep(min(POLL, seconds - waited))
+            waited += POLL
+        return True
+
+    def _remember(self, block: bytes) -> None:
+        self.offset += len(block)
+        if len(self._first) < PRINT:
+            self._first = (self._first + block[:PRINT])[:PRINT]
+        self._last = block[-PRINT:] if len(block) >= PRINT else (self._last + block)[-PRINT:]
+
+    def _refuse_other_content(self) -> None:
+        """An error unless what was read still stands there and, if followed, the file has its name still."""
+        how = "followed" if self.follow else "read"
+        here = os.fstat(self.handle)
+        if self.follow:
+            try:
+                now = os.stat(self.path)
+            except FileNotFoundError:
+                raise SourceError(f"{self.path} was removed while it was followed") from None
+            if (now.st_dev, now.st_ino) != (here.st_dev, here.st_ino):
+                raise SourceError(f"{self.path} was replaced by another file while it was followed")
+        if here.st_size < self.offset or self.around(self.offset) != (self._first, self._last):
+            raise SourceError(
+                f"{self.path} was truncated or rewritten while it was {how}: {self.offset:,} bytes had "
+                f"been read, it has {here.st_size:,}"
+            )
+
+    def go_to(self, offset: int) -> None:
+        self.offset = offset
+        self._first, self._last = self.around(offset)
+
+    def around(self, offset: int) -> tuple[bytes, bytes]:
+        """The first bytes, and those before ``offset``."""
+        size = min(PRINT, offset)
+        return os.pread(self.handle, size, 0), os.pread(self.handle, size, offset - size)
+
+    def fingerprint(self, offset: int) -> str:
+        """By which the first ``offset`` bytes are recognised: a hash of their beginning and end."""
+        return fingerprint(*self.around(offset))
+
+    def ends_line(self, offset: int) -> bool:
+        """Whether a line ends here: by a line feed, or because the file does and is not to grow."""
+        if offset == 0 or (offset >= self.size() and not self.follow):
+            return True
+        return os.pread(self.handle, 1, offset - 1) == b"\n"
+
+    def size(self) -> int:
+        return os.fstat(self.handle).st_size
+
+    def close(self) -> None:
+        if self.handle >= 0:
+            os.close(self.handle)
+        self.handle = -1
+
+
+class StandardInput:
+    """What has come so far, without waiting for a block to fill."""
+
+    def __init__(self) -> None:
+        try:
+            self.handle = sys.stdin.buffer.fileno()
+        except (AttributeError, OSError, ValueError):
+            raise SourceError("standard input is closed: there is nothing to read") from None
+        self._peeked: list[bytes] = []
+
+    def begins_with(self, start: bytes) -> bool:
+        """Whether these bytes come first; waits for as many."""
+        seen = b"".join(self._peeked)
+        while len(seen) < len(start) and start.startswith(seen):
+            block = os.read(self.handle, BLOCK)
+            if not block:
+                break
+            self._peeked.append(block)
+            seen += block
+        return seen.startswith(start)
+
+    def read(self, size: int) -> bytes:
+        return self._peeked.pop(0) if self._peeked else os.read(self.handle, size)
+
+    def ready(self, seconds: float) -> bool:
+        """Whether something has come, or the end; waits so long at most."""
+        if self._peeked:
+            return True
+        try:
+            return bool(select.select([self.handle], [], [], seconds)[0])
+        except (OSError, ValueError):  # a file, or a system that cannot tell
+            return True
+
+
+class Unpacked:
+    """The content of gzip data, member by member, never more at a time than was asked for."""
+
+    def __init__(self, packed: Read, name: str, close: Callable[[], None] | None = None) -> None:
+        self.packed, self.name, self._close = packed, name, close
+        self._inflate = zlib.decompressobj(wbits=31)
+        self._waiting = b""
+        self._between = False
+        """Whether a member has ended and no other has begun: some writers fill the rest with zeros."""
+
+    def read(self, size: int) -> bytes:
+        try:
+            return self._read(size)
+        except zlib.error as error:
+            raise SourceError(f"{self.name}: damaged or cut-off gzip file: {error}") from None
+
+    def _read(self, size: int) -> bytes:
+        while True:
+            if not self._waiting:
+                self._waiting = self.packed(1 << 16)
+                if not self._waiting:
+                    return self._last()
+            if self._between:
+                self._waiting = self._waiting.lstrip(b"\0")
+                if not self._waiting:
+                    continue
+                self._inflate, self._between = zlib.decompressobj(wbits=31), False
+            content = self._inflate.decompress(self._waiting, size)
+            self._between = self._inflate.eof
+            self._waiting = self._inflate.unused_data if self._between else self._inflate.unconsumed_tail
+            if content:
+                return content
+
+    def _last(self) -> bytes:
+        content = b"" if self._between else self._inflate.flush()
+        if not self._between and not self._inflate.eof:
+            raise SourceError(f"{self.name}: damaged or cut-off gzip file: it ends too early")
+        self._between = True
+        return content
+
+    def close(self) -> None:
+        if self._close is not None:
+            self._close()
+
+
+class Recoded:
+    """Text in another encoding as UTF-8."""
+
+    def __init__(self, read: Read, name: str, encoding: str, close: Callable[[], None] | None) -> None:
+        self._read, self.name, self.encoding, self._close = read, name, encoding, close
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._ended = False
+
+    def read(self, size: int) -> bytes:
+        while not self._ended:
+            block = self._read(size)
+            self._ended = not block
+            try:
+                content = self._decoder.decode(block, final=self._ended).encode()
+            except UnicodeError as error:
+                raise SourceError(f"{self.name}: not text in {self.encoding}: {error}") from None
+            if content:
+                return content
+        return b""
+
+    def close(self) -> None:
+        if self._close is not None:
+            self._close()

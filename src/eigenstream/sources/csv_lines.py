@@ -1,0 +1,236 @@
+"""Rows of CSV: numbers between delimiters, with or without a line of names."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import cells
+from .batch import SKIP, Hint, SourceError
+from .columns import Columns, chosen_columns
+from .formats import Format
+from .lines import Piece
+from .text import WIDEST_TEXT, Complaint, Parser, refuse_wide, shortened
+
+DELIMITERS = (",", "\t", ";", "|")
+DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+MARKER = re.compile(r"[^\d]{1,20}|#\w+.?")
+"""What people write where there is no value."""
+INDEX_NAMES = ("", "Unnamed: 0")
+"""What the column of row numbers is called that pandas writes."""
+
+
+class Csv(Parser):
+    """CSV as its first line shows it to be.
+
+    Parameters
+    ----------
+    first, line
+        The first line, and its number.
+    source
+        For messages.
+    columns, exclude
+        Which to read.
+    format
+        What is known about the text.
+    peek
+        Returns the line after the first, if there is one, for the few cases where the first does not tell.
+    """
+
+    def __init__(
+        self,
+        first: bytes,
+        source: str,
+        columns: Columns,
+        exclude: Columns,
+        format: Format,
+        line: int,
+        peek: Callable[[], bytes | None],
+    ) -> None:
+        self.format, self.first = format, first
+        for delimiter in (*DELIMITERS, " "):
+            refuse_wide(first.count(delimiter.encode()), source, line)
+        text = format.decoded(first)
+        self.delimiter = format.delimiter or self._likely_delimiter(text, peek)
+        fields = self._fields(text)
+        self.full = len(fields)
+        self.counting = False
+        """Whether the names are the numbers from 0."""
+        self.titled = self._is_header(fields, peek) if format.header is None else format.header
+        self.titles = [field.strip() for field in fields] if self.titled else None
+        if self.titled and "\N{REPLACEMENT CHARACTER}" in text and format.encoding is None:
+            raise SourceError(
+                f"{source}, line {line}: not text in UTF-8",
+                Hint("encoding", "latin-1", "reads many such files"),
+            )
+
+        def without_numbers() -> list[int]:
+            example = self._fields(format.decoded(peek() or b"")) if self.titled else fields
+            return [i for i, field in enumerate(example) if not self._is_value(field)]
+
+        self.chosen = chosen_columns(columns, self.titles, self.full, source, exclude, without_numbers)
+        self.width = len(self.chosen)
+        self.names = None if self.titles is None else [self.titles[i] for i in self.chosen]
+        self._seen = False
+        """Whether a line has been read that was right."""
+
+    def quick(self, piece: Piece) -> NDArray[np.float64] | None:
+        data, separator = piece.data, self.delimiter.encode()
+        if self.delimiter == " ":
+            data = b"".join(b" ".join(line.split()) + b"\n" for line in piece.lines())
+        if self.format.decimal == ",":
+            if b"." in data:
+                return None
+            data = data.replace(b",", b".")
+        if not cells.available():
+            rows = self._loaded(data, len(piece))
+        elif len(separator) == 1:
+            missing = self.format.missing
+            rows = cells.parsed(data, len(piece), self.full, separator, self.chosen, missing)
+        else:
+            return None
+        self._seen = self._seen or rows is not None
+        return rows
+
+    def _loaded(self, data: bytes, count: int) -> NDArray[np.float64] | None:
+        """By NumPy, several times slower."""
+        lines = data.removesuffix(b"\n").split(b"\n")
+        separator = self.delimiter.encode()
+        if b'"' in data or {line.count(separator) for line in lines} != {self.full - 1}:
+            return None
+        usecols = None if isinstance(self.chosen, range) else self.chosen
+        try:
+            texts = [line.decode() for line in lines]
+            rows = np.loadtxt(texts, delimiter=self.delimiter, comments=None, usecols=usecols, ndmin=2)
+        except ValueError:
+            return None
+        return rows if len(rows) == count else None
+
+    def row(self, line: bytes) -> list[float] | Complaint:
+        separators = line.count(self.delimiter.encode())
+        plain = b'"' not in line and self.delimiter != " "
+        if separators > WIDEST_TEXT or (plain and separators + 1 != self.full):
+            return self._wrong_width(separators + 1)
+        fields = self._fields(self.format.decoded(line))
+        if len(fields) != self.full:
+            return self._wrong_width(len(fields))
+        numbers = []
+        for place, i in enumerate(self.chosen):
+            try:
+                numbers.append(self._number(fields[i]))
+            except ValueError:
+                return Complaint(
+                    self.column(place), f"{shortened(fields[i])} is not a number", self._hints(fields[i])
+                )
+        self._seen = True
+        return numbers
+
+    def column(self, number: int) -> str:
+        i = self.chosen[number]
+        return f"column {i}" if self.titles is None else f"column {i} ({self.titles[i]})"
+
+    def note(self) -> str | None:
+        if not self.counting:
+            return None
+        return "the first line counts from 0: it is taken for names; without a header it is data"
+
+    def may_count_rows(self) -> bool:
+        """Whether the first column is called as pandas calls an index."""
+        return self.titles is not None and self.chosen[0] == 0 and self.titles[0] in INDEX_NAMES
+
+    def _wrong_width(self, found: int) -> Complaint:
+        what, hints = f"has {found} fields where {self.full} were expected", list[Hint]()
+        if not self._seen and self.first.lstrip()[:1] in (b"#", b"%", b"!"):
+            hints.append(Hint("comment", chr(self.first.lstrip()[0]), "passes over lines that begin with it"))
+        elif not self._seen and self.titled:
+            hints.append(Hint("skip_lines", None, "says how many lines stand before the names"))
+        return Complaint("", what, tuple(hints))
+
+    def _hints(self, field: str) -> tuple[Hint, ...]:
+        word = field.strip()
+        if self.delimiter != "," and DECIMAL_COMMA.fullmatch(word):
+            return (Hint("decimal", ",", "reads it as a number"),)
+        if self._seen and MARKER.fullmatch(word):
+            return (Hint("na", word, "reads it as a missing value"), SKIP)
+        return ()
+
+    def _fields(self, text: str) -> list[str]:
+        if self.delimiter == " ":
+            return text.split()
+        try:
+            return next(csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter), [""])
+        except csv.Error:
+            return [text]
+
+    def _number(self, field: str) -> float:
+        word = field.strip()
+        if word.lower() in self.format.missing:
+            return float("nan")
+        if "_" in word:  # Python reads 1_000 as a number; nobody else does
+            raise ValueError
+        if self.format.decimal == ",":
+            if "." in word:  # 1.000 may be a thousand
+                raise ValueError
+            word = word.replace(",", ".")
+        return float(word)
+
+    def _is_value(self, field: str) -> bool:
+        """Whether this can be in a column of numbers."""
+        try:
+            self._number(field)
+        except ValueError:
+            return bool(DECIMAL_COMMA.fullmatch(field.strip()))
+        return True
+
+    def _is_number(self, field: str) -> bool:
+        try:
+            return not np.isnan(self._number(field))
+        except ValueError:
+            return False
+
+    def _likely_delimiter(self, text: str, peek: Callable[[], bytes | None]) -> str:
+        there = [d for d in DELIMITERS if d in text and d != self.format.decimal]
+        if not there:
+            return self._spaces_or_none(text, peek)
+        for delimiter in there:
+            if delimiter != "," and all(map(_is_decimal, text.split(delimiter))):
+                return delimiter
+        return max(there, key=lambda d: (text.count(d), d == ","))
+
+    def _spaces_or_none(self, text: str, peek: Callable[[], bytes | None]) -> str:
+        """Runs of spaces, if numbers stand between them: a name may have spaces too."""
+        only = "," if self.format.decimal == "." else ";"
+        words = text.split()
+        if len(words) < 2:
+            return only
+        if not all(map(_is_decimal, words)):
+            words = self.format.decoded(peek() or b"").split()
+        return " " if len(words) > 1 and any(map(_is_decimal, words)) else only
+
+    def _is_header(self, fields: Sequence[str], peek: Callable[[], bytes | None]) -> bool:
+        """A line without a single number can hardly be data; nor one that counts from 0."""
+        if not any(map(self._is_number, fields)):
+            return True
+        counted = fields[1:] if not fields[0].strip() else fields
+        if len(counted) < 3 or [field.strip() for field in counted] != [str(i) for i in range(len(counted))]:
+            return False
+        following = self._fields(self.format.decoded(peek() or b""))
+        self.counting = len(following) == len(fields) and not all(map(_is_whole, following[1:]))
+        return self.counting
+
+
+def _is_decimal(word: str) -> bool:
+    """A number, with a decimal point or a comma."""
+    try:
+        float(word.strip().replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_whole(field: str) -> bool:
+    return field.strip().lstrip("+-").isdigit()

@@ -1,0 +1,237 @@
+"""Rows of a Redis stream: one an entry, continued exactly by the entry's id."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from operator import index
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import numpy as np
+
+from .batch import BadValue, Chunk, Place, Reader, SourceError
+from .columns import Columns, chosen_columns
+from .formats import MISSING
+
+BEGINNING = "0-0"
+PATIENCE = 30.0
+"""Seconds for which a server that does not answer is asked again."""
+FIRST_PATIENCE = 5.0
+"""The same before anything has been read: the address may be wrong."""
+PAUSE = 0.2
+BLOCK = 1000
+"""Milliseconds to wait for entries at a time."""
+
+Entry = tuple[str, dict[str, str]]
+
+
+class RedisStream(Reader):
+    """Entries of a stream, whose fields are columns; the first entry shows which there are.
+
+    The position is the id of the last entry read. It is kept by whoever reads, not by the server: a consumer
+    group would count an entry as read before its row has been learnt and saved.
+
+    Parameters
+    ----------
+    client
+        Of ``redis``, answering in text.
+    stream
+        Its name.
+    columns, exclude
+        Which fields to read.
+    follow, idle
+        Whether to wait for more entries, and after how many seconds without any it counts as the end.
+    """
+
+    kind = "Redis stream"
+    unit = "entries"
+
+    def __init__(
+        self,
+        client: Any,
+        stream: str,
+        columns: Columns = None,
+        exclude: Columns = None,
+        follow: bool = False,
+        idle: float | None = None,
+    ) -> None:
+        self.client, self.stream, self.name = client, stream, f"Redis stream {stream!r}"
+        self.live, self.idle = follow, idle
+        self._last = BEGINNING
+        """Id of the last entry taken."""
+        self._print = ""
+        """By which it is recognised."""
+        self._waiting: list[Entry] = []
+        self._removed = self._state()["removed"]
+        """Entries that had been removed from the stream before the first was read."""
+        if not self._fetch(1, None):
+            raise SourceError(f"{self.name} is empty: there is nothing to learn from")
+        titles = list(self._waiting[0][1])
+        values = list(self._waiting[0][1].values())
+        self.full = len(titles)
+        self._numbers = chosen_columns(
+            columns, titles, self.full, self.name, exclude,
+            lambda: [i for i, value in enumerate(values) if _number(value) is None],
+        )  # fmt: skip
+        self.names = [titles[i] for i in self._numbers]
+        self.width = len(self.names)
+        self._ids: list[str] = []
+
+    def take(self, count: int) -> Chunk | None:
+        if not self._fetch(count, None):
+            return None
+        entries, self._waiting = self._waiting[:count], self._waiting[count:]
+        rows, bad = np.zeros((len(entries), self.width)), []
+        for i, (_, fields) in enumerate(entries):
+            for j, name in enumerate(self.names or ()):
+                value = _number(fields.get(name, ""))
+                if value is None:
+                    what = f"{fields[name]!r} is not a number"
+                    bad.append(BadValue(i, self._where(entries[i][0], j), what))
+                    break
+                rows[i, j] = value
+        numbers = np.arange(self.row, self.row + len(entries))
+        self.row += len(entries)
+        self._ids = [entry[0] for entry in entries]
+        self._last, self._print = self._ids[-1], _print(entries[-1])
+        return Chunk(rows, numbers, bad)
+
+    def ready(self, seconds: float) -> bool:
+        return self._fetch(1, seconds)
+
+    def place(self) -> Callable[[], Place]:
+        at = {"row": self.row, "id": self._last, "removed": self._removed, "fingerprint": self._print}
+        return lambda: at
+
+    def go_to(self, place: Place) -> None:
+        row, removed, last = index(place["row"]), index(place["removed"]), str(place["id"])
+        if row < 0 or removed < 0:
+            raise ValueError(f"row {row}, {removed} removed")
+        state = self._state()
+        if _order(state["last"]) < _order(last):
+            raise SourceError(f"{self.name} ends before {last}, the last entry read: it is another stream")
+        found = self._asked("xrange", self.stream, last, last)
+        if found and _print(found[0]) != place["fingerprint"]:
+            raise SourceError(
+                f"{self.name} does not begin as it did: entry {last} has changed; give the same stream, or "
+                "start afresh without resuming"
+            )
+        self.row, self._last, self._removed = row, last, removed
+        self._print, self._waiting = str(place["fingerprint"]), []
+        self._refuse_gap(state)
+
+    def where(self, chunk: Chunk, row: int, column: int) -> str:
+        return self._where(self._ids[row], column)
+
+    def _where(self, entry: str, column: int) -> str:
+        return f"{self.name}, entry {entry}, {self.names[column] if self.names else column!r}"
+
+    def behind(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        self.client.close()
+
+    def _fetch(self, count: int, seconds: float | None) -> bool:
+        """Whether entries wait; with ``follow``, waits for them, ``seconds`` or `idle` at most."""
+        limit = self.idle if seconds is None else seconds
+        until = None if limit is None else time.monotonic() + limit
+        while not self._waiting:
+            self._waiting = self._asked("xrange", self.stream, f"({self._last}", "+", count)
+            self._refuse_gap(self._state())
+            if self._waiting or not self.live:
+                break
+            left = BLOCK if until is None else min(int(1000 * (until - time.monotonic())), BLOCK)
+            if left <= 0:
+                break
+            self._asked("xread", {self.stream: self._last}, 1, left)
+        return bool(self._waiting)
+
+    def _state(self) -> dict[str, Any]:
+        """How many entries have been removed, and the id given last; of an absent stream, nothing."""
+        import redis
+
+        try:
+            found = self._asked("xinfo_stream", self.stream)
+        except redis.ResponseError as error:
+            if "no such key" in str(error):
+                return {"removed": 0, "last": BEGINNING}
+            raise SourceError(f"{self.name} cannot be read: {error}") from None
+        removed = int(found.get("entries-added", found["length"])) - int(found["length"])
+        return {"removed": removed, "last": found["last-generated-id"]}
+
+    def _refuse_gap(self, state: dict[str, Any]) -> None:
+        """An error if entries have been removed that had not been read."""
+        lost = state["removed"] - self._removed - self.row - len(self._waiting)
+        if lost > 0:
+            raise SourceError(
+                f"{self.name}: {lost:,} entries after {self._last} were removed before they were read; "
+                "let the stream grow longer, or start afresh without resuming"
+            )
+
+    def _asked(self, command: str, *arguments: Any) -> Any:
+        return _answer(self.name, lambda: getattr(self.client, command)(*arguments), PATIENCE)
+
+
+def _answer(name: str, question: Callable[[], Any], patience: float) -> Any:
+    """The server's answer; one that is starting again is asked for so many seconds."""
+    import redis
+
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return question()
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            if time.monotonic() >= until:
+                raise SourceError(f"{name}: the server does not answer: {error}") from None
+            time.sleep(PAUSE)
+
+
+def open_redis(
+    address: str, columns: Columns, exclude: Columns, follow: bool, idle: float | None
+) -> RedisStream:
+    """The stream at an address such as ``redis://127.0.0.1:6379/0?stream=sensors``."""
+    try:
+        import redis
+    except ImportError:
+        raise SourceError(f"{address}: to read Redis, pip install 'eigenstream[redis]'") from None
+    parts = urlsplit(address)
+    options = dict(parse_qsl(parts.query))
+    stream = options.pop("stream", "")
+    if not stream:
+        raise SourceError(f"{address} does not say which stream to read: add ?stream=NAME")
+    try:
+        client = redis.Redis.from_url(
+            urlunsplit(parts._replace(query=urlencode(options))), decode_responses=True
+        )
+        _answer(address, client.ping, FIRST_PATIENCE)
+    except SourceError:
+        raise
+    except (redis.RedisError, ValueError) as error:
+        raise SourceError(f"{address} cannot be read: {error}") from None
+    try:
+        return RedisStream(client, stream, columns, exclude, follow, idle)
+    except BaseException:
+        client.close()
+        raise
+
+
+def _number(word: str) -> float | None:
+    """None if it is no number."""
+    word = word.strip()
+    if word.lower() in MISSING:
+        return float("nan")
+    try:
+        return None if "_" in word else float(word)
+    except ValueError:
+        return None
+
+
+def _order(entry: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in entry.split("-"))
+
+
+def _print(entry: Entry) -> str:
+    return hashlib.sha256(repr((entry[0], sorted(entry[1].items()))).encode()).hexdigest()

@@ -1,0 +1,146 @@
+"""Several files as one stream, one after the other."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from operator import index
+from pathlib import Path
+
+from .batch import Chunk, Place, Reader, SourceError
+from .columns import Columns
+
+STAMP = 4096
+"""Bytes at both ends of a file by which it is recognised after it has been read."""
+
+Open = Callable[[Path, Columns, Columns], Reader]
+
+
+class Several(Reader):
+    """Files with the same columns, read in the order given; files without a byte are passed over.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    open_one
+        Opens one of them, given columns to read and to leave out.
+    columns, exclude
+        Which to read of the first; of the others those of the same names, where there are names.
+    """
+
+    kind = "list of files"
+
+    def __init__(self, paths: Sequence[Path], open_one: Open, columns: Columns, exclude: Columns) -> None:
+        for path in paths:
+            if not path.is_file():
+                raise SourceError(f"{path} is not a file: only files can be read one after the other")
+        self.paths = list(paths)
+        self.name = f"{len(paths)} files from {paths[0]} to {paths[-1]}"
+        self.sizes = [path.stat().st_size for path in paths]
+        self._open_one, self._columns, self._exclude = open_one, columns, exclude
+        first = next((i for i, size in enumerate(self.sizes) if size), None)
+        if first is None:
+            raise SourceError(f"{self.name} are all empty: there is nothing to learn from")
+        self._number, self._before = first, 0
+        """Which file is read, and how many rows those before it had."""
+        self._stamps = hashlib.sha256()
+        """Of the files that have been read."""
+        for i in range(first):
+            self._stamps.update(_stamp(self.paths[i]))
+        self._reader = open_one(self.paths[first], columns, exclude)
+        self.width, self.full, self.names = self._reader.width, self._reader.full, self._reader.names
+        self._taken: Chunk | None = None
+
+    def take(self, count: int) -> Chunk | None:
+        while (chunk := self._reader.take(count)) is None:
+            if not self._next_file():
+                return None
+        self._taken = chunk
+        self.row = self._before + self._reader.row
+        return chunk._replace(numbers=chunk.numbers + self._before)
+
+    def pass_over(self, count: int) -> None:
+        while count:
+            before = self._reader.row
+            self._reader.pass_over(count)
+            count -= self._reader.row - before
+            self.row = self._before + self._reader.row
+            if count and not self._next_file():
+                return
+
+    def place(self) -> Callable[[], Place]:
+        at = {"row": self.row, "file": self._number, "stamps": self._stamps.hexdigest()}
+        within = self._reader.place()()  # at once: the file may be closed by the time that somebody asks
+        return lambda: {**at, "within": within}
+
+    def go_to(self, place: Place) -> None:
+        row, number, within = index(place["row"]), index(place["file"]), place["within"]
+        if not 0 <= number < len(self.paths):
+            raise SourceError(
+                f"{self.name}: {number + 1} files had been read or begun; there are {len(self.paths)} now"
+            )
+        stamps = hashlib.sha256()
+        for path in self.paths[:number]:
+            stamps.update(_stamp(path))
+        if stamps.hexdigest() != place["stamps"]:
+            raise SourceError(
+                f"{self.name}: the first {number} are not the files they were; give the same files in the "
+                "same order (more may follow), or start afresh without resuming"
+            )
+        before = row - index(within["row"])
+        if before < 0:
+            raise ValueError(f"row {row} within row {within['row']} of a file")
+        if number != self._number:
+            self._open(number)
+        self._reader.go_to(within)
+        self._before, self._stamps, self.row = before, stamps, row
+
+    def where(self, chunk: Chunk, row: int, column: int) -> str:
+        return self._reader.where(self._taken or chunk, row, column)
+
+    def notes(self) -> list[str]:
+        return self._reader.notes()
+
+    def progress(self) -> float | None:
+        share = self._reader.progress()
+        done = sum(self.sizes[: self._number]) + (share or 0.0) * self.sizes[self._number]
+        return done / max(sum(self.sizes), 1)
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def _next_file(self) -> bool:
+        """Go on with the next file that is not empty; False if there is none."""
+        following = next((i for i in range(self._number + 1, len(self.paths)) if self.sizes[i]), None)
+        if following is None:
+            return False
+        for path in self.paths[self._number : following]:
+            self._stamps.update(_stamp(path))
+        self._before += self._reader.row
+        self._open(following)
+        return True
+
+    def _open(self, number: int) -> None:
+        self._reader.close()
+        path = self.paths[number]
+        named = self.names is not None and len(set(self.names)) == len(self.names)
+        self._reader = (
+            self._open_one(path, self.names, None)
+            if named
+            else self._open_one(path, self._columns, self._exclude)
+        )
+        self._number = number
+        if (self._reader.width, self._reader.names) != (self.width, self.names):
+            raise SourceError(f"{path} has other columns than {self.paths[0]}")
+
+
+def _stamp(path: Path) -> bytes:
+    """By which a file is recognised: its name, its size, and its first and last bytes."""
+    digest = hashlib.sha256(f"{path.name}\0{path.stat().st_size}\0".encode(errors="surrogateescape"))
+    with path.open("rb") as file:
+        digest.update(file.read(STAMP))
+        file.seek(-min(STAMP, path.stat().st_size), os.SEEK_END)
+        digest.update(file.read())
+    return digest.digest()

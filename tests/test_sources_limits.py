@@ -1,0 +1,162 @@
+"""Files that ask for more memory than they are worth are refused, in little memory and little time."""
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from eigenstream import sources
+from eigenstream.sources import SourceError, json_lines, lines, text
+from tests.source_files import read
+
+MOST = 400 << 20
+"""Bytes beyond those of a process that has loaded everything."""
+BOMB = 100 << 20
+"""Bytes of a line; gzip makes little of them."""
+
+READ = """
+import json, resource, sys
+import pyarrow.compute, pyarrow.json
+from eigenstream import sources
+def used():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before, told = used(), "nothing"
+try:
+    with sources.open(sys.argv[1], **json.loads(sys.argv[2])) as source:
+        for batch in source:
+            pass
+except sources.SourceError as error:
+    told = str(error)
+print(json.dumps([used() - before, told]))
+"""
+
+
+def refused(path, **options):
+    """What is said of a file, by a process that has taken little memory for it."""
+    done = subprocess.run(
+        [sys.executable, "-c", READ, str(path), json.dumps(options)],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    used, told = json.loads(done.stdout)
+    assert used < MOST
+    return told
+
+
+def repeated(start, middle, end, size=BOMB):
+    """Packed text, made without ever holding it."""
+    packed, block = io.BytesIO(), middle * (1 + (1 << 20) // len(middle))
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as file:
+        file.write(start)
+        for _ in range(size // len(block)):
+            file.write(block)
+        file.write(end)
+    return packed.getvalue()
+
+
+BOMBS = {
+    "an endless line of numbers": (b"", b"1,", b"1\n"),
+    "an endless line of commas": (b"", b",", b"\n"),
+    "an endless line of spaces": (b"1,2\n", b" ", b"\n"),
+    "an endless array": (b"[", b"1,", b"1]\n"),
+    "an endless object": (b"{", b'"a":1,', b'"b":1}\n'),
+    "nested arrays": (b"", b"[", b"\n"),
+    "nested objects": (b"", b'{"a":', b"\n"),
+    "arrays in arrays": (b"[", b"[],", b"1]\n"),
+    "an endless line after a good one": (b"1,2\n", b"1,", b"1\n"),
+    "an endless array after a good one": (b"[1, 2]\n", b"[],", b"1]\n"),
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a_line_without_end_is_refused(kind, tmp_path):
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(repeated(*BOMBS[kind]))
+    assert path.stat().st_size < 1 << 20
+    assert "longer than 33,554,432 bytes" in refused(path)
+
+
+LONG_LINES = {
+    "too many numbers": (b"", b"1,", b"1\n", "line 1: more than 1,048,576 columns"),
+    "too many names": (b"", b"a,", b"a\n", "line 1: more than 1,048,576 columns"),
+    "too many spaces": (b"", b"1 ", b"1\n", "line 1: more than 1,048,576 columns"),
+    "too many values": (b"[", b"1,", b"1]\n", "line 1: more than 2,097,152 values"),
+    "too many arrays": (b"[", b"[],", b"1]\n", "line 1: more than 2,097,152 values"),
+    "nested arrays": (b"", b"[", b"\n", "line 1: more than 2,097,152 values"),
+    "too many numbers later": (b"1,2\n", b"1,", b"1\n", "line 2: has "),
+    "too many quotes later": (b"1,2\n", b'"1",', b"1\n", "line 2: has "),
+    "too many arrays later": (b"[1, 2]\n[", b"[],", b"1]\n", "line 2: more than 2,097,152 values"),
+    "too many fields later": (
+        b'{"a": 1}\n{',
+        b'"a":1,',
+        b'"a":1}\n',
+        "line 2: more than 2,097,152 values",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", LONG_LINES)
+def test_a_line_with_too_many_columns_is_refused(kind, tmp_path):
+    *parts, message = LONG_LINES[kind]
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(repeated(*parts, size=30 << 20))
+    assert message in refused(path)
+
+
+def test_many_long_lines_are_not_held_together(tmp_path):
+    """A batch asks for a thousand lines; each is as long as a line may be."""
+    line = b"1" * (8 << 20) + b"," + b"\n"
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(repeated(b"1,2\n", line, b"", size=200 << 20))
+    assert refused(path, on_bad_row="skip") == "nothing"
+
+
+def test_a_sparse_matrix_that_is_too_wide_is_refused(tmp_path):
+    for order, shape in (("C", (3, 2**27)), ("F", (3, 2**27)), ("C", (1, 2**40)), ("F", (2**40, 2**30))):
+        path = tmp_path / "x.npy"
+        with path.open("wb") as file:
+            head = {"descr": "|b1", "fortran_order": order == "F", "shape": shape}
+            np.lib.format.write_array_header_1_0(file, head)
+            os.truncate(path, min(file.tell() + shape[0] * shape[1], 2**42))
+        assert "rows of " in refused(path) or "cut off" in refused(path)
+
+
+def test_a_wide_matrix_by_columns_is_read_in_little_memory(tmp_path):
+    path, width = tmp_path / "x.npy", 2**21
+    with path.open("wb") as file:
+        head = {"descr": "|b1", "fortran_order": True, "shape": (3, width)}
+        np.lib.format.write_array_header_1_0(file, head)
+        os.truncate(path, file.tell() + 3 * width)
+    assert refused(path) == "nothing"
+
+
+def test_limits_are_checked_at_the_line_where_they_are_passed(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST", 100)
+    monkeypatch.setattr(lines, "BLOCK", 40)
+    (tmp_path / "x").write_bytes(b"1,2\n" * 10 + b"3" * 101 + b"\n1,2\n")
+    with pytest.raises(SourceError, match="line 11: longer than 100 bytes"):
+        read(tmp_path / "x")
+    (tmp_path / "x").write_bytes(b"1,2\n" * 10 + b"3" * 98 + b",\n")
+    with pytest.raises(SourceError, match="line 11, column 1: is missing"):
+        read(tmp_path / "x")
+
+
+def test_limits_of_columns_and_values(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "WIDEST_TEXT", 4)
+    monkeypatch.setattr(json_lines, "MOST_VALUES", 8)
+    for content, message in (
+        (b"1,2,3,4,5,6\n", "line 1: more than 4 columns"),
+        (b"[1,2,3,4,5]\n", "line 1: more than 4 columns"),
+        (b"[1,2,3,4,[[[[[[1]]]]]]]\n", "line 1: more than 8 values"),
+        (b'{"a": 1}\n{"a": [[[[[[[[[1]]]]]]]]]}\n', "line 2: more than 8 values"),
+    ):
+        (tmp_path / "x").write_bytes(content)
+        with pytest.raises(SourceError, match=message):
+            read(tmp_path / "x")
+    (tmp_path / "x").write_bytes(b"1,2,3,4\n")
+    with sources.open(tmp_path / "x") as source:
+        assert source.width == 4

@@ -1,0 +1,300 @@
+"""Text is read at once where that gives what reading each line with care gives, and in many dialects."""
+
+import codecs
+import gzip
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigenstream import sources
+from eigenstream.sources import SourceError, cells, json_lines
+from eigenstream.sources.csv_lines import Csv
+from eigenstream.sources.formats import Format
+from eigenstream.sources.json_lines import JsonLines
+from eigenstream.sources.lines import piece_of
+from eigenstream.sources.text import Complaint
+from tests.source_files import DATA, TEXTS, read, rows_of
+
+WORDS = [
+    "", " ", "NA", "n/a", "NaN", "nan", "-nan", "+nan", "nan(1)", "NAN(abc)", "inf", "-inf", "Infinity",
+    "+inf", "infinit", "1e400", "-1e400", "1e-400", "4.9e-324", "2.4703282292062327e-324",
+    "2.4703282292062328e-324", "1.7976931348623157e308", "1.7976931348623159e308", "+1", "-0", "00012", "1.",
+    ".5", "-.5", ".", "e5", "1e", "1e+05", "1d5", "1f", "0x10", "0b1", "1_000", "1 000", "1,5", "1.5",
+    "1\xa0", "\xa01", "\x0b1", "\x1c1", "\u0663", "\uff11", "1\0", "TRUE", "-", "--1", "+-1", '"1"',
+    '"1"2', '1"2"', '"NA"', '""', '"', '"1', '1"', '"a,b"', "#", "1#", " 1 ", "\t1\t", "-999", "-999.0",
+    "9" * 400, "0." + "0" * 400 + "1", "9007199254740993", "0.1" + "0" * 30 + "1", "1\r", "\r1", "?",
+    "Bad Input", "null", "None", "(", "1(",
+]  # fmt: skip
+FIELD = st.one_of(
+    st.floats().map(repr),
+    st.floats(width=32).map(str),
+    st.decimals(allow_nan=False).map(str),
+    st.integers().map(str),
+    st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=4),
+    st.text('0123456789.eE+-_ ,"', max_size=8),
+    st.sampled_from(WORDS),
+)
+FORMATS = [
+    Format(","),
+    Format(";", decimal=","),
+    Format("\t", na="-999,?,Bad Input,inf"),
+    Format(" "),
+    Format("|", encoding="latin-1"),
+]
+
+
+def agrees(parser, content):
+    """Reading at once may give up, but what it gives is what reading each line gives; bits included."""
+    content = [line for line in content if line.strip()]
+    quick = parser.quick(piece_of(content, np.arange(len(content)))) if content else None
+    if quick is None:
+        return False
+    careful = np.array([parser.row(line) for line in content], dtype=float)
+    np.testing.assert_array_equal(quick, careful)
+    there = ~np.isnan(careful)
+    np.testing.assert_array_equal(np.signbit(quick)[there], np.signbit(careful)[there])
+    return True
+
+
+def csv_parser(format, columns=None):
+    first = (format.delimiter or ",").join("abc").encode() + b"\n"
+    return Csv(first, "x", columns, None, format, 1, lambda: None)
+
+
+@settings(max_examples=600)
+@given(
+    format=st.sampled_from(FORMATS),
+    rows=st.lists(st.lists(FIELD, min_size=3, max_size=3), min_size=1, max_size=4),
+    columns=st.sampled_from([None, [0], [2, 1], [0, 1, 2]]),
+    end=st.sampled_from([b"\n", b"\r\n"]),
+    raw=st.binary(max_size=2),
+    with_arrow=st.booleans(),
+)
+def test_csv_at_once_is_csv_line_by_line(format, rows, columns, end, raw, with_arrow):
+    content = [format.delimiter.join(fields).encode() + end for fields in rows]
+    content[-1] = raw.replace(b"\n", b"") + content[-1]
+    with pytest.MonkeyPatch.context() as patch:
+        if not with_arrow:
+            patch.setattr(cells, "available", lambda: False)
+        agrees(csv_parser(format, columns), content)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_every_awkward_word_at_once(word):
+    for format in FORMATS[:3]:
+        line = format.delimiter.join(("1", word, "2")).encode() + b"\n"
+        agrees(csv_parser(format), [line, line])
+        agrees(csv_parser(format, [0, 2]), [line, line])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [b"1,2,3\n", b"-1.5e-7,+2,.5\n"],
+        [b"1,,3\r\n", b"NA, 2 ,nan\r\n"],
+        [b'"1",2,"3"\n', b'1,"",3\n'],
+        [b"1,inf,-Infinity\n"],
+        [b"1,2,3"],
+    ],
+)
+def test_what_is_common_is_read_at_once(lines):
+    assert agrees(csv_parser(Format()), lines)
+
+
+JSON_WORDS = [
+    "null", "-0", "-0.0", "1e400", "1E5", "NaN", "Infinity", "-Infinity", "Inf", "nan", "01", "1.", ".5",
+    "+1", "true", '"1"', '"x,y"', "[1]", "{}", "1e-400", "9" * 400, "1 2", "", "-", "0x1", " 1 ",
+    "-01", "1.e5",
+    "12345678901234567890", "-.5", "1e", "1e+", "0", "-1", "0.5", "0e1", "1\t", '"', "--1", "-Inf", "1e5.0",
+]  # fmt: skip
+JSON_VALUE = st.one_of(
+    st.floats().map(json.dumps), st.integers().map(json.dumps), st.sampled_from(JSON_WORDS)
+)
+
+
+@pytest.mark.parametrize("first", [b"[1, -2.5e-7]\n", b'{"a":1,"b":2}\n', b'{"long name, no": 1, "b": 2}\n'])
+def test_json_lines_that_are_written_alike_need_no_parser(first, monkeypatch):
+    monkeypatch.setattr(json_lines, "_table", lambda *_: None)
+    parser = JsonLines(first, "x", None, None, Format(), 1)
+    assert agrees(parser, [first, first]) == (b"no" not in first)
+
+
+@settings(max_examples=600)
+@given(
+    rows=st.lists(st.lists(JSON_VALUE, min_size=2, max_size=4), min_size=1, max_size=4),
+    keys=st.sampled_from([["a", "b", "c", "d"], ["b", "a", "a", "é"], ["a", "b", "\\u0061", "x"]]),
+    array=st.booleans(),
+    columns=st.sampled_from([None, [1], [1, 0]]),
+    space=st.sampled_from(["", " "]),
+    tail=st.sampled_from(["", " ", "}", "]", ",", '{"a": 1}', '}{"a": 1', "\r", "\xff"]),
+)
+def test_json_at_once_is_json_line_by_line(rows, keys, array, columns, space, tail):
+    first = b"[0, 0]" if array else b'{"a": 0, "b": 0}'
+    parser = JsonLines(first, "x", columns, None, Format(), 1)
+    content = []
+    for row in rows:
+        cells = row if array else [f'"{key}":{space}{value}' for key, value in zip(keys, row, strict=False)]
+        text = f",{space}".join(cells)
+        content.append((f"[{text}]" if array else f"{{{text}}}").encode() + b"\n")
+    content[-1] = content[-1][:-1] + tail.encode("latin-1") + b"\n"
+    agrees(parser, content)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_without_pyarrow_text_is_read_all_the_same(kind, written, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert not cells.available()
+    np.testing.assert_array_equal(rows_of(written[kind], batch_rows=8), DATA)
+
+
+@pytest.mark.parametrize("bad", [0, 500, 999])
+def test_one_bad_line_among_many_is_found_and_the_others_stay_quick(bad, tmp_path, monkeypatch):
+    careful = []
+    row = Csv.row
+    monkeypatch.setattr(Csv, "row", lambda self, line: careful.append(line) or row(self, line))
+    lines = [b"%d,2\n" % i for i in range(1000)]
+    lines[bad] = b"x,2\n"
+    (tmp_path / "x.csv").write_bytes(b"a,b\n" + b"".join(lines))
+    told = []
+    rows = rows_of(tmp_path / "x.csv", on_bad_row="skip", on_skip=told.append)
+    np.testing.assert_array_equal(rows[:, 0], np.delete(np.arange(1000), bad))
+    assert told == [f"{tmp_path / 'x.csv'}, line {bad + 2}, column 0 (a): 'x' is not a number"]
+    assert len(careful) <= 32
+
+
+X = np.array([[1.5, -2.25], [1000.5, 4.0], [5.75, 6.5]])
+AWKWARD = {
+    "decimal comma": (b"a;b\n1,5;-2,25\n1000,5;4\n5,75;6,5\n", {"decimal": ","}),
+    "decimal comma, tabs, no header": (b"1,5\t-2,25\n1000,5\t4\n5,75\t6,5\n", {"decimal": ","}),
+    "comments": (b"# made by x\na,b\n# more\n1.5,-2.25\n1000.5,4\n #\n5.75,6.5\n", {"comment": "#"}),
+    "preamble": (b"Station 7\nsince 1,2,3\na,b\n1.5,-2.25\n1000.5,4\n5.75,6.5\n", {"skip_lines": 2}),
+    "runs of spaces": (b"  1.5   -2.25\n1000.5  4\n   5.75 \t 6.5 \n", {}),
+    "runs of spaces, names": (b"  a b\n  1.5   -2.25\n1000.5  4\n   5.75  6.5\n", {}),
+    "UTF-16": ("a,b\n1.5,-2.25\n1000.5,4\n5.75,6.5\n".encode("utf-16"), {}),
+    "UTF-16, big end": (codecs.BOM_UTF16_BE + "1.5,-2.25\n1000.5,4\n5.75,6.5".encode("utf-16-be"), {}),
+    "UTF-16, unmarked": ("1.5,-2.25\n1000.5,4\n5.75,6.5\n".encode("utf-16-le"), {"encoding": "utf-16-le"}),
+    "Latin-1": ("T/°C,µ\n1.5,-2.25\n1000.5,4\n5.75,6.5\n".encode("latin-1"), {"encoding": "latin-1"}),
+    "gzip, several members": (
+        gzip.compress(b"a,b\n1.5,-2.25\n10") + gzip.compress(b"00.5,4\n5.75,6.5\n") + bytes(9), {}
+    ),
+    "a name for the delimiter": (b"1.5\t-2.25\n1000.5\t4\n5.75\t6.5\n", {"delimiter": "tab"}),
+    "names of numbers": (b"0,1,2,3\n1.5,-2.25,0,0\n1000.5,4,0,0\n5.75,6.5,0,0\n", {"columns": "0,1"}),
+    "names that are years": (b"2001,2002\n1.5,-2.25\n1000.5,4\n5.75,6.5\n", {"header": True}),
+    "text and numbers": (
+        b"time,unit,a,b\n2024-01-01,x,1.5,-2.25\n2024-01-02,y,1000.5,4\n2024-01-03,z,5.75,6.5\n",
+        {"exclude": "text"},
+    ),
+    "excluded by pattern": (
+        b"k_id,a,b,t_id\n1,1.5,-2.25,2\n1,1000.5,4,2\n1,5.75,6.5,2\n", {"exclude": "*_id"}
+    ),
+    "JSON with text": (
+        b'{"t": "", "a": 1.5, "b": -2.25}\n{"t": "y", "a": 1000.5, "b": 4}\n{"t":"z", "a": 5.75, "b": 6.5}\n',
+        {"exclude": "text"},
+    ),
+    "carriage returns and quotes": (b'"a","b"\r\n"1.5","-2.25"\r\n"1000.5","4"\r\n"5.75","6.5"\r\n', {}),
+    "no final line feed": (b"1.5,-2.25\n1000.5,4\n5.75,6.5", {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+@pytest.mark.parametrize("with_arrow", [True, False])
+def test_awkward_files_are_read_rightly(kind, with_arrow, tmp_path, monkeypatch):
+    if not with_arrow:
+        monkeypatch.setattr(cells, "available", lambda: False)
+    content, options = AWKWARD[kind]
+    path = tmp_path / "x.csv"
+    path.write_bytes(content)
+    np.testing.assert_array_equal(rows_of(path, **options), X)
+    _, positions = read(path, batch_rows=1, **options)
+    for i, position in enumerate(positions):
+        rest, _ = read(path, batch_rows=1, position=position, **options)
+        assert [batch.rows.tolist() for batch in rest] == X[i + 1 :, None].tolist()
+
+
+REFUSED = {
+    "decimal comma": (b"a;b\n1,5;2,5\n", r"'1,5' is not a number \(decimal=',' reads it"),
+    "decimal comma, no header": (b"1,5;2,5\n3,5;4,5\n", r"'3,5' is not a number \(decimal=',' reads it"),
+    "comments": (b"# made by x\na,b\n1,2\n", r"line 2: .* \(comment='#' passes over"),
+    "preamble": (b"Station 7\na,b\n1,2\n", r"line 2: has 2 fields .* \(skip_lines says"),
+    "UTF-16, unmarked": ("1,2\n".encode("utf-16-le"), r"\(encoding='utf-16-le' reads"),
+    "Latin-1": ("T/°C,b\n1,2\n".encode("latin-1"), r"line 1: not text in UTF-8 \(encoding='latin-1'"),
+    "a word for nothing": (b"a,b\n1,2\n3,Bad Input\n", r"\(na='Bad Input' reads it .*; on_bad_row='skip'"),
+    "a sign for nothing": (b"a,b\n1,2\n3,#N/A\n", r"\(na='#N/A' reads it"),
+    "a word for nothing in JSON": (b'{"a": 1}\n{"a": "off"}\n', r"\(na='off' reads it"),
+    "text": (b"t,a\nx,1\n", r"'x' is not a number \(columns chooses .*; exclude='text' leaves out"),
+    "a gap": (b"a,b\n1,2\n3,\n", r"is missing \(NaN\) \(allow_nan says"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_awkward_files_are_refused_with_the_option_to_use(kind, tmp_path):
+    content, message = REFUSED[kind]
+    (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(SourceError, match=message):
+        read(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"decimal": ";"}, "must be a point or a comma"),
+        ({"decimal": ",", "delimiter": ","}, "cannot both be"),
+        ({"comment": ""}, "something that can be seen"),
+        ({"skip_lines": -1}, "must be at least 0"),
+        ({"encoding": "latin-99"}, "there is no encoding 'latin-99'"),
+        ({"exclude": "x*"}, r"no column matches 'x\*'; there are a, b, c, d"),
+        ({"exclude": "0:4"}, "no column was asked for"),
+    ],
+)
+def test_dialects_that_make_no_sense(options, message, written):
+    with pytest.raises(SourceError, match=message):
+        sources.open(written["header"], **options)
+
+
+def test_names_and_numbers_for_missing_values(tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"a,b\n-999,1\n-999.0,?\n3,Bad Input\n 5 ,#n/a\n")
+    expected = [[np.nan, 1], [np.nan, np.nan], [3, np.nan], [5, np.nan]]
+    for na in ("-999,?,Bad Input,#N/A", [-999, "?", "bad input", "#N/A"]):
+        np.testing.assert_array_equal(rows_of(tmp_path / "x.csv", na=na, allow_nan=True), expected)
+    (tmp_path / "x.jsonl").write_bytes(b'{"a": 1, "b": -999}\n{"a": "Off", "b": 2}\n')
+    rows = rows_of(tmp_path / "x.jsonl", na="-999,off", allow_nan=True)
+    np.testing.assert_array_equal(rows, [[1, np.nan], [np.nan, 2]])
+
+
+def notes_of(path, **options):
+    with sources.open(path, **options) as source:
+        for _ in source:
+            pass
+        return source.notes
+
+
+def test_an_index_that_pandas_wrote_is_noticed(tmp_path):
+    frame = pd.DataFrame(DATA, columns=["a", "b", "c", "d"])
+    frame.to_csv(tmp_path / "x.csv")
+    (note,) = notes_of(tmp_path / "x.csv")
+    assert "counts rows, as the index does that pandas writes" in note
+    assert notes_of(tmp_path / "x.csv", exclude="0") == []
+    frame.to_csv(tmp_path / "y.csv", index=False)
+    assert notes_of(tmp_path / "y.csv") == []
+    pd.DataFrame(DATA).to_csv(tmp_path / "z.csv")
+    np.testing.assert_array_equal(rows_of(tmp_path / "z.csv", exclude=[0]), DATA)
+    assert len(notes_of(tmp_path / "z.csv")) == 2
+
+
+def test_a_line_that_counts_is_data_where_what_follows_counts_too(tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"0,1,2\n3,4,5\n")
+    np.testing.assert_array_equal(rows_of(tmp_path / "x.csv"), [[0, 1, 2], [3, 4, 5]])
+    (tmp_path / "x.csv").write_bytes(b"0,1,2\n3.5,4.5,5.5\n")
+    np.testing.assert_array_equal(rows_of(tmp_path / "x.csv"), [[3.5, 4.5, 5.5]])
+    np.testing.assert_array_equal(rows_of(tmp_path / "x.csv", header=False), [[0, 1, 2], [3.5, 4.5, 5.5]])
+
+
+def test_complaints_are_about_lines_not_pieces():
+    parser = csv_parser(Format())
+    assert isinstance(parser.row(b"1,2\n"), Complaint)
+    assert parser.row(b"1,2,3\n") == [1, 2, 3]
