@@ -257,13 +257,18 @@ class Csv(_File):
         return ",".join(["row", *column_names(self.width)]).encode() + b"\n"
 
     def append(self, numbers: NDArray[np.int64], scores: Floats) -> None:
-        text = _lines_by_arrow(numbers, scores) if scores.dtype == np.float64 else None
+        worth_it = scores.dtype == np.float64 and scores.size >= WORTH_ARROW
+        text = _lines_by_arrow(numbers, scores) if worth_it else None
         if text is None:
             written = repr if scores.dtype == np.float64 else "{:.9g}".format
             rows = zip(numbers.tolist(), scores.tolist(), strict=True)
             lines = [f"{number},{','.join(map(written, row))}\n" for number, row in rows]
             text = "".join(lines).encode()
         self.file.append(text)
+
+
+WORTH_ARROW = 4096
+"""Scores that are written through pyarrow if they come together: fewer do not repay its import."""
 
 
 def _lines_by_arrow(numbers: NDArray[np.int64], scores: Floats) -> bytes | memoryview | None:

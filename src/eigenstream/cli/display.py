@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-    from ..estimators import OnlineAdaptivePCA
     from ..live import Page
+    from ..running.learner import Model
     from ..sources import Batch, Source
     from ..tracking import RankChange
 
@@ -61,7 +61,7 @@ class Display(Watcher):
     def __exit__(self, *error: object) -> None:
         self.live.stop()
 
-    def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
+    def learnt(self, model: Model, batch: Batch) -> None:
         now, terminal = time.monotonic(), self.console.is_terminal
         if now - self._shown_at < (REFRESH if terminal else SELDOM):
             return
@@ -83,7 +83,7 @@ class Display(Watcher):
     def skipped(self, reason: str) -> None:
         self.events.append(f"left out: {shown(reason)}")
 
-    def _picture(self, model: OnlineAdaptivePCA, batch: Batch) -> RenderableType:
+    def _picture(self, model: Model, batch: Batch) -> RenderableType:
         from rich.columns import Columns
         from rich.console import Group
         from rich.progress_bar import ProgressBar
@@ -132,7 +132,7 @@ class JsonEvents(Watcher):
     def say(self, event: str, **facts: object) -> None:
         print(json.dumps({"event": event, **facts}), flush=True, file=self._file)
 
-    def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
+    def learnt(self, model: Model, batch: Batch) -> None:
         now = time.monotonic()
         if now - self._said_at < 1:
             return
@@ -163,6 +163,6 @@ class OnPage(Watcher):
     def __init__(self, page: Page, source: Source) -> None:
         self.page, self.source, self.pace = page, source, Pace(source.count)
 
-    def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
+    def learnt(self, model: Model, batch: Batch) -> None:
         lag = self.source.reader.behind()
         self.page.update(model, rows_per_second=self.pace.rate(batch.count), lag=lag)

@@ -13,8 +13,8 @@ from .summary import described, print_model, say
 from .tables import table
 
 if TYPE_CHECKING:
-    from ..estimators import OnlineAdaptivePCA
     from ..sources import Source
+    from ..tracking import StreamModel
 
 model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
 
@@ -36,18 +36,18 @@ def transform(
     model: str, source: str | list[str], output: str, overwrite: bool, missing: str | None, **options: Any
 ) -> None:
     """Scores of a source by a model that stays as it is."""
-    from .. import load
     from ..files import refuse_shared
     from ..running.resume import output_opener, refuse_existing
     from ..running.scoring import score
     from ..sinks import check_output
+    from ..tracking import StreamModel
 
     refuse_shared({"source": source, "model": model, "output": output})
     check_output(output)
     refuse_existing(output, overwrite)
-    loaded = load(model)
+    loaded = StreamModel.load(model)
     if missing is not None:
-        loaded.set_params(missing=missing)
+        loaded.missing = missing
     with _opened(source, loaded, options) as opened:
         if opened.width != loaded.n_features_in_:
             raise click.ClickException(
@@ -59,7 +59,7 @@ def transform(
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
 
 
-def _opened(source: str | list[str], model: OnlineAdaptivePCA, options: dict[str, Any]) -> Source:
+def _opened(source: str | list[str], model: StreamModel, options: dict[str, Any]) -> Source:
     """The source with the columns the model was made from, by name if they have names, unless told others."""
     from ..running.record import record_of
 
@@ -80,13 +80,13 @@ def _opened(source: str | list[str], model: OnlineAdaptivePCA, options: dict[str
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 def inspect(model: str, plot: str | None, as_json: bool) -> None:
     """What a model is, what it has seen, and how it was made."""
-    from .. import load
     from ..files import refuse_shared, shown
+    from ..tracking import StreamModel
 
     if plot is not None:
         require_picture(plot)
         refuse_shared({"model": model, "picture": plot})
-    loaded = load(model)
+    loaded = StreamModel.load(model)
     if as_json:
         facts = {**described(loaded), "parameters": _parameters(loaded), "made_by": _made_by(loaded)}
         print(json.dumps(facts))
@@ -98,7 +98,7 @@ def inspect(model: str, plot: str | None, as_json: bool) -> None:
         draw_history(loaded.spectrum_history_, shown(model)).savefig(plot)
 
 
-def _show(name: str, model: OnlineAdaptivePCA) -> None:
+def _show(name: str, model: StreamModel) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -114,7 +114,7 @@ def _show(name: str, model: OnlineAdaptivePCA) -> None:
     console.print(made)
 
 
-def _made_by(model: OnlineAdaptivePCA) -> dict[str, Any]:
+def _made_by(model: StreamModel) -> dict[str, Any]:
     """What the job that made the model was asked, if it was a job."""
     from ..running.record import record_of
 
@@ -122,11 +122,11 @@ def _made_by(model: OnlineAdaptivePCA) -> dict[str, Any]:
     return {} if record is None else record.request.document()
 
 
-def _parameters(model: OnlineAdaptivePCA) -> dict[str, Any]:
-    parameters = model.get_params(deep=False)
-    del parameters["on_rank_change"]
-    return {name: value if isinstance(value, int | float | str | None) else str(value)
-            for name, value in parameters.items()}  # fmt: skip
+def _parameters(model: StreamModel) -> dict[str, Any]:
+    return {
+        name: value if isinstance(value, int | float | str | None) else str(value)
+        for name, value in model.parameters.items()
+    }
 
 
 @click.command(epilog="Example: eigenstream merge monday.model tuesday.model --save week.model")

@@ -157,6 +157,13 @@ estimator_options = together(
         "--max-components", type=click.IntRange(min=1), help="Most components.  [default: 32, or the width]"
     ),
     click.option(
+        "--solver",
+        type=click.Choice(["auto", "exact", "subspace", "network"]),
+        default="auto",
+        show_default=True,
+        help="How the answer is kept up to date; network: the paper's network, with local learning.",
+    ),
+    click.option(
         "--half-life",
         type=click.FloatRange(min=0, min_open=True),
         help="Samples after which a sample counts half.  [default: never forgets]",
@@ -171,10 +178,10 @@ estimator_options = together(
     ),
     click.option(
         "--scores",
-        type=click.Choice(["shrunk", "projected"]),
+        type=click.Choice(["shrunk", "projected", "whitened"]),
         default="shrunk",
         show_default=True,
-        help="Scores as the network transmits them, or plain projections.",
+        help="Scores as the paper's networks transmit them, plain projections, or projections of variance 1.",
     ),
     click.option(
         "--init-samples",

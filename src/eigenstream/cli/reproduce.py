@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..running.signals import StopRequest
-
 if TYPE_CHECKING:
     from ..paper.reproduction.item import Item
     from ..paper.reproduction.runner import Outcome, Reproduction
+    from ..running.signals import StopRequest
 
 
 class CannotGoOnError(click.ClickException):
@@ -65,6 +64,8 @@ def reproduce(
     """
     if find_spec("matplotlib") is None:
         raise CannotGoOnError("the figures need matplotlib: pip install 'eigenstream[plot]'")
+    from ..running.signals import StopRequest
+
     with StopRequest() as stop:
         from ..paper.reproduction.runner import Reproduction
 

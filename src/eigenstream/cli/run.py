@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from .options import ESTIMATOR_OPTIONS, Finite, estimator_options, require_picture, source_argument, source_options
+from .options import (
+    ESTIMATOR_OPTIONS,
+    Finite,
+    estimator_options,
+    require_picture,
+    source_argument,
+    source_options,
+)
 from .reading import reading, require_input
 
 if TYPE_CHECKING:
@@ -220,9 +227,10 @@ def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any])
     """What came of it: for programs, for people, and as a picture."""
     from rich.console import Console
 
+    from ..running.learner import has_learnt
     from .summary import described, print_summary
 
-    if not job.model.__sklearn_is_fitted__():
+    if not has_learnt(job.model):
         click.echo("stopped before the first batch: nothing was learnt", err=True)
         return
     picture = given["picture"] or ("eigenstream.png" if job.request.source is None else None)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ..estimators import OnlineAdaptivePCA
     from ..running import Job, Outcome
+    from ..running.learner import Model
 
 SHOWN = 12
 """Rows of a table before it is cut short."""
@@ -19,7 +19,7 @@ RESTLESS = 100
 """Samples in which changes of rank say little."""
 
 
-def described(model: OnlineAdaptivePCA) -> dict[str, Any]:
+def described(model: Model) -> dict[str, Any]:
     """The state of a model as plain values."""
     return {
         "samples": model.n_samples_seen_,
@@ -42,7 +42,7 @@ def say(console: Console, text: str, style: str = "") -> None:
     console.print(shown(text), style=style, markup=False, highlight=False, soft_wrap=True)
 
 
-def spectrum_table(model: OnlineAdaptivePCA) -> Table:
+def spectrum_table(model: Model) -> Table:
     """Components kept, and what is left."""
     shown = table("component", "variance", "share of total", "after shrinking")
     shares, rest = model.explained_variance_ratio_, model.n_features_in_ - model.n_components_
@@ -57,16 +57,18 @@ def spectrum_table(model: OnlineAdaptivePCA) -> Table:
     return shown
 
 
-def rank_story(model: OnlineAdaptivePCA) -> str:
+def rank_story(model: Model) -> str:
     """How the rank got where it is; the restless beginning left out."""
     changes = model.rank_history_
     told = [f"{c.before} → {c.after} at {c.sample:,}" for c in changes if c.sample > RESTLESS][-6:]
     if not told and changes:
         told = [f"{changes[-1].after} since sample {changes[-1].sample:,}"]
+    if changes and changes[-1].after != model.n_components_:
+        told.append(f"{model.n_components_} now")  # decided after the last look of the stream
     return ", ".join(told) or "no change on record"
 
 
-def print_model(console: Console, model: OnlineAdaptivePCA) -> None:
+def print_model(console: Console, model: Model) -> None:
     """Rank, threshold, spectrum and how the rank changed."""
     say(console, f"rank {model.n_components_}, threshold {model.threshold_:.4g}", "bold")
     console.print(spectrum_table(model))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,16 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from ..history import SpectrumHistory
-from ..reading import Floats, Reading
+from ..reading import Floats
 from ..regularizers import Regularizer
-from ..tracking import RankChange, Tally, Tracker, network_weights, plan_for
+from ..tracking import RankChange, Tracker, network_weights, plan_for
+from ..tracking.attributes import TrackedAttributes
 from ..tracking.model import DEFAULTS
 from ..tracking.parameters import LARGEST_POWER, check_words, refuse_huge, row_weights, squares_fit
 from .shell import FLOAT_TYPES, ReadingTransformer
 
 
-class OnlineAdaptivePCA(ReadingTransformer):
+class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[override]
     """Streaming PCA that finds its own number of components.
 
     Learns one sample at a time, in memory that does not grow, from the first sample on. Attributes include
@@ -189,11 +188,7 @@ class OnlineAdaptivePCA(ReadingTransformer):
         A row that ``missing`` says to skip has NaN scores.
         """
         check_is_fitted(self)
-        rows = self._rows(X)
-        scores = self._reading.encode(rows, self._checked_scores(), self.max_components_)
-        if self.missing != "raise":
-            scores[np.isnan(rows).any(axis=1)] = np.nan
-        return scores
+        return self._tracker.encode(self._checked(X), self.missing, self._checked_scores())
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file that `eigenstream.load` continues from exactly.
@@ -212,38 +207,6 @@ class OnlineAdaptivePCA(ReadingTransformer):
         save(self, path, position)
 
     @property
-    def rank_history_(self) -> list[RankChange]:
-        return list(self._fitted().changes)
-
-    @property
-    def spectrum_(self) -> NDArray[np.float64]:
-        return self._fitted().reading().spectrum(self.max_components_)
-
-    @property
-    def spectrum_history_(self) -> SpectrumHistory:
-        return self._fitted().history.history()
-
-    @property
-    def n_samples_seen_(self) -> int:
-        return self._fitted().time
-
-    @property
-    def tally_(self) -> Tally:
-        return replace(self._fitted().tally)
-
-    @property
-    def alpha_(self) -> float:
-        return self._reading.alpha
-
-    @property
-    def beta_(self) -> float:
-        return self._fitted().plan.beta
-
-    @property
-    def max_components_(self) -> int:  # type: ignore[override]
-        return self._fitted().plan.k
-
-    @property
     def feedforward_weights_(self) -> NDArray[np.float64]:
         return network_weights(self._fitted()).W_yx
 
@@ -254,11 +217,6 @@ class OnlineAdaptivePCA(ReadingTransformer):
     @property
     def cumulative_activity_(self) -> NDArray[np.float64]:
         return network_weights(self._fitted()).mu
-
-    @property
-    def _reading(self) -> Reading:  # type: ignore[override]
-        tracker = self._fitted()
-        return tracker.reading().astype(tracker.plan.dtype)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tracker")

@@ -16,7 +16,9 @@ def save(model: OnlineAdaptivePCA, path: str | os.PathLike[str], position: Any =
     parameters = model.get_params(deep=False)
     del parameters["on_rank_change"]
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    StreamModel(parameters, model._tracker, names).save(path, position)
+    stored = StreamModel(**parameters)
+    stored.tracker, stored.features = model._tracker, names
+    stored.save(path, position)
 
 
 def load(path: str | os.PathLike[str]) -> OnlineAdaptivePCA:
@@ -34,7 +36,7 @@ def load(path: str | os.PathLike[str]) -> OnlineAdaptivePCA:
     model = OnlineAdaptivePCA(**stored.parameters)
     model._tracker, model._warned_at_capacity = stored.tracker, False
     model.n_features_in_ = stored.tracker.plan.n
-    model.position_ = stored.position
+    model.position_ = stored.position_
     if stored.features:
         model.feature_names_in_ = np.array(stored.features, dtype=object)
     return model

@@ -1,4 +1,4 @@
-"""The part of a scikit-learn estimator that only needs a `Reading`: attributes, scores, reconstruction."""
+"""The part of a scikit-learn estimator that only needs a `Reading`: scores and reconstruction."""
 
 from __future__ import annotations
 
@@ -9,64 +9,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ..reading import SCORES, Floats, Reading
+from ..reading import SCORES, Floats
+from ..tracking.attributes import ReadingAttributes
 from ..tracking.parameters import capacity
 
 FLOAT_TYPES = (np.float64, np.float32)
 
 
-class ReadingTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Abstract: a subclass learns, and provides ``_reading`` and ``max_components_``."""
 
     scores: Literal["shrunk", "projected", "whitened"]
     max_components: int | None
     max_components_: int
-    _reading: Reading
-
-    @property
-    def n_components_(self) -> int:
-        """The rank: how many components are kept."""
-        return self._reading.rank
-
-    @property
-    def components_(self) -> Floats:
-        """Principal axes of the kept components (n_components_ x n_features), orthonormal, largest first."""
-        return self._reading.kept_axes
-
-    @property
-    def explained_variance_(self) -> Floats:
-        """Input variance along each component, divided by the (effective) number of samples."""
-        return self._reading.kept_variances
-
-    @property
-    def explained_variance_ratio_(self) -> Floats:
-        """Each of them as a share of the input's whole variance."""
-        return self._reading.shares
-
-    @property
-    def singular_values_(self) -> Floats:
-        """Singular values of the (discounted, centered) input that belong to the components."""
-        return self._reading.singular_values
-
-    @property
-    def output_variance_(self) -> Floats:
-        """Variance of the shrunk scores, ``explained_variance_ - threshold_``."""
-        return self._reading.output_variances
-
-    @property
-    def noise_variance_(self) -> float:
-        """Mean variance of the directions that are not kept."""
-        return self._reading.rest_variance
-
-    @property
-    def threshold_(self) -> float:
-        """What separates kept from dropped variances, and what each is shrunk by."""
-        return self._reading.threshold
-
-    @property
-    def mean_(self) -> Floats:
-        """What is subtracted from the input."""
-        return self._reading.mean
 
     def transform(self, X: ArrayLike) -> Floats:
         """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero."""

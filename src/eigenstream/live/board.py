@@ -13,7 +13,7 @@ import numpy as np
 from .snapshot import MOST_EVENTS, Moment, Shown, Snapshot, merged, paced, thinned
 
 if TYPE_CHECKING:
-    from ..estimators import OnlineAdaptivePCA
+    from ..tracking.attributes import TrackedAttributes
 
 REFRESH = 0.25
 """Seconds between two looks at the model, at least."""
@@ -50,13 +50,13 @@ class Board:
         self.latest: Snapshot | None = None
         self.message: str | None = None
         """What to say of a stream that has ended."""
-        self._seen: tuple[OnlineAdaptivePCA, float, float] | None = None
+        self._seen: tuple[TrackedAttributes, float, float] | None = None
         self._touched = self._due = -math.inf
         self._looking = Lock()
         self._recent: deque[Moment] = deque(maxlen=LIMIT)
         self._whole = Spread()
 
-    def update(self, model: OnlineAdaptivePCA, rows_per_second: float, lag: float | None) -> None:
+    def update(self, model: TrackedAttributes, rows_per_second: float, lag: float | None) -> None:
         """After every batch; returns at once unless a look is due."""
         self._seen = model, rows_per_second, math.nan if lag is None else lag
         self._touched = monotonic()
@@ -97,7 +97,7 @@ class Board:
         """What a page is to show now."""
         return Shown(self.latest, self.state, self.message)
 
-    def _snapshot(self, model: OnlineAdaptivePCA, rows_per_second: float, lag: float) -> Snapshot:
+    def _snapshot(self, model: TrackedAttributes, rows_per_second: float, lag: float) -> Snapshot:
         spectrum = model.spectrum_
         now = Moment(
             model.n_samples_seen_, spectrum, model.threshold_, model.n_components_, rows_per_second, lag

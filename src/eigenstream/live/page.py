@@ -13,7 +13,7 @@ from .board import Board
 from .process import ServerProcess, Settings
 
 if TYPE_CHECKING:
-    from ..estimators import OnlineAdaptivePCA
+    from ..tracking.attributes import TrackedAttributes
 
 
 class Page:
@@ -87,7 +87,11 @@ class Page:
         return self.url
 
     def update(
-        self, model: OnlineAdaptivePCA, *, rows_per_second: float = float("nan"), lag: float | None = None
+        self,
+        model: TrackedAttributes,
+        *,
+        rows_per_second: float = float("nan"),
+        lag: float | None = None,
     ) -> None:
         """Tell the page about a model, after every batch; returns at once.
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ..sinks import Sink, SinkError
 from ..sources import Batch, Source, SourceError
-from .learner import Learner
+from .learner import Learner, Model
 from .model_file import ModelFile, RunError
 from .read_ahead import ReadAhead
 from .record import Record, Request
 from .signals import StopRequest, WaitEnded
 
 if TYPE_CHECKING:
-    from ..estimators import OnlineAdaptivePCA
     from ..tracking import RankChange
 
 SLOWEST = 1e-3
@@ -28,7 +27,7 @@ SLOWEST = 1e-3
 class Watcher:
     """Is told what happens; a subclass overrides what it wants to know."""
 
-    def learnt(self, model: OnlineAdaptivePCA, batch: Batch) -> None:
+    def learnt(self, model: Model, batch: Batch) -> None:
         """A batch has been learnt from."""
 
     def rank_changed(self, change: RankChange) -> None:
@@ -55,7 +54,7 @@ class Outcome(NamedTuple):
 class Job:
     """A model, a source, and what comes out. `prepare` makes one from a `Request`."""
 
-    model: OnlineAdaptivePCA
+    model: Model
     source: Source
     sink: Callable[[int, Any], Sink] | None = None
     """Opens the output, given the number of scores per row and their type."""

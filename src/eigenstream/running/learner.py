@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
+
+from ..tracking import StreamModel
 
 if TYPE_CHECKING:
     from ..estimators import OnlineAdaptivePCA
@@ -13,10 +15,14 @@ if TYPE_CHECKING:
     from ..tracking import RankChange
 
 
+Model = Union["StreamModel", "OnlineAdaptivePCA"]
+"""What a job can run on. The first needs no scikit-learn, whose import takes longer than a small job."""
+
+
 class Learner:
     """A model that learns rows in order and scores each before learning from it."""
 
-    def __init__(self, model: OnlineAdaptivePCA) -> None:
+    def __init__(self, model: Model) -> None:
         self.model = model
 
     @property
@@ -44,8 +50,6 @@ class Learner:
 
     def learn(self, rows: Floats, *, scored: bool) -> Floats | None:
         """Learn from rows that the source has checked; returns the scores from before, if asked to."""
-        if self._has_learnt() and rows.dtype == self.dtype:
-            return self.model.learn_checked(rows, scored=scored)
         if scored:
             return self.model.learn_many(rows)
         self.model.partial_fit(rows)
@@ -71,4 +75,9 @@ class Learner:
             self.model.on_rank_change = own
 
     def _has_learnt(self) -> bool:
-        return self.model.__sklearn_is_fitted__()
+        return has_learnt(self.model)
+
+
+def has_learnt(model: Model) -> bool:
+    """Whether a model has seen its first row."""
+    return model.is_fitted if isinstance(model, StreamModel) else model.__sklearn_is_fitted__()

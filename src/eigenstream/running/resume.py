@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from .. import files, sources
 from ..sinks import Sink, check_output, open_sink
+from ..tracking import StreamModel
 from .job import Job
 from .model_file import ModelFile, RunError
 from .record import Record, Request
 
 if TYPE_CHECKING:
-    from ..estimators import OnlineAdaptivePCA
+    from .learner import Model
 
 PathLike = str | os.PathLike[str]
 
@@ -38,7 +39,7 @@ def prepare(
     resume: bool = False,
     overwrite: bool = False,
     stated: Collection[str] | None = None,
-    model: OnlineAdaptivePCA | None = None,
+    model: Model | None = None,
     follow: bool = False,
     idle: float | None = None,
     **pace: Any,
@@ -59,7 +60,7 @@ def prepare(
         Names of the settings and parameters that must agree with those of the job that is resumed; by default
         those that are not left at their defaults.
     model
-        What to begin with; by default an `OnlineAdaptivePCA` with the request's parameters.
+        What to begin with; by default a `StreamModel` with the request's parameters.
     follow, idle
         As in `eigenstream.sources.open`.
     **pace
@@ -109,13 +110,11 @@ def prepare(
     return job
 
 
-def _checkpoint(file: ModelFile) -> tuple[Record | None, OnlineAdaptivePCA | None]:
+def _checkpoint(file: ModelFile) -> tuple[Record | None, StreamModel | None]:
     """What was written down last, and the model, if there is one to continue."""
-    from .. import load
-
     if not file.has_checkpoint():
         return None, None
-    model = load(file.target)
+    model = StreamModel.load(file.target)
     try:
         return Record.from_document(model.position_), model
     except ValueError as error:
@@ -213,7 +212,5 @@ def output_opener(path: str, overwrite: bool) -> Callable[[int, Any], Sink]:
     return Outlet(path, None, None, False, overwrite).open
 
 
-def _new_model(request: Request) -> OnlineAdaptivePCA:
-    from .. import OnlineAdaptivePCA
-
-    return OnlineAdaptivePCA(**dict(request.parameters))  # type: ignore[arg-type]
+def _new_model(request: Request) -> StreamModel:
+    return StreamModel(**dict(request.parameters))

@@ -9,10 +9,10 @@ from ..sinks import Sink
 from ..sources import Source, SourceError
 
 if TYPE_CHECKING:
-    from ..estimators import OnlineAdaptivePCA
+    from .learner import Model
 
 
-def score(model: OnlineAdaptivePCA, source: Source, sink: Callable[[int, Any], Sink]) -> int:
+def score(model: Model, source: Source, sink: Callable[[int, Any], Sink]) -> int:
     """Write the scores of every row; returns how many there were.
 
     Parameters

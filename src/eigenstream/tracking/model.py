@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from .. import checkpoint
 from ..regularizers import REGULARIZERS, Regularizer
 from . import parameters as meaning
+from .attributes import TrackedAttributes
 from .stored_form import restored, stored
 from .tracker import RankChange, Tracker
 
@@ -36,50 +36,100 @@ DEFAULTS: dict[str, Any] = {
 """The parameters of a model and their defaults."""
 
 
-@dataclass
-class StreamModel:
-    """Parameters and, once a row has come, the tracker that follows them."""
+class StreamModel(TrackedAttributes):
+    """A streaming model with the attributes of `OnlineAdaptivePCA`, for rows that need no checking.
 
-    parameters: dict[str, Any] = field(default_factory=lambda: dict(DEFAULTS))
-    tracker: Tracker | None = None
-    features: list[str] = field(default_factory=list)
-    """Names of the inputs, if they have names."""
-    position: Any = None
-    """What `save` was told about the position in the source."""
+    Parameters
+    ----------
+    **parameters
+        As of `OnlineAdaptivePCA`; `DEFAULTS` for those that are not given.
 
-    def learn(
-        self, rows: NDArray[Any], *, scored: bool = False
-    ) -> tuple[NDArray[Any] | None, list[RankChange]]:
-        """Learn from rows in order; returns their scores from before, if asked for, and changes of rank.
+    Examples
+    --------
+    >>> from eigenstream import streams
+    >>> model = StreamModel(half_life=500)
+    >>> for batch in streams.paper_stream(2000, random_state=0):
+    ...     scores = model.learn_many(batch)
+    >>> model.n_components_
+    4
+    """
 
-        Parameters
-        ----------
-        rows
-            float32 or float64, finite unless ``missing`` allows NaN.
-        scored
-            Whether to score each row before it is learnt from.
-        """
-        if self.tracker is None:
-            plan = meaning.plan_for(self.parameters, rows.shape[1], rows.dtype.type)
-            tracker = Tracker(plan)
-        else:
-            tracker = self.tracker
+    def __init__(self, **parameters: Any) -> None:
+        unknown = set(parameters) - set(DEFAULTS)
+        if unknown:
+            raise TypeError(f"unknown parameters {sorted(unknown)}, expected some of {sorted(DEFAULTS)}")
+        self.parameters = DEFAULTS | parameters
+        self.tracker: Tracker | None = None
+        """None until the first row has come."""
+        self.features: list[str] = []
+        """Names of the inputs, if they have names."""
+        self.position_: Any = None
+        """What `save` was told about the position in the source, after `load`."""
+        self.on_rank_change: Callable[[RankChange], object] | None = None
+
+    @property
+    def is_fitted(self) -> bool:
+        return self.tracker is not None
+
+    @property
+    def n_features_in_(self) -> int:
+        return self._fitted().plan.n
+
+    @property
+    def missing(self) -> str:
+        """What to do with rows that have NaN; may be set."""
+        return str(self.parameters["missing"])
+
+    @missing.setter
+    def missing(self, value: str) -> None:
+        meaning.check_words({**self.parameters, "missing": value})
+        self.parameters["missing"] = value
+
+    def learn_many(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Learn from rows in order; returns each row's score before learning from it."""
+        scores = self._learn(rows, scored=True)
+        assert scores is not None
+        return scores
+
+    def partial_fit(self, rows: NDArray[Any]) -> StreamModel:
+        """Learn from rows in order."""
+        self._learn(rows, scored=False)
+        return self
+
+    def transform(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Scores of each row, as `OnlineAdaptivePCA.transform`."""
+        tracker = self._fitted()
+        return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
+
+    def _learn(self, rows: NDArray[Any], *, scored: bool) -> NDArray[Any] | None:
+        tracker = self.tracker
+        if tracker is None:
+            meaning.check_words(self.parameters)
+            tracker = Tracker(meaning.plan_for(self.parameters, rows.shape[1], rows.dtype.type))
         rows = np.ascontiguousarray(rows, dtype=tracker.plan.dtype)
         meaning.refuse_huge(rows)
         self.tracker = tracker
         how = self.parameters["scores"] if scored else None
-        return tracker.follow(rows, None, self.parameters["missing"], how)
+        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how)
+        if self.on_rank_change is not None:
+            for change in changes:
+                self.on_rank_change(change)
+        return scores
+
+    def _fitted(self) -> Tracker:
+        if self.tracker is None:
+            raise AttributeError("this model has not learnt anything yet")
+        return self.tracker
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file: it holds the old content or the new, never a part."""
-        if self.tracker is None:
-            raise ValueError("there is nothing to save: the model has not learnt anything yet")
-        arrays, document = stored(self.tracker)
+        tracker = self._fitted()
+        arrays, document = stored(tracker)
         checkpoint.write(
             path,
             arrays,
             {
-                "parameters": _plain(self.parameters, self.tracker.plan.seed),
+                "parameters": _plain(self.parameters, tracker.plan.seed),
                 "features": self.features,
                 "tracker": document,
                 "position": position,
@@ -114,7 +164,9 @@ class StreamModel:
         features, n = document["features"], tracker.plan.n
         if features and (len(features) != n or not all(isinstance(name, str) for name in features)):
             raise ValueError(f"its {n} features have other names than {features!r}")
-        return cls(parameters, tracker, list(features), document["position"])
+        model = cls(**parameters)
+        model.tracker, model.features, model.position_ = tracker, list(features), document["position"]
+        return model
 
 
 def _plain(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:

@@ -184,6 +184,18 @@ class Tracker:
                 self._reading = self._read(known, self._decided(known))
         return self._reading
 
+    def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
+        """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
+        gaps = np.isnan(rows)
+        if missing == "impute" and gaps.any():
+            observed = ~gaps.all(axis=1)
+            rows = rows.copy()
+            rows[observed] = self.fill(rows[observed]).rows
+        encoded = self.reading().astype(self.plan.dtype).encode(rows, scores, self.plan.k)
+        if missing != "raise":
+            encoded[np.isnan(rows).any(axis=1)] = np.nan
+        return encoded
+
     def known(self) -> Knowledge:
         """What is known of the input, waiting rows too; sums over samples."""
         return self._caught_up().known()

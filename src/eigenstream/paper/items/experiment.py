@@ -13,8 +13,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import engine, streams
-from ...engine.state import Rule, new_state, response_filter, to_weights
+from ... import streams
+from ...engine import network as engine
+from ...engine.network.state import Rule, new_state, response_filter, to_weights
 from ...network import INITIAL_GAIN, HebbianNetwork
 from ...orthonormal import random_orthonormal
 from ...regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput

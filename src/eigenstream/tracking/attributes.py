@@ -1,0 +1,107 @@
+"""What can be read off a fitted model, by the names of scikit-learn but without importing it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..history import SpectrumHistory
+from ..reading import Floats, Reading
+from .tracker import RankChange, Tally, Tracker
+
+
+class ReadingAttributes:
+    """Abstract: attributes of a model that provides ``_reading``."""
+
+    _reading: Reading
+
+    @property
+    def n_components_(self) -> int:
+        """The rank: how many components are kept."""
+        return self._reading.rank
+
+    @property
+    def components_(self) -> Floats:
+        """Principal axes of the kept components (n_components_ x n_features), orthonormal, largest first."""
+        return self._reading.kept_axes
+
+    @property
+    def explained_variance_(self) -> Floats:
+        """Input variance along each component, divided by the (effective) number of samples."""
+        return self._reading.kept_variances
+
+    @property
+    def explained_variance_ratio_(self) -> Floats:
+        """Each of them as a share of the input's whole variance."""
+        return self._reading.shares
+
+    @property
+    def singular_values_(self) -> Floats:
+        """Singular values of the (discounted, centered) input that belong to the components."""
+        return self._reading.singular_values
+
+    @property
+    def output_variance_(self) -> Floats:
+        """Variance of the shrunk scores, ``explained_variance_ - threshold_``."""
+        return self._reading.output_variances
+
+    @property
+    def noise_variance_(self) -> float:
+        """Mean variance of the directions that are not kept."""
+        return self._reading.rest_variance
+
+    @property
+    def threshold_(self) -> float:
+        """What separates kept from dropped variances, and what each is shrunk by."""
+        return self._reading.threshold
+
+    @property
+    def mean_(self) -> Floats:
+        """What is subtracted from the input."""
+        return self._reading.mean
+
+
+class TrackedAttributes(ReadingAttributes):
+    """Abstract: attributes of a model that provides ``_fitted``, which returns its tracker or raises."""
+
+    def _fitted(self) -> Tracker:
+        raise NotImplementedError
+
+    @property
+    def _reading(self) -> Reading:  # type: ignore[override]
+        tracker = self._fitted()
+        return tracker.reading().astype(tracker.plan.dtype)
+
+    @property
+    def rank_history_(self) -> list[RankChange]:
+        return list(self._fitted().changes)
+
+    @property
+    def spectrum_(self) -> NDArray[np.float64]:
+        return self._fitted().reading().spectrum(self.max_components_)
+
+    @property
+    def spectrum_history_(self) -> SpectrumHistory:
+        return self._fitted().history.history()
+
+    @property
+    def n_samples_seen_(self) -> int:
+        return self._fitted().time
+
+    @property
+    def tally_(self) -> Tally:
+        return replace(self._fitted().tally)
+
+    @property
+    def alpha_(self) -> float:
+        return self._reading.alpha
+
+    @property
+    def beta_(self) -> float:
+        return self._fitted().plan.beta
+
+    @property
+    def max_components_(self) -> int:
+        return self._fitted().plan.k
