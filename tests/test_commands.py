@@ -189,7 +189,7 @@ def test_on_a_terminal_the_display_is_kept_up_to_date(X):
         display._shown_at = 0.0
         display.learnt(model, Batch(X, np.arange(3000), 3000, 2, dict))
     shown = console.export_text()
-    for part in ("built-in stream", "3,000 rows", "2 left out", "rank 2", "spectrum", "rank 1 → 2"):
+    for part in ("built-in stream", "3,000 rows", "2 left out", "rank 2", "spectrum", "rank 0 → 2"):
         assert part in shown
 
 

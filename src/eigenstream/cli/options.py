@@ -170,6 +170,13 @@ estimator_options = together(
     ),
     click.option("--center/--no-center", default=True, show_default=True, help="Subtract the running mean."),
     click.option(
+        "--outliers",
+        type=click.Choice(["keep", "cap"]),
+        default="keep",
+        show_default=True,
+        help="Learn from rows that are far off as they are, or no more than from ten usual ones.",
+    ),
+    click.option(
         "--missing",
         type=click.Choice(["raise", "skip", "impute"]),
         default="raise",

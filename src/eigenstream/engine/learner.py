@@ -146,6 +146,9 @@ class Learner(Protocol):
     def seen(self, rank: int) -> tuple[Vector, Floats]:
         """Mean and first axes that `project` uses: they stand still between blocks and looks."""
 
+    def variances(self, axes: Floats) -> Vector:
+        """Input variance along axes, as of the last block; not for the network."""
+
     def recalibrate(self, alpha: float) -> None:
         """The regularization coefficient from now on."""
 

@@ -109,6 +109,9 @@ class Scatter:
     def seen(self, rank: int) -> tuple[Vector, Floats]:
         return self._mean, self.axes[:rank]
 
+    def variances(self, axes: Floats) -> Vector:
+        return np.asarray(np.einsum("ij,ij->i", axes @ self.C, axes) / self.count)
+
     def recalibrate(self, alpha: float) -> None:
         """A scatter matrix does not depend on alpha."""
 

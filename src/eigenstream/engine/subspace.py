@@ -144,6 +144,10 @@ class Subspace:
     def seen(self, rank: int) -> tuple[Vector, Floats]:
         return self.mean, self.rows[:rank] / np.sqrt(self.lam[:rank]).astype(self.dtype)[:, None]
 
+    def variances(self, axes: Floats) -> Vector:
+        projections = axes @ self.rows[: self.r].T
+        return np.asarray(np.einsum("ij,ij->i", projections, projections, dtype=np.float64) / self.count)
+
     def recalibrate(self, alpha: float) -> None:
         """Directions do not depend on alpha."""
 

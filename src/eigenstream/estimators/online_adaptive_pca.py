@@ -48,6 +48,10 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         After how many samples a sample counts half; None never forgets.
     center
         Whether to subtract the running mean, which forgets with the same half-life.
+    outliers
+        ``"keep"`` learns from every row as it is. ``"cap"``: a row that is far off what is known pulls no
+        harder than ten usual ones, so that a single gross outlier does no harm; not for the network. It is
+        not the default, because it makes heavy-tailed inputs look lighter than they are.
     missing
         What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it from what is known.
     scores
@@ -109,6 +113,7 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         solver: Literal["auto", "exact", "subspace", "network"] = "auto",
         half_life: float | None = None,
         center: bool = True,
+        outliers: Literal["keep", "cap"] = "keep",
         missing: Literal["raise", "skip", "impute"] = "raise",
         scores: Literal["shrunk", "projected", "whitened"] = "shrunk",
         init_samples: int | Literal["auto"] = "auto",
@@ -123,6 +128,7 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         self.solver = solver
         self.half_life = half_life
         self.center = center
+        self.outliers = outliers
         self.missing = missing
         self.scores = scores
         self.init_samples = init_samples

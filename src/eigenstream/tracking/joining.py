@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
 from ..engine.knowledge import joint
+from ..outliers import Usual
 from .plan import Plan
-from .tracker import Tracker
+from .tracker import Tally, Tracker
 
 WORDS = {
     "n": "number of features",
@@ -18,6 +20,7 @@ WORDS = {
     "solver": "solver",
     "beta": "half_life",
     "center": "centering",
+    "cap_outliers": "outliers",
     "dtype": "floating-point type",
 }
 """What has to agree, and how a user calls it."""
@@ -33,8 +36,12 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
     one.varies = np.any([t.varies | (t.first != one.first) for t in trackers], axis=0)
     one.all_vary = bool(one.varies.all())
     one.has_gaps = any(tracker.has_gaps for tracker in trackers)
-    for name in ("learnt", "imputed", "skipped"):
-        setattr(one.tally, name, sum(getattr(tracker.tally, name) for tracker in trackers))
+    for counted in fields(Tally):
+        setattr(one.tally, counted.name, sum(getattr(tracker.tally, counted.name) for tracker in trackers))
+    weight = sum(tracker.usual.weight for tracker in trackers)
+    if weight:
+        distance = sum(tracker.usual.distance * tracker.usual.weight for tracker in trackers) / weight
+        one.usual = Usual(distance, weight)
     alpha = float(np.mean([tracker.alpha for tracker in trackers]))
     one.decision = one.decision._replace(alpha=alpha)
     one.learner.recalibrate(alpha)

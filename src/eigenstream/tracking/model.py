@@ -26,6 +26,7 @@ DEFAULTS: dict[str, Any] = {
     "solver": "auto",
     "half_life": None,
     "center": True,
+    "outliers": "keep",
     "missing": "raise",
     "scores": "shrunk",
     "init_samples": "auto",

@@ -14,6 +14,7 @@ from .plan import SOLVERS, Plan, automatic_solver, window_of
 
 DEFAULT_CAPACITY = 32
 MISSING = ("raise", "skip", "impute")
+OUTLIERS = ("keep", "cap")
 
 
 def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any) -> Plan:
@@ -39,6 +40,7 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any) -> Plan:
         dtype=dtype,
         beta=beta,
         center=bool(parameters["center"]),
+        cap_outliers=cap_outliers(parameters["outliers"], chosen),
         init_samples=init_samples(parameters["init_samples"], n, k),
         consolidation=consolidation(parameters["consolidation"]),
         spontaneous=spontaneous_activity(parameters["spontaneous_activity"], beta),
@@ -90,6 +92,17 @@ def solver(value: str, n: int, k: int, window: float) -> str:
     if value not in SOLVERS:
         raise ValueError(f"solver must be 'auto', 'exact', 'subspace' or 'network', got {value!r}")
     return value
+
+
+def cap_outliers(value: str, solver: str) -> bool:
+    """Whether rows that are far off are scaled down."""
+    if value not in OUTLIERS:
+        raise ValueError(f"outliers must be 'keep' or 'cap', got {value!r}")
+    if value == "cap" and solver == "network":
+        raise ValueError(
+            "outliers='cap' needs solver='exact' or 'subspace': the network learns from every row as it is"
+        )
+    return value == "cap"
 
 
 def discount(half_life: float | None) -> float:

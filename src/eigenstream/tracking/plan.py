@@ -43,6 +43,8 @@ class Plan:
     dtype: Any = np.float64
     beta: float = 1.0
     center: bool = True
+    cap_outliers: bool = False
+    """Whether rows that are far off what is known pull no harder than ten usual ones."""
     init_samples: int = 0
     """This and what follows concerns the network only."""
     consolidation: float | None = None
@@ -61,10 +63,15 @@ class Plan:
 
     @property
     def block(self) -> int:
-        """Rows per block: a power of two, at most an eighth of the window."""
-        if self.window >= 8 * BLOCK:
+        """Rows per block: a power of two, at most an eighth of the window.
+
+        Where outliers are capped, half of that: what is usual is updated once per block, and has to follow
+        a stream whose scale changes.
+        """
+        longest = self.window / (16 if self.cap_outliers else 8)
+        if longest >= BLOCK:
             return BLOCK
-        return int(max(SHORTEST_BLOCK, 2 ** int(np.log2(max(self.window / 8, 1)))))
+        return int(max(SHORTEST_BLOCK, 2 ** int(np.log2(max(longest, 1)))))
 
     def learner(self, alpha: float) -> Learner:
         """A new learner of the kind that ``solver`` names."""

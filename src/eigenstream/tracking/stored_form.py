@@ -16,6 +16,7 @@ from ..calibration import Decision
 from ..engine.learner import Steps
 from ..engine.stored import LARGEST, stored_array
 from ..history import LIMIT, History
+from ..outliers import Usual
 from ..reading import Reading
 from ..regularizers import REGULARIZERS
 from .plan import SOLVERS, Plan
@@ -49,6 +50,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "stride": tracker.history.stride,
         "tally": asdict(tracker.tally),
         "rest": tracker.rest,
+        "usual": list(tracker.usual),
         "has_gaps": tracker.has_gaps,
         "early": tracker.early and [tracker.early.total_variance, tracker.early.count],
     }
@@ -67,9 +69,10 @@ def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
         raise ValueError(f"rank {rank} exceeds the capacity {plan.k}")
     tracker.kept = stored_array(arrays, "kept", (tracker.decision.rank,), least=0.0)
     tracker.rest = _real("rest", document["rest"])
+    tracker.usual = Usual(*(_real("usual distance", number) for number in document["usual"]))
     changes = (RankChange(*map(index, change)) for change in document["changes"])
     tracker.changes = deque(changes, CHANGES)
-    tally = {name: whole(document["tally"], name) for name in ("learnt", "imputed", "skipped")}
+    tally = {field.name: whole(document["tally"], field.name) for field in fields(Tally)}
     tracker.tally, tracker.has_gaps = Tally(**tally), bool(document["has_gaps"])
     tracker.first = stored_array(arrays, "first", (plan.n,), plan.dtype, gaps=True)
     tracker.varies = stored_array(arrays, "varies", (plan.n,), np.bool_)
@@ -126,6 +129,8 @@ def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
         raise ValueError("its plan has other entries than expected")
     if written["dtype"] not in ("float32", "float64") or not isinstance(written["center"], bool):
         raise ValueError(f"its numbers are of type {written['dtype']!r}, its center is {written['center']!r}")
+    if not isinstance(written["cap_outliers"], bool):
+        raise ValueError(f"its cap_outliers is {written['cap_outliers']!r}")
     if written["solver"] not in SOLVERS:
         raise ValueError(f"its solver is {written['solver']!r}")
     n, k = whole(written, "n", least=1), whole(written, "k", least=1)

@@ -25,6 +25,7 @@ from ..engine.learner import Learner, Steps, rowwise
 from ..engine.threads import WIDE, one_thread
 from ..history import History
 from ..imputation import Filled, fill, fill_by_means
+from ..outliers import Usual, cap
 from ..reading import SCORES, Reading
 from .plan import Plan
 
@@ -51,6 +52,8 @@ class Tally:
     """Rows learnt with some entries filled in; part of ``learnt``."""
     skipped: int = 0
     """Rows left out because entries were missing."""
+    capped: int = 0
+    """Rows learnt with a smaller pull because they were far off; part of ``learnt``."""
 
 
 @dataclass
@@ -72,6 +75,8 @@ class Tracker:
     all_vary: bool = False
     has_gaps: bool = False
     """Whether a row with gaps has ever been learnt from."""
+    usual: Usual = field(default_factory=Usual)
+    """What rows are off by, if outliers are capped."""
     time: int = 0
     look_at: int = 1
     decision: Decision = field(init=False)
@@ -255,14 +260,30 @@ class Tracker:
     def _learn(self, learner: Learner, rows: Floats, steps: Steps) -> None:
         """Learn from rows that belong together; gaps are filled by what was known before them."""
         if not self.has_gaps or not np.isnan(rows).any():
-            learner.learn(rows, steps)
+            learner.learn(self._capped(learner, rows, steps), steps)
             return
         filled = fill_by_means(rows) if learner.block > 1 and not learner.started else self.fill(rows)
-        learner.learn(filled.rows, replace(steps, extra=steps.extra + filled.extra))
+        complete = self._capped(learner, filled.rows, steps)
+        learner.learn(complete, replace(steps, extra=steps.extra + filled.extra))
         if filled.along.shape[1]:
             along = np.tensordot(steps.fading.counts, filled.along, axes=1)
             lam, P = np.linalg.eigh(along)
             learner.spread(np.sqrt(np.maximum(lam, 0.0))[:, None] * (P.T @ self._seen()[1]))
+
+    def _capped(self, learner: Learner, rows: Floats, steps: Steps) -> Floats:
+        """The rows, outliers scaled down if that is asked for."""
+        if not self.plan.cap_outliers:
+            return rows
+        if learner.started:
+            mean, axes = self._seen()
+            variances = learner.variances(axes)
+        else:
+            mean, axes, variances = np.median(rows, axis=0), np.zeros((0, self.plan.n)), np.zeros(0)
+        capped = cap(rows, mean, axes, variances, self.usual, steps.fading.decay)
+        if learner is self.learner:  # a copy that only looks ahead leaves nothing behind
+            self.usual = capped.usual
+            self.tally.capped += capped.number
+        return capped.rows
 
     def _look(self) -> list[RankChange]:
         """Decide about threshold and rank, and note what has changed."""

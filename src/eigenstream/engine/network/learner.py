@@ -145,6 +145,9 @@ class Network:
     def seen(self, rank: int) -> tuple[Vector, Floats]:
         return self.looked_mean, self.axes[:rank]
 
+    def variances(self, axes: Floats) -> Vector:
+        raise NotImplementedError("the network learns from every row as it is")
+
     def recalibrate(self, alpha: float) -> None:
         self.alpha, self.rule = alpha, self.settings.rule(alpha)
 

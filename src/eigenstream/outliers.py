@@ -1,0 +1,83 @@
+"""Gross outliers, capped: no single row pulls harder than ten usual ones.
+
+A row far off is scaled towards the mean by ``sqrt(min(1, c usual / SPE, c p / T2))``, where SPE is its
+squared distance from the subspace of the p kept components, T2 its squared length within that subspace in
+units of the variances there, and ``usual`` the running mean of the capped SPE. Gaussian rows are never that
+far off. A stream whose scale changes for good is followed all the same, since ``usual`` and the variances
+grow with what is let through.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+
+LIMIT = 10.0
+"""c: how many times the usual a row may pull."""
+
+
+class Usual(NamedTuple):
+    """The running mean of what rows are off by."""
+
+    distance: float = 0.0
+    """Mean of the capped SPE."""
+    weight: float = 0.0
+    """Effective number of rows it is taken over."""
+
+
+class Capped(NamedTuple):
+    """Rows none of which pulls too hard."""
+
+    rows: Floats
+    number: int
+    """How many rows were scaled down."""
+    usual: Usual
+
+
+def cap(rows: Floats, mean: Floats, axes: Floats, variances: Floats, usual: Usual, decay: float) -> Capped:
+    """Scale rows down that lie too far off what is known.
+
+    Parameters
+    ----------
+    rows
+        Rows without gaps. Not changed.
+    mean, axes, variances
+        What is known of the input: its mean, its kept axes as rows, and the variance along each.
+    usual
+        What rows were off by so far.
+    decay
+        The discount over these rows.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 0.0], [0.0, 1000.0]])
+    >>> capped = cap(rows, np.zeros(2), np.zeros((0, 2)), np.zeros(0), Usual(1.0, 100.0), 1.0)
+    >>> capped.rows.round(2), capped.number
+    (array([[1.  , 0.  ],
+           [0.  , 3.16]]), 1)
+    """
+    centered = rows - mean.astype(rows.dtype)
+    inside = centered @ axes.T.astype(rows.dtype)
+    power = np.einsum("ij,ij->i", centered, centered, dtype=np.float64)
+    spe = np.maximum(power - np.einsum("ij,ij->i", inside, inside, dtype=np.float64), 0.0)
+    distance = usual.distance if usual.weight > 0 else float(np.median(spe))
+    share = np.ones(len(rows))
+    np.divide(LIMIT * distance, spe, out=share, where=spe > LIMIT * distance)
+    if len(axes):
+        t2 = np.sum(np.square(inside, dtype=np.float64) / variances, axis=1)
+        within = np.ones(len(rows))
+        np.divide(LIMIT * len(axes), t2, out=within, where=t2 > LIMIT * len(axes))
+        share = np.minimum(share, within)
+    far = share < 1
+    weight = decay * usual.weight + len(rows)
+    drift = float(np.sum(share * spe - distance)) / weight
+    after = Usual(distance + drift, weight)
+    if not far.any():
+        return Capped(rows, 0, after)
+    capped = rows.copy()
+    capped[far] = (mean + np.sqrt(share[far])[:, None] * centered[far]).astype(rows.dtype)
+    return Capped(capped, int(np.count_nonzero(far)), after)
