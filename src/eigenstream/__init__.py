@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import metrics as metrics
     from . import offline as offline
     from . import regularizers as regularizers
+    from . import rules as rules
     from . import sources as sources
     from . import streams as streams
     from . import theory as theory
@@ -46,7 +47,7 @@ _HOME_OF = {
     "load": "estimators",
     "merge": "estimators",
 }
-_MODULES = ("metrics", "offline", "regularizers", "sources", "streams", "theory")
+_MODULES = ("metrics", "offline", "regularizers", "rules", "sources", "streams", "theory")
 
 __all__ = [
     "AdaptivePCA",
@@ -65,6 +66,7 @@ __all__ = [
     "metrics",
     "offline",
     "regularizers",
+    "rules",
     "sources",
     "streams",
     "theory",

@@ -1,34 +1,22 @@
-"""Choosing alpha: by a number of components, by a threshold, or by the edge of the noise.
+"""Choosing alpha: by a number of components, by a threshold, or by a rule.
 
-White noise of variance v, T samples wide n, spreads its sample eigenvalues up to ``v (1 + sqrt(n/T))^2``
-(Marchenko and Pastur 1967). Its variance is read off what the kept components leave. The automatic threshold
-stands well above that edge, because real noise is rarely white. `decide` is the one place where threshold and
-rank are decided, for offline and online models alike.
+`decide` is the one place where threshold and rank are decided, for offline and online models alike. What a
+rule says is in `eigenstream.rules`.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .engine.knowledge import Knowledge
 from .offline import spectrum
 from .regularizers import Regularizer, kind_of
-
-
-def above_edge(noise: Any, edge: float) -> Any:
-    """Where the automatic threshold stands, given the noise level and its edge: ``noise * (2 edge + 1)``.
-
-    Three times the level where data abound (the edge is then 1), since real noise is rarely white: spread
-    evenly over [0, 0.2] it reaches twice its mean. Where data are few the edge itself already makes room, and
-    three times would hide components at four times the edge.
-    """
-    return noise * (2 * edge + 1)
-
+from .rules import Evidence as Evidence
+from .rules import Judgement, Rule, effective_samples
+from .rules import noise_edge as noise_edge
 
 LARGEST_ALPHA = 1e3
 """Cap for `SquaredOutput`, whose threshold approaches the largest eigenvalue only as alpha grows forever."""
@@ -83,174 +71,139 @@ def calibrate_alpha(
     return kind.for_threshold(lam, threshold).alpha
 
 
-class Evidence(NamedTuple):
-    """What a decision about threshold and rank rests on. Variances are per (effective) sample."""
+class Memory(NamedTuple):
+    """What a decision remembers of the decisions before it on the same stream."""
 
-    variances: NDArray[np.float64]
-    """The leading eigenvalues of the input second moment, largest first."""
-    total: float
-    """The sum of all of them."""
-    capacity: int
-    """How many components may be kept."""
-    n_inputs: int
-    """How many inputs vary."""
-    n_samples: float
-    """How many samples there were, less one if they were centered."""
-    beta2: float = 1.0
-    """The discount per sample."""
-    input_variances: NDArray[np.float64] | None = None
-    """Variance of each input."""
-    accumulated: tuple[float, float] | None = None
-    """A network's own ``(tau, theta0)``, per sample: its threshold is ``alpha tau + theta0``."""
-    floor: float = 0.0
-    """An automatic threshold does not go below this level."""
-    rounding: float = float(np.finfo(np.float64).eps)
-    """Relative rounding error of the data."""
-
-    @classmethod
-    def of(
-        cls, known: Knowledge, capacity: int, n_inputs: int, n_samples: float, beta2: float, **more: Any
-    ) -> Self:
-        """The evidence in what a learner knows, which must have learnt something."""
-        count = known.effective
-        own = None if known.accumulated is None else tuple(part / count for part in known.accumulated)
-        return cls(
-            -np.sort(-known.lam) / count,
-            known.trace / count,
-            capacity,
-            n_inputs,
-            n_samples,
-            beta2,
-            known.input_sums() / count if known.inputs is not None else None,
-            own,  # type: ignore[arg-type]
-            **more,
-        )
+    samples: float = 0.0
+    """How many samples there had been at that decision; 0: there has been none."""
+    since: float = 0.0
+    """Effective number of samples when the rank last changed."""
+    doubt: float = 0.0
+    """For how many samples the rule has asked, without pause, for more components (or fewer: negative)."""
+    asked: float = 0.0
+    """The mean rank that it asked for meanwhile."""
 
 
 class Decision(NamedTuple):
-    """Which components are kept."""
+    """Which components are kept, and what the next decision on the same stream has to remember."""
 
     alpha: float
     threshold: float
     """What separates kept from dropped variances, per sample."""
     rank: int
+    memory: Memory = Memory()
+
+
+ENTER, LEAVE = 5.0, 8.0
+"""By how many standard deviations of an eigenvalue the rule must want more components, or fewer, for the rank
+to change at once."""
+
+PATIENCE = 5.0
+"""For how many windows it must want them otherwise."""
 
 
 def decide(
-    kind: type[Regularizer], alpha: float | None, evidence: Evidence, before: Decision | None = None
+    kind: type[Regularizer], alpha: float | Rule, evidence: Evidence, before: Decision | None = None
 ) -> Decision:
     """Alpha, threshold and rank: the one decision that offline and online models share.
+
+    On a stream, eigenvalues fluctuate about the lines that a rule draws. The rank therefore changes only
+    where lines are crossed by several standard deviations of an eigenvalue (``sqrt(2 / T)`` of it in T
+    effective samples), or where the rule has asked for more components, or for fewer, during five
+    windows without pause. While the window fills, the number of samples has to double between two changes. A
+    model that never forgets holds on to its rank too, but not further than one from what the rule says. A
+    number for alpha has no memory.
 
     Parameters
     ----------
     kind
         The regularizer.
     alpha
-        Its coefficient; None finds it from the data, above the edge of the noise.
+        Its coefficient, or the rule that finds it.
     evidence
         What is known of the input.
     before
-        What was decided at the last look at the same stream; None: nothing yet, or offline.
+        What was decided at the last look at the same stream; None: offline.
 
     Examples
     --------
     >>> from eigenstream import InputOutput
+    >>> from eigenstream.rules import NoiseEdge
     >>> evidence = Evidence(np.array([6.0, 5.0, 0.1]), 17.0, capacity=3, n_inputs=63, n_samples=900)
-    >>> decide(InputOutput, None, evidence).rank
+    >>> decide(InputOutput, NoiseEdge(), evidence).rank
     2
     """
     lam = evidence.variances[: evidence.capacity]
-    floor = 0.0
-    if alpha is None:
-        edge = noise_edge(evidence.n_inputs, evidence.n_samples, evidence.beta2)
-        floor = max(online_threshold(evidence, edge), evidence.floor)
+    floor, memory = 0.0, Memory()
+    if isinstance(alpha, Rule):
+        judgement = alpha.judge(evidence)
+        rank = judgement.rank()
+        if before is not None:
+            rank, memory = _remembered(judgement, evidence, before)
+        floor = max(_between(evidence.variances, rank, judgement.lines), evidence.ground)
         alpha = automatic_alpha(kind, lam, evidence.total, floor)
     if evidence.accumulated is not None:
         tau, theta0 = evidence.accumulated
         threshold = alpha * tau + theta0
     else:
         threshold = kind(alpha).threshold_from(lam, evidence.total)
-    # Squared-output always keeps one mode by itself, so the automatic threshold is a floor as well.
-    threshold = max(threshold, floor)
-    return Decision(alpha, threshold, int(np.count_nonzero(lam > threshold)))
+    # Squared-output always keeps one mode by itself, so the automatic threshold is a floor as well. Rounding
+    # must not put it above what it is meant to keep.
+    threshold = floor if math.isclose(threshold, floor, rel_tol=1e-9) else max(threshold, floor)
+    return Decision(alpha, threshold, int(np.count_nonzero(lam > threshold)), memory)
 
 
-GAP = 2.5
-"""How far a later self-consistent rank has to stand out to be preferred to an earlier one."""
+def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> tuple[int, Memory]:
+    """The rank, given what was decided before, and what to remember."""
+    held, capacity, memory = before.rank, evidence.capacity, before.memory
+    asked = judgement.rank()
+    wanted = min(asked, capacity)
+    samples = effective_samples(evidence.n_samples, evidence.beta2)
+    doubt, mean = 0.0, float(wanted)
+    if memory.samples and wanted != held:
+        passed = evidence.n_samples - memory.samples
+        doubt = passed if wanted > held else -passed
+        if memory.doubt * doubt > 0:
+            doubt += memory.doubt
+            mean = memory.asked + (wanted - memory.asked) * passed / abs(doubt)
+    if wanted == held or not memory.samples or _is_clear(judgement, evidence, before, samples):
+        rank = wanted
+    elif abs(doubt) >= PATIENCE * _window(evidence.beta2):
+        rank = round(mean)
+    else:
+        return max(held, asked) if held == capacity < asked else held, Memory(
+            evidence.n_samples, memory.since, doubt, mean
+        )
+    since = memory.since if rank == held and memory.samples else samples
+    return asked if rank == capacity else rank, Memory(evidence.n_samples, since)
 
 
-def online_threshold(evidence: Evidence, edge: float) -> float:
-    """The threshold above the edge of the noise.
-
-    The noise is the mean of what is not kept, ``noise = (total - sum of the p kept) / (n - p)``. Several p
-    can be consistent with themselves, in that exactly p eigenvalues exceed the threshold that p implies. The
-    smallest is taken, so that nothing is kept without need, unless a larger one ends in a clear gap. At least
-    half of the spectrum is left to the noise.
-
-    Parameters
-    ----------
-    evidence
-        What is known of the input.
-    edge
-        Largest eigenvalue of white noise of variance 1, from `noise_edge`.
-
-    Examples
-    --------
-    >>> evidence = Evidence(np.array([6.0, 5.0, 0.1]), 17.0, capacity=3, n_inputs=63, n_samples=900)
-    >>> round(online_threshold(evidence, edge=1.5), 3)
-    0.393
-    """
-    known, n = evidence.variances, evidence.n_inputs
-    most = min(len(known), max(int(min(n, evidence.n_samples)) // 2, 0))
-    p = np.arange(most + 1)
-    kept = np.concatenate(([0.0], np.cumsum(known[:most])))
-    noise = np.maximum(evidence.total - kept, 0.0) / np.maximum(n - p, 1)
-    thresholds = above_edge(noise, edge)
-    above = np.count_nonzero(known > thresholds[:, None], axis=1)
-    largest = float(known[0]) if known.size else 0.0
-    rounding = n * evidence.rounding * largest
-    consistent = np.flatnonzero(above == p)
-    if not consistent.size:
-        return max(float(thresholds[-1]), rounding)
-    best = int(consistent[0])
-    for later in consistent[1:]:
-        after = known[later] if later < len(known) else edge * noise[later]
-        if known[later - 1] > GAP * after:
-            best = int(later)
-    return max(float(thresholds[best]), rounding)
+def _is_clear(judgement: Judgement, evidence: Evidence, before: Decision, samples: float) -> bool:
+    """Whether the rank has to change at once."""
+    capacity, held = evidence.capacity, before.rank
+    if evidence.beta2 == 1 and abs(min(judgement.rank(), capacity) - held) > 1:
+        return True
+    if samples < min(2 * before.memory.since, 0.75 * effective_samples(math.inf, evidence.beta2)):
+        return False
+    deviation = math.sqrt(2 / samples)
+    least, most = judgement.rank(math.exp(ENTER * deviation)), judgement.rank(math.exp(-LEAVE * deviation))
+    return not min(least, capacity) <= held <= min(most, capacity)
 
 
-def noise_edge(n_features: int, n_samples: float, beta2: float = 1.0) -> float:
-    """Largest eigenvalue of white noise of variance 1 after ``n_samples``, discounted by ``beta2`` a sample.
-
-    Without forgetting ``(1 + sqrt(n/T))^2``. With a full window, the root ``e > 1`` of
-    ``e - 1 - ln e = n (1 - beta^2)``. While the window fills, the first formula with the effective number of
-    samples (Kish's, the squared sum of weights over the sum of their squares) as long as that is larger.
-
-    Examples
-    --------
-    >>> round(noise_edge(64, 6400), 3), round(noise_edge(64, 10**6, 0.99**2), 3)
-    (1.21, 3.537)
-    """
-    T = max(n_samples, 1)
-    if beta2 == 1:
-        return float((1 + np.sqrt(n_features / T)) ** 2)
-    faded = beta2**T
-    effective = (1 - faded) * (1 + beta2) / ((1 + faded) * (1 - beta2))
-    return max(float((1 + np.sqrt(n_features / effective)) ** 2), _steady_edge(n_features, beta2))
+def _window(beta2: float) -> float:
+    return 1 / (1 - beta2) if beta2 < 1 else math.inf
 
 
-@lru_cache(maxsize=1024)
-def _steady_edge(n_features: int, beta2: float) -> float:
-    """The root ``e > 1`` of ``e - 1 - ln e = q``, by Newton's method from above."""
-    q = n_features * (1 - beta2)
-    e = 1 + q + math.sqrt(2 * q) + math.log1p(q)
-    for _ in range(50):
-        step = (e - 1 - math.log(e) - q) / (1 - 1 / e)
-        e -= step
-        if abs(step) <= 1e-15 * e:
-            break
-    return e
+def _between(lam: NDArray[np.float64], rank: int, lines: NDArray[np.float64]) -> float:
+    """A threshold that keeps this many eigenvalues, near the line of the first one dropped."""
+    if not lam.size:
+        return 0.0
+    first_dropped = float(lam[rank]) if rank < len(lam) else 0.0
+    wish = max(float(lines[min(rank, len(lam) - 1)]), first_dropped)
+    if not rank or wish < lam[rank - 1]:
+        return wish if rank < len(lam) else min(wish, 0.9 * float(lam[-1]))
+    below = 0.9 * float(lam[rank - 1])
+    return below if below >= first_dropped else float(np.nextafter(lam[rank - 1], 0))
 
 
 def automatic_alpha(kind: type[Regularizer], lam: ArrayLike, total: float, threshold: float) -> float:

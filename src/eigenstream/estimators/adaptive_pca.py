@@ -13,7 +13,8 @@ from .. import offline
 from ..calibration import Evidence, decide
 from ..reading import Floats, Reading
 from ..regularizers import Regularizer
-from ..tracking.parameters import chosen_regularizer
+from ..rules import Rule
+from ..tracking.parameters import chosen_alpha
 from .shell import FLOAT_TYPES, ReadingTransformer
 
 
@@ -73,7 +74,7 @@ class AdaptivePCA(ReadingTransformer):
     def __init__(
         self,
         regularizer: str | Regularizer = "input-output",
-        alpha: float | Literal["auto"] = "auto",
+        alpha: float | Rule | Literal["auto"] = "auto",
         max_components: int | None = None,
         *,
         center: bool = True,
@@ -87,7 +88,7 @@ class AdaptivePCA(ReadingTransformer):
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Solve the offline problem on these rows; ``y`` is ignored."""
-        kind, regularizer = chosen_regularizer(self.regularizer, self.alpha)
+        kind, alpha = chosen_alpha(self.regularizer, self.alpha)
         self._checked_scores()
         data: Floats = validate_data(self, X, dtype=FLOAT_TYPES)
         T, n = data.shape
@@ -109,7 +110,8 @@ class AdaptivePCA(ReadingTransformer):
             input_variances=np.mean(np.square(data, dtype=np.float64), axis=0),
             rounding=float(np.finfo(data.dtype).eps),
         )
-        alpha, threshold, rank = decide(kind, None if regularizer is None else regularizer.alpha, evidence)
+        decision = decide(kind, alpha, evidence)
+        rank, threshold = decision.rank, decision.threshold
         if rank == len(axes) < lam.size and lam[rank] > threshold:
             warnings.warn(
                 f"more than max_components={k} components exceed the threshold; raise it to keep them",
@@ -117,7 +119,7 @@ class AdaptivePCA(ReadingTransformer):
                 stacklevel=2,
             )
         self.max_components_ = k
-        self.alpha_ = alpha
+        self.alpha_ = decision.alpha
         self.n_samples_seen_ = T
-        self._reading = Reading(mean, axes, lam[: len(axes)], rank, threshold, alpha, evidence.total, T)
+        self._reading = Reading(mean, axes, lam[: len(axes)], rank, threshold, self.alpha_, evidence.total, T)
         return self

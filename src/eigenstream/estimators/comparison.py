@@ -93,7 +93,8 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
         input_variances=weights @ np.square(data, dtype=np.float64) / weights.sum(),
         rounding=float(np.finfo(data.dtype).eps),
     )
-    _, threshold, rank = decide(plan.kind, plan.alpha, evidence)
+    decision = decide(plan.kind, plan.alpha, evidence)
+    rank, threshold = decision.rank, decision.threshold
     output = lam[:rank] - threshold
     shared = min(rank, model.n_components_)
     scale = float(output @ output)

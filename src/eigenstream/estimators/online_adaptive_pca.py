@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from ..reading import Floats
 from ..regularizers import Regularizer
+from ..rules import Rule
 from ..tracking import RankChange, Tracker, network_weights, plan_for
 from ..tracking.attributes import TrackedAttributes
 from ..tracking.model import DEFAULTS
@@ -107,7 +108,7 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
     def __init__(
         self,
         regularizer: str | Regularizer = "input-output",
-        alpha: float | Literal["auto"] = "auto",
+        alpha: float | Rule | Literal["auto"] = "auto",
         max_components: int | None = None,
         *,
         solver: Literal["auto", "exact", "subspace", "network"] = "auto",

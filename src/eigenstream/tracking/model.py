@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import checkpoint
 from ..regularizers import REGULARIZERS, Regularizer
+from ..rules import Rule, rule_of
 from . import parameters as meaning
 from .attributes import TrackedAttributes
 from .stored_form import restored, stored
@@ -160,6 +161,8 @@ class StreamModel(TrackedAttributes):
         if isinstance(parameters["regularizer"], dict):
             named = parameters["regularizer"]
             parameters["regularizer"] = REGULARIZERS[named["name"]](named["alpha"])
+        if isinstance(parameters["alpha"], str):
+            parameters["alpha"] = _alpha_of(parameters["alpha"])
         meaning.check_words(parameters)
         tracker = restored(arrays, document["tracker"])
         features, n = document["features"], tracker.plan.n
@@ -170,12 +173,18 @@ class StreamModel(TrackedAttributes):
         return model
 
 
+def _alpha_of(text: str) -> str | Rule:
+    return text if text == "auto" else rule_of(text)
+
+
 def _plain(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Parameters as values that JSON can hold."""
     plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in parameters.items()}
     regularizer = plain["regularizer"]
     if isinstance(regularizer, Regularizer):
         plain["regularizer"] = {"name": regularizer.name, "alpha": float(regularizer.alpha)}
+    if isinstance(plain["alpha"], Rule):
+        plain["alpha"] = str(plain["alpha"])
     if not isinstance(plain["random_state"], int | None):
         plain["random_state"] = seed
     return plain

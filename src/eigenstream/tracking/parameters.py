@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..reading import SCORES
 from ..regularizers import Regularizer, kind_of
+from ..rules import DEFAULT, Rule
 from .plan import SOLVERS, Plan, automatic_solver, window_of
 
 DEFAULT_CAPACITY = 32
@@ -27,13 +28,13 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any) -> Plan:
     n, dtype
         Width and type of the rows.
     """
-    kind, regularizer = chosen_regularizer(parameters["regularizer"], parameters["alpha"])
+    kind, alpha = chosen_alpha(parameters["regularizer"], parameters["alpha"])
     k = capacity(parameters["max_components"], n)
     beta = discount(parameters["half_life"])
     chosen = solver(parameters["solver"], n, k, window_of(beta))
     return Plan(
         kind=kind,
-        alpha=None if regularizer is None else float(regularizer.alpha),
+        alpha=alpha,
         n=n,
         k=k,
         solver=chosen,
@@ -55,10 +56,10 @@ def check_words(parameters: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, got {parameters[name]!r}")
 
 
-def chosen_regularizer(
-    regularizer: str | Regularizer, alpha: float | str
-) -> tuple[type[Regularizer], Regularizer | None]:
-    """The kind of regularizer, and the regularizer itself unless its alpha is to be found."""
+def chosen_alpha(
+    regularizer: str | Regularizer, alpha: float | str | Rule
+) -> tuple[type[Regularizer], float | Rule]:
+    """The kind of regularizer, and its alpha or the rule that finds it."""
     kind = kind_of(regularizer)
     if isinstance(regularizer, Regularizer):
         if alpha != "auto":
@@ -66,12 +67,17 @@ def chosen_regularizer(
                 f"{regularizer!r} brings its own alpha, but alpha={alpha!r} was given too: "
                 f"give a name such as {kind.name!r} with alpha, or leave alpha out"
             )
-        return kind, regularizer
+        return kind, float(regularizer.alpha)
+    if isinstance(alpha, Rule):
+        return kind, alpha
     if isinstance(alpha, str):
         if alpha != "auto":
-            raise ValueError(f"alpha must be 'auto' or a number >= 0, got {alpha!r}")
-        return kind, None
-    return kind, kind(alpha)
+            raise ValueError(
+                "alpha must be 'auto', a number >= 0 or a rule such as "
+                f"eigenstream.rules.VarianceShare(0.95), got {alpha!r}"
+            )
+        return kind, DEFAULT
+    return kind, float(kind(alpha).alpha)
 
 
 def capacity(max_components: int | None, n: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..engine.learner import Learner
 from ..regularizers import Regularizer
+from ..rules import Rule
 
 if TYPE_CHECKING:
     from ..engine.network.learner import NetworkSettings
@@ -35,8 +36,8 @@ class Plan:
     """What a tracker is asked to do."""
 
     kind: type[Regularizer]
-    alpha: float | None
-    """None: found from the data."""
+    alpha: float | Rule
+    """The coefficient, or the rule that finds it."""
     n: int
     k: int
     solver: str = "exact"
@@ -112,13 +113,16 @@ class Plan:
             return min(FIRST_LOOK, self.block)
         if time < self.block:  # next, when there are rows enough for a look that costs more
             return self.block if self.solver == "subspace" else max(-(-self.n // self.block), 1) * self.block
-        step: float
-        step, share = max(self.block, time // 16), 16
         if self.solver == "exact":
-            # A look costs n^3 here, as much as learning some hundred rows: wide input is looked at less.
-            step, share = max(min(2 * time, 8 * self.n), time // 16), 4
-        step = min(step, self.window / share)
-        return time + max(int(step) // self.block, 1) * self.block
+            # A look costs n^3 here, as much as learning some hundred rows: wide input is looked at less, and
+            # narrow input more, so that events do not wait for a look.
+            widest = max(self.window / 32, min(8 * self.n, self.window / 4))
+            return time + self._whole_blocks(min(max(min(2 * time, 8 * self.n), time // 16), widest))
+        return time + self._whole_blocks(min(max(self.block, time // 16), self.window / 16))
+
+    def _whole_blocks(self, rows: float) -> int:
+        """So many rows, cut down to whole blocks; at least one block."""
+        return max(int(rows) // self.block, 1) * self.block
 
     def _next_look_at_network(self, time: int) -> int:
         """Steps of 1/128, later 1/64 of the time, at most 1/8 window; so at first every sample.

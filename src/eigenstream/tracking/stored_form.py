@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calibration import Decision
+from ..calibration import Decision, Memory
 from ..engine.learner import Steps
 from ..engine.stored import LARGEST, stored_array
 from ..history import LIMIT, History
 from ..outliers import Usual
 from ..reading import Reading
 from ..regularizers import REGULARIZERS
+from ..rules import Rule, rule_of
 from .plan import SOLVERS, Plan
 from .tracker import CHANGES, RankChange, Tally, Tracker
 
@@ -40,12 +41,17 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays |= {f"early.{name}": getattr(tracker.early, name) for name in ("mean", "axes", "variances")}
     arrays |= {f"learner.{name}": array for name, array in tracker.learner.arrays().items()}
     plan = asdict(tracker.plan)
-    plan |= {"kind": tracker.plan.kind.name, "dtype": np.dtype(tracker.plan.dtype).name}
+    alpha = tracker.plan.alpha
+    plan |= {
+        "kind": tracker.plan.kind.name,
+        "alpha": str(alpha) if isinstance(alpha, Rule) else alpha,
+        "dtype": np.dtype(tracker.plan.dtype).name,
+    }
     document = {
         "plan": plan,
         "time": tracker.time,
         "look_at": tracker.look_at,
-        "decision": list(tracker.decision),
+        "decision": [*tracker.decision[:3], list(tracker.decision.memory)],
         "changes": [list(change) for change in tracker.changes],
         "stride": tracker.history.stride,
         "tally": asdict(tracker.tally),
@@ -63,10 +69,7 @@ def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
     tracker = Tracker(plan)
     tracker.time = whole(document, "time")
     tracker.look_at = whole(document, "look_at", least=tracker.time + 1)
-    alpha, threshold, rank = document["decision"]
-    tracker.decision = Decision(_real("alpha", alpha), _real("threshold", threshold), index(rank))
-    if not 0 <= tracker.decision.rank <= plan.k:
-        raise ValueError(f"rank {rank} exceeds the capacity {plan.k}")
+    tracker.decision = _restored_decision(document["decision"], plan.k)
     tracker.kept = stored_array(arrays, "kept", (tracker.decision.rank,), least=0.0)
     tracker.rest = _real("rest", document["rest"])
     tracker.usual = Usual(*(_real("usual distance", number) for number in document["usual"]))
@@ -98,6 +101,19 @@ def _restored_first_look(tracker: Tracker, arrays: Arrays, totals: Any) -> Readi
         raise ValueError(f"its rank is {decision.rank}, but it has {len(axes)} axes")
     total, count = (_real("first look", number) for number in totals)
     return Reading(mean, axes, variances, decision.rank, decision.threshold, decision.alpha, total, count)
+
+
+def _restored_decision(written: Any, capacity: int) -> Decision:
+    alpha, threshold, rank, (samples, since, doubt, asked) = written
+    sign = -1.0 if doubt < 0 else 1.0
+    samples, since, asked = _real("samples", samples), _real("since", since), _real("asked", asked)
+    memory = Memory(samples, since, sign * _real("doubt", abs(doubt)), asked)
+    decision = Decision(_real("alpha", alpha), _real("threshold", threshold), index(rank), memory)
+    if not 0 <= decision.rank <= capacity:
+        raise ValueError(f"its rank is {rank}, expected at least 0 and at most {capacity}")
+    if not memory.asked <= capacity:
+        raise ValueError(f"the rank asked for is {asked}, expected at least 0 and at most {capacity}")
+    return decision
 
 
 def _columns(steps: Steps) -> tuple[NDArray[np.float64], ...]:
@@ -138,8 +154,9 @@ def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
     if arrays["first"].shape != (n,) or k > n:
         raise ValueError(f"its plan is for {n} inputs and {k} components")
     numbers: dict[str, Any] = {name: _real(name, written[name]) for name in ("beta", "spontaneous")}
-    for name in ("alpha", "consolidation"):
-        numbers[name] = None if written[name] is None else _real(name, written[name])
+    alpha, factor = written["alpha"], written["consolidation"]
+    numbers["alpha"] = rule_of(alpha) if isinstance(alpha, str) else _real("alpha", alpha)
+    numbers["consolidation"] = None if factor is None else _real("consolidation", factor)
     if not 0 < numbers["beta"] <= 1 or (numbers["consolidation"] or 2) <= 1:
         raise ValueError(f"its plan has beta {numbers['beta']} and consolidation {numbers['consolidation']}")
     numbers["init_samples"] = whole(written, "init_samples", most=math.inf)

@@ -27,6 +27,7 @@ from ..history import History
 from ..imputation import Filled, fill, fill_by_means
 from ..outliers import Usual, cap
 from ..reading import SCORES, Reading
+from ..rules import Rule
 from .plan import Plan
 
 CHANGES = 1000
@@ -98,7 +99,7 @@ class Tracker:
 
     def __post_init__(self) -> None:
         plan = self.plan
-        self.decision = Decision(plan.alpha or 0.0, 0.0, 0)
+        self.decision = Decision(0.0 if isinstance(plan.alpha, Rule) else plan.alpha, 0.0, 0)
         self.kept = np.zeros(0)
         self.learner = plan.learner(self.decision.alpha)
         self.waiting = np.zeros((self.learner.block, plan.n), dtype=plan.dtype)
@@ -315,7 +316,15 @@ class Tracker:
         plan = self.plan
         if not known.effective > 0:
             return self.decision
-        evidence = Evidence.of(
+        return decide(plan.kind, plan.alpha, self._evidence(known), self.decision)
+
+    def evidence(self) -> Evidence:
+        """What a decision about everything learnt so far rests on, which must be something."""
+        return self._evidence(self.known())
+
+    def _evidence(self, known: Knowledge) -> Evidence:
+        plan = self.plan
+        return Evidence.of(
             known,
             plan.k,
             self.n_inputs,
@@ -324,7 +333,6 @@ class Tracker:
             floor=self._seeded(known),
             rounding=float(np.finfo(plan.dtype).eps),
         )
-        return decide(plan.kind, plan.alpha, evidence, self.decision)
 
     def _seeded(self, known: Knowledge) -> float:
         """Variances below this may be those that a network's start has put into unknown directions."""
