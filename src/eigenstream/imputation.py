@@ -24,6 +24,14 @@ class Filled(NamedTuple):
     """Expected scatter that each row lacks along the known axes (T, p, p)."""
     extra: NDArray[np.float64]
     """Expected squared length that each row lacks in all other directions together (T)."""
+    axes: NDArray[Any]
+    """The known axes, as rows (p, n)."""
+
+
+def complete(rows: Floats, extra: NDArray[np.float64] | None = None) -> Filled:
+    """Rows that lack nothing along any axis."""
+    T, n = rows.shape
+    return Filled(rows, np.zeros((T, 0, 0)), np.zeros(T) if extra is None else extra, np.zeros((0, n)))
 
 
 def fill(
@@ -60,7 +68,7 @@ def fill(
         along[t] = noise * (B + B @ spread @ B)
         lacking = noise * (np.count_nonzero(gap) + np.sum(spread * B))
         extra[t] = max(lacking - np.trace(along[t]), 0.0)
-    return Filled(filled, along, extra)
+    return Filled(filled, along, extra, axes)
 
 
 def fill_by_means(rows: Floats) -> Filled:
@@ -74,4 +82,4 @@ def fill_by_means(rows: Floats) -> Filled:
     deviations = np.where(observed, rows - means, 0)
     variances = np.square(deviations, dtype=np.float64).sum(axis=0) / counts
     filled = np.where(observed, rows, means).astype(rows.dtype)
-    return Filled(filled, np.zeros((len(rows), 0, 0)), (~observed) @ variances)
+    return complete(filled, (~observed) @ variances)

@@ -24,7 +24,7 @@ from ..engine.knowledge import Floats, Knowledge, Vector
 from ..engine.learner import Learner, Steps, rowwise
 from ..engine.threads import WIDE, one_thread
 from ..history import History
-from ..imputation import Filled, fill, fill_by_means
+from ..imputation import Filled, complete, fill, fill_by_means
 from ..outliers import Usual, cap
 from ..reading import SCORES, Reading
 from ..rules import Rule
@@ -219,7 +219,7 @@ class Tracker:
     def fill(self, rows: Floats) -> Filled:
         """Rows with NaN filled in by what was known at the last block and look."""
         if not np.isnan(rows).any():
-            return Filled(rows, np.zeros((len(rows), 0, 0)), np.zeros(len(rows)))
+            return complete(rows)
         if self.early is not None or self.learner.started:
             return fill(rows, *self._seen(), self.kept, self.rest)
         return fill_by_means(rows if self.learner.block > 1 else np.where(np.isnan(rows), self.first, rows))
@@ -264,12 +264,12 @@ class Tracker:
             learner.learn(self._capped(learner, rows, steps), steps)
             return
         filled = fill_by_means(rows) if learner.block > 1 and not learner.started else self.fill(rows)
-        complete = self._capped(learner, filled.rows, steps)
-        learner.learn(complete, replace(steps, extra=steps.extra + filled.extra))
+        rows = self._capped(learner, filled.rows, steps)
+        learner.learn(rows, replace(steps, extra=steps.extra + filled.extra))
         if filled.along.shape[1]:
             along = np.tensordot(steps.fading.counts, filled.along, axes=1)
             lam, P = np.linalg.eigh(along)
-            learner.spread(np.sqrt(np.maximum(lam, 0.0))[:, None] * (P.T @ self._seen()[1]))
+            learner.spread(np.sqrt(np.maximum(lam, 0.0))[:, None] * (P.T @ filled.axes))
 
     def _capped(self, learner: Learner, rows: Floats, steps: Steps) -> Floats:
         """The rows, outliers scaled down if that is asked for."""
