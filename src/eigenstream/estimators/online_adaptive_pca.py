@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,8 +21,36 @@ from ..rules import Rule
 from ..tracking import RankChange, Tracker, network_weights, plan_for
 from ..tracking.attributes import TrackedAttributes
 from ..tracking.model import DEFAULTS
-from ..tracking.parameters import LARGEST_POWER, check_words, refuse_huge, row_weights, squares_fit
+from ..tracking.parameters import (
+    LARGEST_POWER,
+    check_words,
+    refuse_huge,
+    refuse_tiny,
+    row_weights,
+    squares_fit,
+)
+from ..tracking.whole_calls import interrupts_deferred
 from .shell import FLOAT_TYPES, ReadingTransformer
+
+SHORT = 1024
+"""Rows that are learnt in so little time that Ctrl-C may wait."""
+
+
+SHARED = (
+    "another thread is learning with this model: models are not shared between threads; use one model per "
+    "thread and merge them, or a lock around each call"
+)
+
+
+class _Lock:
+    """A lock that copies of a model do not share."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.acquire, self.release = self._lock.acquire, self._lock.release
+
+    def __reduce__(self) -> tuple[type[_Lock], tuple[()]]:
+        return _Lock, ()
 
 
 class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[override]
@@ -163,11 +194,10 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
 
     def learn_one(self, x: ArrayLike) -> Floats:
         """Learn from one vector, fast; returns its score before learning from it, as `learn_many` does."""
-        row = np.asarray(x)
         if not self.__sklearn_is_fitted__():
-            return np.asarray(self.learn_many(row[None])[0])
+            return np.asarray(self.learn_many(np.asarray(x)[None])[0])
         tracker = self._tracker
-        row = np.ascontiguousarray(row, dtype=tracker.plan.dtype)
+        row = np.ascontiguousarray(x, dtype=tracker.plan.dtype)
         if row.shape != (tracker.plan.n,):
             raise ValueError(
                 f"expected one vector of n_features={tracker.plan.n} numbers, got shape {row.shape}"
@@ -175,7 +205,13 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         wide = row.astype(np.float64, copy=False)
         if not wide.dot(wide) < LARGEST_POWER[tracker.plan.dtype]:  # huge, infinite or NaN
             return np.asarray(self.learn_many(row[None])[0])
-        score, changes = tracker.follow_one(row, self._checked_scores())
+        lock = self._lock()
+        if not lock.acquire(blocking=False):
+            raise RuntimeError(SHARED)
+        try:
+            score, changes = tracker.follow_one(row, self._checked_scores())
+        finally:
+            lock.release()
         if changes or tracker.decision.rank == tracker.plan.k:
             self._announce(changes)
         return score
@@ -253,7 +289,29 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
     def _learn(
         self, X: ArrayLike, sample_weight: ArrayLike | None, *, fresh: bool, scored: bool = False
     ) -> Floats:
-        """Check everything, then change: a refused call leaves the model as it was."""
+        """Check everything, then change: a refused or interrupted call leaves the model as it was."""
+        with self._alone():
+            return self._learn_alone(X, sample_weight, fresh=fresh, scored=scored)
+
+    def _lock(self) -> _Lock:
+        if "_learning" not in self.__dict__:
+            self._learning = _Lock()
+        return self._learning
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Only one thread at a time may learn: the others are told so, since their rows would be lost."""
+        lock = self._lock()
+        if not lock.acquire(blocking=False):
+            raise RuntimeError(SHARED)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _learn_alone(
+        self, X: ArrayLike, sample_weight: ArrayLike | None, *, fresh: bool, scored: bool
+    ) -> Floats:
         before = self.__dict__.copy()
         try:
             weights = row_weights(sample_weight, _num_samples(X))
@@ -269,14 +327,28 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
             if not squares_fit(rows):
                 self._refuse_infinite(rows)
                 refuse_huge(rows)
+            if fresh:
+                refuse_tiny(rows, self._tracker.plan.solver)
+            scores, changes = self._followed(rows, weights, scored)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
         tracker = self._tracker
-        scores, changes = tracker.follow(rows, weights, self.missing, self.scores if scored else None)
         self._announce(changes)
         return np.zeros((0, tracker.plan.k)) if scores is None else scores
+
+    def _followed(
+        self, rows: Floats, weights: NDArray[np.float64] | None, scored: bool
+    ) -> tuple[Floats | None, list[RankChange]]:
+        """Hand rows to the tracker. Where that takes long, to a copy, which an interruption leaves behind."""
+        how = self.scores if scored else None
+        if len(rows) <= SHORT:
+            with interrupts_deferred():
+                return self._tracker.follow(rows, weights, self.missing, how)
+        if self._tracker.time:
+            self._tracker = copy.deepcopy(self._tracker)
+        return self._tracker.follow(rows, weights, self.missing, how)
 
     def _announce(self, changes: list[RankChange]) -> None:
         plan, rank = self._tracker.plan, self._tracker.decision.rank

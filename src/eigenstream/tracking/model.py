@@ -110,6 +110,8 @@ class StreamModel(TrackedAttributes):
             tracker = Tracker(meaning.plan_for(self.parameters, rows.shape[1], rows.dtype.type))
         rows = np.ascontiguousarray(rows, dtype=tracker.plan.dtype)
         meaning.refuse_huge(rows)
+        if self.tracker is None:
+            meaning.refuse_tiny(rows, tracker.plan.solver)
         self.tracker = tracker
         how = self.parameters["scores"] if scored else None
         scores, changes = tracker.follow(rows, None, self.parameters["missing"], how)
@@ -127,6 +129,7 @@ class StreamModel(TrackedAttributes):
         """Write the model to a file: it holds the old content or the new, never a part."""
         tracker = self._fitted()
         arrays, document = stored(tracker)
+        restored(arrays, document)  # raises, rather than replace a file by one that could not be read
         checkpoint.write(
             path,
             arrays,

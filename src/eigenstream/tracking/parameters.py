@@ -183,6 +183,21 @@ def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:
         )
 
 
+SMALLEST: dict[Any, float] = {np.float64: 1e-150, np.float32: 1e-19}
+SMALLEST_OF_NETWORK: dict[Any, float] = {np.float64: 1e-75, np.float32: 1e-15}
+"""Values below these have squares, or products of squares, that count as zero."""
+
+
+def refuse_tiny(rows: NDArray[np.floating[Any]], solver: str) -> None:
+    """An error where everything is so small that squares would vanish. Zeros are no values."""
+    largest = float(np.nanmax(np.abs(rows), initial=0.0))
+    limit = (SMALLEST_OF_NETWORK if solver == "network" else SMALLEST)[rows.dtype.type]
+    if 0 < largest < limit:
+        raise ValueError(
+            f"values up to {largest:g} are too small for {rows.dtype}: squares would vanish; rescale them"
+        )
+
+
 def row_weights(sample_weight: ArrayLike | None, rows: int) -> NDArray[np.float64] | None:
     """One weight per row, or None for ones."""
     if sample_weight is None:

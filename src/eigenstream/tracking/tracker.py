@@ -29,6 +29,7 @@ from ..outliers import Usual, cap
 from ..reading import SCORES, Reading
 from ..rules import Rule
 from .plan import Plan
+from .whole_calls import interrupts_deferred
 
 CHANGES = 1000
 """How many changes of rank are remembered."""
@@ -157,15 +158,19 @@ class Tracker:
     def follow_one(self, row: Floats, scores: str) -> tuple[Floats, list[RankChange]]:
         """`follow` for one complete row of weight 1, with as little overhead as possible."""
         score = self._scores(row[None], scores)[0]
-        self._reading = None
-        if self.learner.block == 1 or self.n_waiting + 1 == self.learner.block or not self.all_vary:
-            return score, self._take(row[None], self._steps(1))
         i = self.n_waiting
+        if self.learner.block == 1 or i + 1 == self.learner.block or not self.all_vary:
+            self._reading = None
+            with interrupts_deferred():
+                return score, self._take(row[None], self._steps(1))
+        steps = self.waiting_steps
         self.waiting[i] = row
-        waiting = self.waiting_steps
-        waiting.weight[i], waiting.discount[i], waiting.extra[i] = 1.0, self.plan.beta2, 0.0
-        self.n_waiting, self.time = i + 1, self.time + 1
+        steps.weight[i], steps.discount[i], steps.extra[i] = 1.0, self.plan.beta2, 0.0
+        # No call in between: an interruption comes before all of these or after.
+        self._reading = None
         self.tally.learnt += 1
+        self.n_waiting = i + 1
+        self.time += 1
         return score, self._look() if self.time >= self.look_at else []
 
     def _steps(self, rows: int, weights: Vector | None = None) -> Steps:
