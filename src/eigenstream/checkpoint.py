@@ -53,7 +53,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
     Raises
     ------
     ValueError
-        If the file is something else, damaged, or of a newer format.
+        If the file is something else, damaged, or of another format version.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}")
@@ -68,6 +68,11 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
                 raise ValueError(
                     f"{os.fspath(path)!r} has format version {version}, newer than this eigenstream reads "
                     f"({VERSION}): upgrade eigenstream"
+                )
+            if version < VERSION:
+                raise ValueError(
+                    f"{os.fspath(path)!r} has format version {version}, which this eigenstream no longer reads: "
+                    "learn the model again from its source, or use the version that wrote it"
                 )
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             if _checksum(arrays, header["document"]) != header["checksum"]:
