@@ -110,9 +110,9 @@ def decide(
     On a stream, eigenvalues fluctuate about the lines that a rule draws. The rank therefore changes only
     where lines are crossed by several standard deviations of an eigenvalue (``sqrt(2 / T)`` of it in T
     effective samples), or where the rule has asked for more components, or for fewer, during five
-    windows without pause. While the window fills, the number of samples has to double between two changes. A
-    model that never forgets holds on to its rank too, but not further than one from what the rule says. A
-    number for alpha has no memory.
+    windows without pause. While the window fills, the number of samples has to double between two changes.
+    There is no memory where alpha is a number, or where nothing is forgotten: such a model becomes ever more
+    certain, and says what an offline model of the same rows says (but for a network, which only comes near).
 
     Parameters
     ----------
@@ -134,22 +134,21 @@ def decide(
     2
     """
     lam = evidence.variances[: evidence.capacity]
-    floor, memory = 0.0, Memory()
+    threshold, memory = 0.0, Memory()
     if isinstance(alpha, Rule):
         judgement = alpha.judge(evidence)
         rank = judgement.rank()
         if before is not None:
             rank, memory = _remembered(judgement, evidence, before)
-        floor = max(_between(evidence.variances, rank, judgement.lines), evidence.ground)
-        alpha = automatic_alpha(kind, lam, evidence.total, floor)
+        # The rank is what exceeds this threshold, whatever the regularizer: squared-output by itself would
+        # always keep one mode.
+        threshold = max(_between(evidence.variances, rank, judgement.lines), evidence.ground)
+        alpha = automatic_alpha(kind, lam, evidence.total, threshold)
+    elif evidence.accumulated is None:
+        threshold = kind(alpha).threshold_from(lam, evidence.total)
     if evidence.accumulated is not None:
         tau, theta0 = evidence.accumulated
-        threshold = alpha * tau + theta0
-    else:
-        threshold = kind(alpha).threshold_from(lam, evidence.total)
-    # Squared-output always keeps one mode by itself, so the automatic threshold is a floor as well. Rounding
-    # must not put it above what it is meant to keep.
-    threshold = floor if math.isclose(threshold, floor, rel_tol=1e-9) else max(threshold, floor)
+        threshold = max(alpha * tau + theta0, threshold)
     return Decision(alpha, threshold, int(np.count_nonzero(lam > threshold)), memory)
 
 
@@ -158,7 +157,7 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
     held, capacity, memory = before.rank, evidence.capacity, before.memory
     asked = judgement.rank()
     wanted = min(asked, capacity)
-    samples = effective_samples(evidence.n_samples, evidence.beta2)
+    samples = evidence.effective
     doubt, mean = 0.0, float(wanted)
     if memory.samples and wanted != held:
         passed = evidence.n_samples - memory.samples
@@ -166,7 +165,7 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
         if memory.doubt * doubt > 0:
             doubt += memory.doubt
             mean = memory.asked + (wanted - memory.asked) * passed / abs(doubt)
-    if wanted == held or not memory.samples or _is_clear(judgement, evidence, before, samples):
+    if wanted == held or not memory.samples or _is_clear(judgement, evidence, before):
         rank = wanted
     elif abs(doubt) >= PATIENCE * _window(evidence.beta2):
         rank = round(mean)
@@ -178,10 +177,10 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
     return asked if rank == capacity else rank, Memory(evidence.n_samples, since)
 
 
-def _is_clear(judgement: Judgement, evidence: Evidence, before: Decision, samples: float) -> bool:
+def _is_clear(judgement: Judgement, evidence: Evidence, before: Decision) -> bool:
     """Whether the rank has to change at once."""
-    capacity, held = evidence.capacity, before.rank
-    if evidence.beta2 == 1 and abs(min(judgement.rank(), capacity) - held) > 1:
+    capacity, held, samples = evidence.capacity, before.rank, evidence.effective
+    if evidence.beta2 == 1 and evidence.tells_below_threshold:
         return True
     if samples < min(2 * before.memory.since, 0.75 * effective_samples(math.inf, evidence.beta2)):
         return False

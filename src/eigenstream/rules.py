@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from .engine.knowledge import Knowledge
 
 Vector = NDArray[np.float64]
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class Evidence(NamedTuple):
@@ -49,6 +50,8 @@ class Evidence(NamedTuple):
     """An automatic threshold does not go below this level."""
     rounding: float = float(np.finfo(np.float64).eps)
     """Relative rounding error of the data."""
+    tells_below_threshold: bool = True
+    """Whether eigenvalues that are not kept are the input's own; a network has only lower bounds of them."""
 
     @classmethod
     def of(
@@ -68,6 +71,11 @@ class Evidence(NamedTuple):
             own,  # type: ignore[arg-type]
             **more,
         )
+
+    @property
+    def effective(self) -> float:
+        """The effective number of samples."""
+        return effective_samples(self.n_samples, self.beta2)
 
     @property
     def ground(self) -> float:
@@ -111,7 +119,7 @@ NEIGHBOURS = 8
 STANDING_OUT = 2.0
 """How far above the edge that follows from there."""
 
-UNEVEN, VERY_UNEVEN = 1.2, 9.0
+UNEVEN, VERY_UNEVEN = 1.2, 9.3
 """By how many times its mean noise may exceed the edge of white noise: where a component stands out from
 its neighbours, and where it does not. Noise spread evenly from 0 to twice its mean exceeds it by 0.8 to 1."""
 
@@ -129,11 +137,13 @@ class NoiseEdge(Rule):
        the largest eigenvalue of white noise of variance 1 in as many inputs and samples (`noise_edge`).
     2. Above its neighbours: twice the edge that follows from the eigenvalue eight places further down (an
        eighth of the spectrum if that is less) by the shape of the Marchenko-Pastur law. To this line a smooth
-       spectrum, such as that of photographs, is noise of some colour, but only up to ``noise (edge + 9)``.
+       spectrum, such as that of photographs, is noise of some colour, but only up to ``noise (edge + 9.3)``.
 
     Where more components than that are equally large, the gap behind the last of them decides. At least half
     of the directions have to be noise, and there have to be four samples for each component. A single input
-    that varies is one component: there is nothing else that could be noise.
+    that varies is one component: there is nothing else that could be noise. A network does not know the
+    eigenvalues that it does not keep. It has the first line only, at ``noise (2 edge + 1)``, and the noise
+    includes the eigenvalue itself.
 
     Examples
     --------
@@ -146,29 +156,34 @@ class NoiseEdge(Rule):
     name: ClassVar[str] = "edge"
 
     def judge(self, evidence: Evidence) -> Judgement:
-        lam, n = evidence.variances, evidence.n_inputs
-        r = len(lam)
-        neighbours = min(max(n // 8, 3), NEIGHBOURS)
-        edge, spread, shape = _edge(n, evidence.n_samples, evidence.beta2, (neighbours + 0.5) / n)
-        behind = evidence.total - np.cumsum(lam)
-        noise = np.maximum(behind, 0.0) / np.maximum(n - np.arange(1, r + 1), 1)
-        above_noise = (edge + spread + UNEVEN) * noise
-        above_neighbours = np.zeros(r)
-        above_neighbours[: max(r - neighbours, 0)] = STANDING_OUT * shape * lam[neighbours:]
-        np.minimum(above_neighbours, (edge + spread + VERY_UNEVEN) * noise, out=above_neighbours)
-        ground = evidence.ground
+        lam, n, samples = evidence.variances, evidence.n_inputs, evidence.effective
+        above_noise, above_neighbours = self._lines(evidence)
+        ground = np.full(len(lam), max(evidence.ground, TINY))
         lines = np.maximum(np.maximum(above_noise, above_neighbours), ground)
-        ratios = lam / np.maximum(lines, np.finfo(np.float64).tiny)
-        samples = effective_samples(evidence.n_samples, evidence.beta2)
-        most = min(r, max(int(min(n // 2, samples // 4)), 1))
-        before_gap = np.zeros(r)
-        if r > 1:
-            last = slice(0, min(most, r - 1))
-            after = np.maximum(GAP * lam[1:], np.maximum(above_noise[:-1], ground))[last]
-            before_gap[last] = lam[last] / np.maximum(after, np.finfo(np.float64).tiny)
-        ratios[:most] = np.maximum(ratios, np.maximum.accumulate(before_gap[::-1])[::-1])[:most]
+        ratios = lam / lines
+        most = min(len(lam), int(min(n // 2, samples // 4)) if n > 1 else 1)
+        if len(lam) > 1 and most:
+            last = slice(min(most, len(lam) - 1))
+            after = np.maximum(np.maximum(GAP * lam[1:], above_noise[:-1]), ground[1:])[last]
+            gaps = np.maximum.accumulate((lam[last] / after)[::-1])[::-1]
+            ratios[last] = np.maximum(ratios[last], gaps)
         ratios[most:] = 0.0
         return Judgement(ratios, lines)
+
+    def _lines(self, evidence: Evidence) -> tuple[Vector, Vector]:
+        """Where each eigenvalue would stand above the noise, and above its neighbours."""
+        lam, n = evidence.variances, evidence.n_inputs
+        neighbours = min(max(n // 8, 3), NEIGHBOURS)
+        edge, spread, shape = _edge(n, evidence.n_samples, evidence.beta2, (neighbours + 0.5) / n)
+        behind, place = evidence.total - np.cumsum(lam), np.arange(1, len(lam) + 1)
+        above_neighbours = np.zeros(len(lam))
+        if not evidence.tells_below_threshold:
+            noise = np.maximum(behind + lam, 0.0) / np.maximum(n - place + 1, 1)
+            return (2 * edge + 1) * noise, above_neighbours
+        noise = np.maximum(behind, 0.0) / np.maximum(n - place, 1)
+        above_neighbours[: max(len(lam) - neighbours, 0)] = STANDING_OUT * shape * lam[neighbours:]
+        np.minimum(above_neighbours, (edge + spread + VERY_UNEVEN) * noise, out=above_neighbours)
+        return (edge + spread + UNEVEN) * noise, above_neighbours
 
 
 @dataclass(frozen=True)
@@ -199,7 +214,7 @@ class ParallelAnalysis(Rule):
             v = np.full(n, evidence.total / n)
         edge, spread, _ = _edge(n, evidence.n_samples, evidence.beta2, 0.5)
         line = max(independence_edge(v, _samples_of(n, edge)) * (1 + spread / edge), evidence.ground)
-        return Judgement(lam / max(line, np.finfo(np.float64).tiny), np.full(len(lam), line))
+        return Judgement(lam / max(line, TINY), np.full(len(lam), line))
 
 
 @dataclass(frozen=True)
@@ -231,7 +246,7 @@ class VarianceShare(Rule):
     def judge(self, evidence: Evidence) -> Judgement:
         lam = evidence.variances
         kept_before = np.concatenate(([0.0], np.cumsum(lam)[:-1]))[: len(lam)]
-        missing = 1 - kept_before / max(evidence.total, np.finfo(np.float64).tiny)
+        missing = 1 - kept_before / max(evidence.total, TINY)
         ratios = np.where(lam > evidence.ground, missing / (1 - self.share) * (1 - 1e-12), 0.0)
         return Judgement(ratios, np.maximum(lam, evidence.ground))
 
@@ -255,6 +270,20 @@ def rule_of(text: str) -> Rule:
     except (KeyError, TypeError, ValueError) as error:
         why = f" ({error})" if isinstance(error, ValueError) else ""
         raise ValueError(f"{text!r} is no rule{why}: expected edge, parallel or share:0.95") from None
+
+
+def other_ranks(evidence: Evidence) -> dict[str, int]:
+    """How many components each rule would find by itself, without a memory, by its text.
+
+    Examples
+    --------
+    >>> lam = np.r_[6.0, 5.0, np.linspace(0.15, 0.05, 61)]
+    >>> other_ranks(Evidence(lam, lam.sum(), capacity=8, n_inputs=63, n_samples=900))
+    {'edge': 2, 'parallel': 2, 'share:0.95': 49}
+    """
+    return {
+        str(rule): rule.judge(evidence).rank() for rule in (NoiseEdge(), ParallelAnalysis(), VarianceShare())
+    }
 
 
 def independence_edge(variances: Vector, n_samples: float) -> float:
@@ -334,7 +363,7 @@ def _steady_edge(n_features: int, beta2: float) -> float:
 
 def _samples_of(n: int, edge: float) -> float:
     """The number of samples without forgetting that has this edge."""
-    return n / max((math.sqrt(edge) - 1) ** 2, np.finfo(np.float64).tiny)
+    return n / max((math.sqrt(edge) - 1) ** 2, TINY)
 
 
 def _edge(n: int, n_samples: float, beta2: float, share: float) -> tuple[float, float, float]:

@@ -49,6 +49,26 @@ class NumberOr(ParamType):
             self.fail(f"{value!r} is neither a number nor {' nor '.join(self.words)}", param, ctx)
 
 
+class NumberOrRule(ParamType):
+    """A coefficient, or the rule that finds it, as a text that `eigenstream.rules.rule_of` reads."""
+
+    name = "auto|edge|parallel|share:0.95|number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..rules import rule_of
+
+        if isinstance(value, int | float):
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            pass
+        try:
+            return "auto" if value == "auto" else str(rule_of(str(value)))
+        except ValueError as error:
+            self.fail(f"{error}, or a number", param, ctx)
+
+
 class RowRange(ParamType):
     """``START:STOP``, either of which may be left out."""
 
@@ -148,10 +168,13 @@ estimator_options = together(
     ),
     click.option(
         "--alpha",
-        type=NumberOr(float, "auto"),
+        "--rank-rule",
+        "alpha",
+        type=NumberOrRule(),
         default="auto",
         show_default=True,
-        help="Regularization coefficient; auto follows the edge of the noise.",
+        help="Regularization coefficient, or the rule that finds it: edge (what stands out of the noise; the "
+        "same as auto), parallel (parallel analysis: all correlation), share:0.95 (a share of the variance).",
     ),
     click.option(
         "--max-components", type=click.IntRange(min=1), help="Most components.  [default: 32, or the width]"

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from .. import offline
+from ..advice import advice
 from ..calibration import Evidence, decide
 from ..reading import Floats, Reading
 from ..regularizers import Regularizer
@@ -27,8 +28,9 @@ class AdaptivePCA(ReadingTransformer):
         ``"input-output"``, ``"squared-output"`` or ``"scale-dependent"``, or a regularizer object that
         brings its own alpha.
     alpha
-        The regularization coefficient, or ``"auto"``: the threshold then stands above the edge of the noise,
-        which is estimated from what the kept components leave.
+        The regularization coefficient, or how to find it: a rule of `eigenstream.rules`, such as
+        ``rules.ParallelAnalysis()`` or ``rules.VarianceShare(0.95)``. ``"auto"`` is ``rules.NoiseEdge()``:
+        the threshold stands above the edge of the noise, estimated from what the kept components leave.
     max_components
         The capacity: how many components at most; ``min(n_features, 32)`` if None.
     center
@@ -56,6 +58,8 @@ class AdaptivePCA(ReadingTransformer):
         Mean variance of the directions that are not kept.
     alpha_ : float
         The coefficient used.
+    advice_ : str
+        What to try where the rank is 0 or has reached the capacity; empty otherwise.
     mean_, n_samples_seen_, n_features_in_
         As in scikit-learn.
 
@@ -112,12 +116,9 @@ class AdaptivePCA(ReadingTransformer):
         )
         decision = decide(kind, alpha, evidence)
         rank, threshold = decision.rank, decision.threshold
+        self.advice_ = advice(evidence, rank, alpha)
         if rank == len(axes) < lam.size and lam[rank] > threshold:
-            warnings.warn(
-                f"more than max_components={k} components exceed the threshold; raise it to keep them",
-                UserWarning,
-                stacklevel=2,
-            )
+            warnings.warn(self.advice_, UserWarning, stacklevel=2)
         self.max_components_ = k
         self.alpha_ = decision.alpha
         self.n_samples_seen_ = T

@@ -68,8 +68,10 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         ``"input-output"``, ``"squared-output"`` or ``"scale-dependent"``, or a regularizer object that
         brings its own alpha.
     alpha
-        The regularization coefficient, or ``"auto"``: the threshold then follows the edge of the noise. That
-        needs noise to look at: at least half of the inputs' directions have to be noise.
+        The regularization coefficient, or how to find it: a rule of `eigenstream.rules`, such as
+        ``rules.ParallelAnalysis()`` or ``rules.VarianceShare(0.95)``. ``"auto"`` is ``rules.NoiseEdge()``: the
+        threshold follows the edge of the noise. That needs noise to look at: at least half of the inputs'
+        directions have to be noise. Under a rule the rank changes only when the change is clear or lasts.
     max_components
         The capacity: how many components at most; ``min(n_features, 32)`` if None.
     solver
@@ -123,6 +125,8 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
     feedforward_weights_, lateral_weights_, cumulative_activity_ : ndarray
         The network's own view: W_yx, W_yy and mu of the paper. With another solver, those of a network at the
         optimum of what is known.
+    advice_ : str
+        What to try where the rank is 0 or has reached the capacity; empty otherwise.
     tally_ : Tally
         How many rows were learnt, how many of them with entries filled in, and how many were skipped.
 
@@ -354,11 +358,7 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         plan, rank = self._tracker.plan, self._tracker.decision.rank
         if rank == plan.k < plan.n and not self._warned_at_capacity:
             self._warned_at_capacity = True
-            warnings.warn(
-                f"the rank has reached max_components={plan.k}; there may be more components than that",
-                UserWarning,
-                stacklevel=4,
-            )
+            warnings.warn(self._tracker.advice(), UserWarning, stacklevel=4)
         if self.on_rank_change is not None:
             for change in changes:
                 self.on_rank_change(change)

@@ -87,6 +87,10 @@ class TrackedAttributes(ReadingAttributes):
         return self._fitted().history.history()
 
     @property
+    def advice_(self) -> str:
+        return self._fitted().advice()
+
+    @property
     def n_samples_seen_(self) -> int:
         return self._fitted().time
 

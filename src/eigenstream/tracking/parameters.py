@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..reading import SCORES
 from ..regularizers import Regularizer, kind_of
-from ..rules import DEFAULT, Rule
+from ..rules import Rule, rule_of
 from .plan import SOLVERS, Plan, automatic_solver, window_of
 
 DEFAULT_CAPACITY = 32
@@ -71,12 +71,13 @@ def chosen_alpha(
     if isinstance(alpha, Rule):
         return kind, alpha
     if isinstance(alpha, str):
-        if alpha != "auto":
+        try:
+            return kind, rule_of(alpha)
+        except ValueError:
             raise ValueError(
                 "alpha must be 'auto', a number >= 0 or a rule such as "
                 f"eigenstream.rules.VarianceShare(0.95), got {alpha!r}"
-            )
-        return kind, DEFAULT
+            ) from None
     return kind, float(kind(alpha).alpha)
 
 

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..advice import advice
 from ..calibration import Decision, Evidence, decide
 from ..engine.knowledge import Floats, Knowledge, Vector
 from ..engine.learner import Learner, Steps, rowwise
@@ -327,6 +328,13 @@ class Tracker:
         """What a decision about everything learnt so far rests on, which must be something."""
         return self._evidence(self.known())
 
+    def advice(self) -> str:
+        """What to try where the rank is 0 or has reached the capacity; empty otherwise."""
+        known = self.known()
+        if not known.effective > 0:
+            return ""
+        return advice(self._evidence(known), self.reading().rank, self.plan.alpha)
+
     def _evidence(self, known: Knowledge) -> Evidence:
         plan = self.plan
         return Evidence.of(
@@ -337,6 +345,7 @@ class Tracker:
             plan.beta2,
             floor=self._seeded(known),
             rounding=float(np.finfo(plan.dtype).eps),
+            tells_below_threshold=self.learner.tells_below_threshold,
         )
 
     def _seeded(self, known: Knowledge) -> float:

@@ -1,0 +1,91 @@
+"""Where a model ends at rank 0 or at its capacity: what its spectrum looks like, and what to try."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .rules import Evidence, Rule, other_ranks
+
+FEW_SAMPLES = 4
+"""Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
+
+
+def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
+    """What the spectrum looks like and what to try, where the rank is 0 or has reached the capacity.
+
+    Empty where there is nothing to say.
+
+    Parameters
+    ----------
+    evidence
+        What the rank was decided on.
+    rank
+        How many components are kept.
+    alpha
+        The coefficient or the rule.
+
+    Examples
+    --------
+    >>> from eigenstream.rules import NoiseEdge
+    >>> lam = np.linspace(1.3, 0.7, 20)
+    >>> evidence = Evidence(lam, lam.sum(), capacity=8, n_inputs=20, n_samples=60)
+    >>> print(advice(evidence, 0, NoiseEdge()))  # doctest: +ELLIPSIS
+    no component stands out: the largest variance, 1.3, is 1.32 times the mean of the others. ...
+    """
+    if not evidence.variances.size or not evidence.variances[0] > 0:
+        return "nothing varies: all inputs are constant so far" if rank == 0 else ""
+    if rank == 0:
+        return " ".join([_flat(evidence), *_few(evidence), _others(evidence, rank, alpha)])
+    if rank >= evidence.capacity < evidence.n_inputs:
+        return " ".join([_full(evidence), _others(evidence, rank, alpha)])
+    return ""
+
+
+def _flat(evidence: Evidence) -> str:
+    largest = float(evidence.variances[0])
+    rest = (evidence.total - largest) / max(evidence.n_inputs - 1, 1)
+    ratio = f"{largest / rest:.3g} times the mean of the others" if rest > 0 else "all there is"
+    return f"no component stands out: the largest variance, {largest:.3g}, is {ratio}."
+
+
+def _few(evidence: Evidence) -> list[str]:
+    n, T = evidence.n_inputs, evidence.n_samples
+    if evidence.beta2 < 1 and 1 / (1 - evidence.beta2) < FEW_SAMPLES * n:
+        return [f"The half-life is short for {n} inputs: a longer one sees weaker components."]
+    if T < FEW_SAMPLES * n:
+        return [f"There are only {T:.0f} samples for {n} inputs: more samples show weaker components."]
+    return []
+
+
+def _full(evidence: Evidence) -> str:
+    lam, k = evidence.variances, evidence.capacity
+    share = float(lam[:k].sum()) / evidence.total
+    shape = "falls off smoothly, without a gap" if _is_smooth(lam[: k + 1]) else "has a gap within them"
+    return (
+        f"the rank has reached max_components={k}; there may be more components than that. These {k} make up "
+        f"{share:.0%} of the variance, and the spectrum {shape}: raise max_components to see where it ends."
+    )
+
+
+def _is_smooth(lam: np.ndarray) -> bool:
+    """Whether each of these but the first few is more than half of the one before it."""
+    later = lam[min(3, max(len(lam) - 2, 0)) :]
+    return bool(np.all(later[1:] > 0.5 * later[:-1]))
+
+
+def _others(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
+    """What the rules would find that answer another question."""
+    own = str(alpha) if isinstance(alpha, Rule) else None
+    known = len(evidence.variances)
+    found = {
+        text: f"more than {known}" if count >= known < evidence.n_inputs else str(count)
+        for text, count in other_ranks(evidence).items()
+        if text != own
+    }
+    words = {
+        "edge": "above the noise (alpha='auto'): {}",
+        "parallel": "parallel analysis (alpha=rules.ParallelAnalysis()): {}",
+        "share:0.95": "95 % of the variance (alpha=rules.VarianceShare(0.95)): {}",
+    }
+    listed = "; ".join(words[text].format(count) for text, count in found.items())
+    return f"Other rules would keep: {listed}."
