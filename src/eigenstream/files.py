@@ -54,7 +54,8 @@ class LockFile:
 
     def close(self) -> None:
         """Remove the file, then let go: nobody can lock it in between."""
-        self.path.unlink(missing_ok=True)
+        if _is_at(self._handle, self.path):  # not where the folder has been moved, and another lies here
+            self.path.unlink(missing_ok=True)
         os.close(self._handle)
 
 
