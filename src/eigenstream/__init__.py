@@ -42,7 +42,7 @@ _HOME_OF = {
     "load": "estimators",
     "merge": "estimators",
 }
-_MODULES = ("metrics", "offline", "regularizers", "sources", "streams", "theory")
+_MODULES = ("live", "metrics", "offline", "regularizers", "running", "sinks", "sources", "streams", "theory")
 
 __all__ = [
     "AdaptivePCA",
