@@ -42,7 +42,7 @@ _HOME_OF = {
     "load": "estimators",
     "merge": "estimators",
 }
-_MODULES = ("live", "metrics", "offline", "regularizers", "running", "sinks", "sources", "streams", "theory")
+_MODULES = ("metrics", "offline", "regularizers", "sources", "streams", "theory")
 
 __all__ = [
     "AdaptivePCA",
@@ -66,7 +66,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in (*_MODULES, "live", "running", "sinks"):
         return import_module(f"{__name__}.{name}")
     if name in _HOME_OF:
         found = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
