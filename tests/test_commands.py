@@ -222,6 +222,17 @@ def test_missing_values_follow_the_policy(folder):
         assert np.isnan(np.load(f"{policy}.npy")).any() == (policy == "skip")
 
 
+def test_rows_that_were_not_learnt_from_are_told(folder):
+    lines = (folder / "sensors.csv").read_text().splitlines()
+    head, *rows = lines
+    (folder / "empty.csv").write_text("\n".join([head, *("," + row.partition(",")[2] for row in rows)]))
+    shown = call("run", "empty.csv", "--missing", "skip")
+    assert "3,000 of 3,000 rows lack values and were not learnt from: choose other --columns" in shown
+    end = json.loads(call("run", "empty.csv", "--missing", "skip", "--json").splitlines()[-1])
+    assert (end["rows"], end["learnt"]) == (3000, 0)
+    assert "lack values" not in call("run", "sensors.csv")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

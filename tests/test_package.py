@@ -34,6 +34,15 @@ print({"numba", "sklearn"} & set(sys.modules))
     assert run_python(code).strip() == "set()"
 
 
+def test_jobs_and_the_page_load_no_model_and_no_server():
+    code = """
+import sys, eigenstream
+eigenstream.running.Job, eigenstream.live.Page, eigenstream.sinks.open_sink, eigenstream.sources.open
+print({"numba", "sklearn", "bokeh", "tornado"} & set(sys.modules))
+"""
+    assert run_python(code).strip() == "set()"
+
+
 def test_every_public_name_resolves():
     for name in eigenstream.__all__:
         assert getattr(eigenstream, name) is not None

@@ -215,6 +215,29 @@ def test_a_moved_folder_continues(folder, monkeypatch, output):
         assert content(name) == content(folder / "calm" / name)
 
 
+@pytest.mark.parametrize("output", ["s.csv", "s.npy"])
+def test_an_output_replaced_by_one_that_goes_further_is_not_cut(folder, output):
+    crash(output=output, after=5)
+    run(output="calm" + output[1:], save="calm")
+    Path("calm" + output[1:]).rename(output)
+    before = content(output)
+    with pytest.raises(RunError, match="nothing proves that this job wrote it"):
+        run(output=output, resume=True)
+    assert content(output) == before
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("after", [2, 5])
+def test_a_device_that_was_renumbered_by_a_restart_does_not_matter(folder, output, after):
+    crash(output=output, after=after)
+    note = json.loads(Path(".m.job").read_text())
+    note["output"]["device"] += 1
+    Path(".m.job").write_text(json.dumps(note))
+    run(output=output, resume=True)
+    run(output="calm" + output[1:], save="calm")
+    assert content(output) == content("calm" + output[1:])
+
+
 # A model from somebody else
 
 

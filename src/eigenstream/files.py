@@ -54,7 +54,8 @@ class LockFile:
 
     def close(self) -> None:
         """Remove the file, then let go: nobody can lock it in between."""
-        self.path.unlink(missing_ok=True)
+        if _is_at(self._handle, self.path):  # not where the folder has been moved, and another lies here
+            self.path.unlink(missing_ok=True)
         os.close(self._handle)
 
 
@@ -124,9 +125,9 @@ def _sync(path: PathLike) -> None:
         os.close(handle)
 
 
-def identity(handle: int, path: PathLike) -> dict[str, Any]:
-    """Which file an open handle is: its real path, and its number in the file system."""
-    found = os.fstat(handle)
+def identity(path: PathLike, handle: int | None = None) -> dict[str, Any]:
+    """Which file this is: its real path, and its number in the file system (of the handle, if it is open)."""
+    found = os.stat(path) if handle is None else os.fstat(handle)
     return {"path": os.path.realpath(path), "device": found.st_dev, "inode": found.st_ino}
 
 

@@ -208,7 +208,7 @@ class _File(Sink):
         self._began = False
         if path is None:
             return
-        self.identity = files.identity(self.file.handle, path)
+        self.identity = files.identity(path, self.file.handle)
         try:
             if place is not None:
                 _require_same(path, place, self._fingerprint())
@@ -356,7 +356,7 @@ class Parquet(Sink):
                 raise SinkError(
                     f"another process is writing to {folder}: wait until it has ended, or write elsewhere"
                 )
-            self.identity = files.identity(self._handle, folder)
+            self.identity = files.identity(folder, self._handle)
             if place is not None:
                 self._require_whole(place)
         except BaseException:

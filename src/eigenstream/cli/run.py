@@ -238,7 +238,8 @@ def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any])
         picture = None
     words = _words_to(given)
     if given["as_json"]:
-        facts = {"rows": outcome.rows, "seconds": outcome.seconds, "signal": outcome.signal}
+        facts: dict[str, Any] = {"rows": outcome.rows, "learnt": outcome.learnt}
+        facts |= {"seconds": outcome.seconds, "signal": outcome.signal}
         print(json.dumps({"event": "end", **facts, **described(job.model), "notes": notes}), file=words)
     elif not given["quiet"]:
         print_summary(Console(file=words), job, outcome, notes, picture)

@@ -85,6 +85,10 @@ def print_summary(
     print_model(console, job.model)
     if source.skipped:
         say(console, f"rows left out: {source.skipped:,}")
+    if outcome.learnt < outcome.rows:
+        missing = f"{outcome.rows - outcome.learnt:,} of {outcome.rows:,} rows lack values"
+        advice = ": choose other --columns, or --missing impute" if not outcome.learnt else ""
+        say(console, f"note: {missing} and were not learnt from{advice}", "yellow")
     places = {"scores": job.request.output, "model": job.file and job.file.path, "picture": picture}
     for what, where in places.items():
         if where:

@@ -48,6 +48,8 @@ class Outcome(NamedTuple):
     seconds: float
     signal: int | None
     """What stopped it, if it did not come to the end."""
+    learnt: int
+    """Rows learnt from: fewer than were read where values are missing and ``missing`` says to skip."""
 
 
 @dataclass
@@ -91,7 +93,7 @@ class Job:
         self._output: Sink | None = None
         self._began = False
         self._last: Batch | None = None
-        self._count = self.source.count
+        self._count, before = self.source.count, self._learner.samples
         self._saved = (self._count, started)
         with StopRequest() as stop, self._closing(), self._learner.announcing(self._rank_changed):
             self._refuse_other_width()
@@ -109,7 +111,8 @@ class Job:
             except SourceError:
                 self._save(final=False)
                 raise
-        return Outcome(rows, time.monotonic() - started, stop.signal)
+        learnt = self._learner.samples - before
+        return Outcome(rows, time.monotonic() - started, stop.signal, learnt)
 
     def close(self) -> None:
         """Let go of the source and of the model file, whether or not it has run."""

@@ -80,21 +80,17 @@ class ModelFile:
     def began(self, output: dict[str, Any]) -> bool:
         """Whether a job that has no checkpoint yet was writing to this very file: its content is no loss."""
         note = self.note
-        return note is not None and not note.saved and _is_same_inode(note.output, output)
+        return note is not None and not note.saved and _is_same(note.output, output)
 
     def wrote(self, output: dict[str, Any]) -> bool:
-        """Whether the job whose checkpoint this is was writing to this file, by its name or its inode."""
-        if self.note is None or self.note.output is None:
-            return False
-        return self.note.output.get("path") == output["path"] or _is_same_inode(self.note.output, output)
+        """Whether the job whose checkpoint this is was writing to this very file."""
+        return self.note is not None and _is_same(self.note.output, output)
 
     def owns(self, path: str) -> bool:
-        """Whether the note names exactly this file: by its real path and by its inode."""
+        """Whether the note names exactly this file: by its real path, device and inode."""
         if self.note is None or self.note.output is None or not os.path.exists(path):
             return False
-        found = os.stat(path)
-        identity = {"device": found.st_dev, "inode": found.st_ino}
-        return self.note.output == identity | {"path": os.path.realpath(path)}
+        return self.note.output == files.identity(path)
 
     def begin(self, output: dict[str, Any] | None, *, continuing: bool) -> None:
         """Note what is going to be written to, before it is."""
@@ -126,5 +122,8 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _is_same_inode(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
-    return one is not None and all(one.get(name) == other[name] for name in ("device", "inode"))
+def _is_same(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
+    """Whether these are one file. It may have been moved, or its device been renumbered by a restart."""
+    if one is None or one.get("inode") != other["inode"]:
+        return False
+    return any(one.get(name) == other[name] for name in ("device", "path"))

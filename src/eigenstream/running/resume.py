@@ -160,8 +160,7 @@ class Outlet:
         """Raise if there is something that nobody said may be replaced."""
         if self.path is None or self.path == "-" or not _holds_something(Path(self.path)):
             return
-        found = os.stat(self.path)
-        if not self._may_replace({"device": found.st_dev, "inode": found.st_ino}):
+        if not self._may_replace(files.identity(self.path)):
             raise RunError(f"{self.path} exists: replace it (overwrite), or choose another name")
 
     def open(self, width: int, dtype: Any) -> Sink:
