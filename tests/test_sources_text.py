@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, cells, json_lines
+from eigenstream.sources import SourceError, cells, json_lines, lines
 from eigenstream.sources.csv_lines import Csv
 from eigenstream.sources.formats import Format
 from eigenstream.sources.json_lines import JsonLines
@@ -298,3 +298,34 @@ def test_complaints_are_about_lines_not_pieces():
     parser = csv_parser(Format())
     assert isinstance(parser.row(b"1,2\n"), Complaint)
     assert parser.row(b"1,2,3\n") == [1, 2, 3]
+
+
+def test_a_line_that_was_looked_at_ahead_is_not_lost_on_the_way(tmp_path, monkeypatch):
+    """Whether 0,1,2 are names is seen in the line after it, which comes behind blank lines and comments."""
+    (tmp_path / "x.csv").write_bytes(b"0,1,2\n\n# x\n" * 3 + b"3,4,5\n6,7,8\n")
+    for block in (1, 7, 1 << 19):
+        monkeypatch.setattr(lines, "BLOCK", block)
+        batches, positions = read(tmp_path / "x.csv", batch_rows=1, comment="#")
+        assert [batch.rows[0, 0] for batch in batches] == [0, 0, 0, 3, 6]
+        for i, position in enumerate(positions):
+            rest, _ = read(tmp_path / "x.csv", batch_rows=1, comment="#", position=position)
+            assert [batch.rows[0, 0] for batch in rest] == [0, 0, 0, 3, 6][i + 1 :]
+
+
+@pytest.mark.parametrize("kind", ["gzip", "UTF-16", "gzip of UTF-16", "UTF-16, unmarked"])
+def test_standard_input_is_unpacked_and_decoded(kind, piped):
+    content = b"a,b,c,d\n" + TEXTS["no header"](DATA)
+    encoded = content.decode().encode("utf-16" if kind != "UTF-16, unmarked" else "utf-16-le")
+    content = {"gzip": gzip.compress(content), "gzip of UTF-16": gzip.compress(encoded)}.get(kind, encoded)
+    encoding = {"gzip of UTF-16": "utf-16", "UTF-16, unmarked": "utf-16-le"}.get(kind)
+    piped(content)
+    batches, positions = read("-", batch_rows=20, encoding=encoding)
+    np.testing.assert_array_equal(np.vstack([batch.rows for batch in batches]), DATA)
+    piped(content)
+    np.testing.assert_array_equal(rows_of("-", position=positions[0], encoding=encoding), DATA[20:])
+
+
+def test_closed_standard_input_is_an_error(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(SourceError, match="standard input is closed"):
+        sources.open("-")

@@ -131,7 +131,7 @@ def _new_model(recipe: dict[str, Any]) -> OnlineAdaptivePCA:
 def _open_source(recipe: dict[str, Any], given: dict[str, Any], saved: dict[str, Any]) -> Source:
     from .. import sources
 
-    options = {name: recipe[name] for name in SOURCE_OPTIONS}
+    options = {name: recipe[name] for name in SOURCE_OPTIONS if name in recipe}
     options["rows"] = tuple(recipe["rows"])
     return sources.open(
         recipe["source"],
