@@ -1,9 +1,13 @@
 """Text is read at once where that gives what reading each line with care gives, and in many dialects."""
 
+import bz2
 import codecs
 import gzip
+import io
 import json
+import lzma
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -216,6 +220,13 @@ def test_awkward_files_are_read_rightly(kind, with_arrow, tmp_path, monkeypatch)
         assert [batch.rows.tolist() for batch in rest] == X[i + 1 :, None].tolist()
 
 
+def spreadsheet():
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    return content.getvalue()
+
+
 REFUSED = {
     "decimal comma": (b"a;b\n1,5;2,5\n", r"'1,5' is not a number \(decimal=',' reads it"),
     "decimal comma, no header": (b"1,5;2,5\n3,5;4,5\n", r"'3,5' is not a number \(decimal=',' reads it"),
@@ -227,6 +238,18 @@ REFUSED = {
     "a sign for nothing": (b"a,b\n1,2\n3,#N/A\n", r"\(na='#N/A' reads it"),
     "a word for nothing in JSON": (b'{"a": 1}\n{"a": "off"}\n', r"\(na='off' reads it"),
     "text": (b"t,a\nx,1\n", r"'x' is not a number \(columns chooses .*; exclude='text' leaves out"),
+    "comments before numbers": (b"# x\n# y\n1,2\n", r"line 2.*\(comment='#' passes over"),
+    "comments later": (b"a,b\n1,2\n#3,4\n", r"line 3.*\(comment='#' passes over"),
+    "units": (b"a,b\nm,kg\n1,2\n", r"'m' is not a number \(on_bad_row='skip' leaves such rows out"),
+    "an empty column": (b"a,b,\n1,2,\n", r"is missing \(NaN\) \(allow_nan says .*; columns chooses"),
+    "carriage returns": (b"a,b\r1,2\r3,4\r", r"carriage returns within it"),
+    "text in JSON": (b'{"t": "x", "a": 1}\n', r"'t': '\"x\"' is not a number \(columns chooses"),
+    "one JSON document": (b'{\n "a": 1\n}\n', r"line 1: expected a JSON object .* on each line"),
+    "bzip2": (bz2.compress(b"1,2\n"), r"packed by bzip2, .* standard input"),
+    "xz": (lzma.compress(b"1,2\n"), r"packed by xz"),
+    "HDF5": (b"\x89HDF\r\n\x1a\n", r"an HDF5 file, which is not read; export it"),
+    "a spreadsheet": (spreadsheet(), r"holds no arrays: if it is a spreadsheet, export it as CSV"),
+    "bytes of any kind": (b"\x01\0\xff\xfe\x12\x13\x14\x15\n", r"nor any other kind that is read$"),
     "a gap": (b"a,b\n1,2\n3,\n", r"is missing \(NaN\) \(allow_nan says"),
 }
 

@@ -220,12 +220,14 @@ class Npz(ForwardReader):
 
     def _member(self, array: str | None) -> str:
         names = [name.removesuffix(".npy") for name in self.archive.namelist() if name.endswith(".npy")]
+        if not names:
+            raise SourceError(f"{self.path} holds no arrays: if it is a spreadsheet, export it as CSV")
         if array is not None and array not in names:
             raise SourceError(f"{self.path}: there is no array {array!r}; there are {', '.join(names)}")
         if array is None and len(names) != 1:
             raise SourceError(
                 f"{self.path} holds {len(names)} arrays: {', '.join(names)}",
-                Hint("array", names[0] if names else None, "chooses one of them"),
+                Hint("array", names[0], "chooses one of them"),
             )
         return names[0] if array is None else array
 

@@ -124,7 +124,9 @@ class Csv(Parser):
                 numbers.append(self._number(fields[i]))
             except ValueError:
                 return Complaint(
-                    self.column(place), f"{shortened(fields[i])} is not a number", self._hints(fields[i])
+                    self.column(place),
+                    f"{shortened(fields[i])} is not a number",
+                    self._hints(fields[i], fields),
                 )
         self._seen = True
         return numbers
@@ -144,19 +146,30 @@ class Csv(Parser):
 
     def _wrong_width(self, found: int) -> Complaint:
         what, hints = f"has {found} fields where {self.full} were expected", list[Hint]()
-        if not self._seen and self.first.lstrip()[:1] in (b"#", b"%", b"!"):
-            hints.append(Hint("comment", chr(self.first.lstrip()[0]), "passes over lines that begin with it"))
+        if not self._seen and self._begins_as_comment():
+            hints.append(self._comment())
         elif not self._seen and self.titled:
             hints.append(Hint("skip_lines", None, "says how many lines stand before the names"))
         return Complaint("", what, tuple(hints))
 
-    def _hints(self, field: str) -> tuple[Hint, ...]:
+    def _hints(self, field: str, fields: Sequence[str]) -> tuple[Hint, ...]:
         word = field.strip()
+        if fields[0].lstrip()[:1] == "#" or (not self._seen and self._begins_as_comment()):
+            return (self._comment(),)
         if self.delimiter != "," and DECIMAL_COMMA.fullmatch(word):
             return (Hint("decimal", ",", "reads it as a number"),)
         if self._seen and MARKER.fullmatch(word):
             return (Hint("na", word, "reads it as a missing value"), SKIP)
+        if not self._seen and self.titled and not any(self._is_value(fields[i]) for i in self.chosen):
+            return (SKIP,)  # a line of units
         return ()
+
+    def _begins_as_comment(self) -> bool:
+        return self.first.lstrip()[:1] in (b"#", b"%", b"!")
+
+    def _comment(self) -> Hint:
+        sign = chr(self.first.lstrip()[0]) if self._begins_as_comment() else "#"
+        return Hint("comment", sign, "passes over lines that begin with it")
 
     def _fields(self, text: str) -> list[str]:
         if self.delimiter == " ":

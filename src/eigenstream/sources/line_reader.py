@@ -79,9 +79,14 @@ class LineReader(Reader):
             raise SourceError(f"{self.name} is empty: there is nothing to learn from")
         line, first = int(piece.numbers[0]), piece.data.removeprefix(BYTE_ORDER_MARK)
         if b"\0" in first:
+            wide = max(first[::2].count(0), first[1::2].count(0)) > len(first) // 4
             raise SourceError(
                 f"{self.name}, line {line}: not text in UTF-8, nor any other kind that is read",
-                Hint("encoding", "utf-16-le", "reads text of two bytes a character"),
+                *([Hint("encoding", "utf-16-le", "reads text of two bytes a character")] if wide else []),
+            )
+        if b"\r" in first.rstrip(b"\r\n"):
+            raise SourceError(
+                f"{self.name}, line {line}: there are carriage returns within it; convert them to line feeds"
             )
         if first.lstrip().startswith((b"{", b"[")):
             parser: Parser = JsonLines(first, self.name, columns, exclude, self.format, line)
