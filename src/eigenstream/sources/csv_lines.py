@@ -104,7 +104,7 @@ class Csv(Parser):
             return None
         usecols = None if isinstance(self.chosen, range) else self.chosen
         try:
-            texts = [line.decode() for line in lines]
+            texts = [self.format.decoded(line, "strict") for line in lines]
             rows = np.loadtxt(texts, delimiter=self.delimiter, comments=None, usecols=usecols, ndmin=2)
         except ValueError:
             return None
