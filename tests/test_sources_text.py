@@ -110,6 +110,12 @@ def test_what_is_common_is_read_at_once(lines):
     assert agrees(csv_parser(Format()), lines)
 
 
+def test_text_that_hides_delimiters_is_read_at_once():
+    lines = [b'"a, ""b""",1,2\r\n', b'"c",3,NA\r\n', b"d, 4 ,5\n"]
+    assert agrees(csv_parser(Format(), [2, 1]), lines)
+    assert not agrees(csv_parser(Format(), [2, 1]), [b'"a,1,2\n', b'b",3,4,5\n'])
+
+
 JSON_WORDS = [
     "null", "-0", "-0.0", "1e400", "1E5", "NaN", "Infinity", "-Infinity", "Inf", "nan", "01", "1.", ".5",
     "+1", "true", '"1"', '"x,y"', "[1]", "{}", "1e-400", "9" * 400, "1 2", "", "-", "0x1", " 1 ",
@@ -126,6 +132,17 @@ def test_json_lines_that_are_written_alike_need_no_parser(first, monkeypatch):
     monkeypatch.setattr(json_lines, "_table", lambda *_: None)
     parser = JsonLines(first, "x", None, None, Format(), 1)
     assert agrees(parser, [first, first]) == (b"no" not in first)
+
+
+@pytest.mark.parametrize("word", JSON_WORDS)
+@pytest.mark.parametrize("columns", [None, [0], [1]])
+def test_every_awkward_value_of_json_at_once(word, columns):
+    for first in (b"[0, 0]", b'{"a": 0, "b": 0}'):
+        parser = JsonLines(first, "x", columns, None, Format(), 1)
+        for place in (b" 0", b"0]", b"0}"):
+            agrees(
+                parser, [first + b"\n", first.replace(place, place.replace(b"0", word.encode()), 1) + b"\n"]
+            )
 
 
 @settings(max_examples=600)

@@ -17,6 +17,7 @@ from .lines import Piece
 from .text import WIDEST_TEXT, Complaint, Parser, refuse_wide, shortened
 
 DELIMITERS = (",", "\t", ";", "|")
+BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 MARKER = re.compile(r"[^\d]{1,20}|#\w+.?")
 """What people write where there is no value."""
@@ -91,10 +92,24 @@ class Csv(Parser):
         elif len(separator) == 1:
             missing = self.format.missing
             rows = cells.parsed(data, len(piece), self.full, separator, self.chosen, missing)
+            if rows is None and b'"' in data and self.delimiter != " ":
+                rows = self._taken_apart(data, len(piece))
         else:
             return None
         self._seen = self._seen or rows is not None
         return rows
+
+    def _taken_apart(self, data: bytes, count: int) -> NDArray[np.float64] | None:
+        """Where quotes hide delimiters, in columns that are not chosen."""
+        text = self.format.decoded(data)
+        lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
+        try:
+            rows = list(csv.reader(lines, delimiter=self.delimiter))
+        except csv.Error:
+            return None
+        if len(rows) != count or any(len(row) != self.full for row in rows):
+            return None
+        return cells.parsed_fields(rows, self.chosen, self.format.missing)
 
     def _loaded(self, data: bytes, count: int) -> NDArray[np.float64] | None:
         """By NumPy, several times slower."""
@@ -173,7 +188,7 @@ class Csv(Parser):
 
     def _fields(self, text: str) -> list[str]:
         if self.delimiter == " ":
-            return text.split()
+            return BETWEEN_SPACES.findall(text)
         try:
             return next(csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter), [""])
         except csv.Error:
@@ -217,11 +232,11 @@ class Csv(Parser):
     def _spaces_or_none(self, text: str, peek: Callable[[], bytes | None]) -> str:
         """Runs of spaces, if numbers stand between them: a name may have spaces too."""
         only = "," if self.format.decimal == "." else ";"
-        words = text.split()
+        words = BETWEEN_SPACES.findall(text)
         if len(words) < 2:
             return only
         if not all(map(_is_decimal, words)):
-            words = self.format.decoded(peek() or b"").split()
+            words = BETWEEN_SPACES.findall(self.format.decoded(peek() or b""))
         return " " if len(words) > 1 and any(map(_is_decimal, words)) else only
 
     def _is_header(self, fields: Sequence[str], peek: Callable[[], bytes | None]) -> bool:
