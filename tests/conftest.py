@@ -2,6 +2,7 @@
 
 import functools
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,3 +41,19 @@ def written(tmp_path_factory):
     for name, path in paths.items():
         source_files.WRITERS[name](path, source_files.DATA)
     return paths
+
+
+@pytest.fixture
+def piped(tmp_path):
+    """Puts content on standard input, as often as it is called."""
+    with pytest.MonkeyPatch.context() as patch, (tmp_path / "piped").open("w+b") as file:
+
+        def pipe(content):
+            file.seek(0)
+            file.truncate()
+            file.write(content)
+            file.flush()
+            os.lseek(file.fileno(), 0, os.SEEK_SET)
+            patch.setattr("sys.stdin", SimpleNamespace(buffer=file))
+
+        yield pipe

@@ -132,6 +132,12 @@ def npy_of(X):
     return stored.getvalue()
 
 
+def npz_of(X):
+    stored = io.BytesIO()
+    np.savez_compressed(stored, X)
+    return stored.getvalue()
+
+
 def parquet_of(X, **options):
     stored = io.BytesIO()
     parquet.write_table(
@@ -167,6 +173,9 @@ CONTENTS = {
     "gzip": gzip.compress(text_of(DATA), mtime=0),
     "npy": npy_of(DATA),
     "npy by column": npy_of(np.asfortranarray(DATA)),
+    "npz": npz_of(DATA),
+    "utf-16": text_of(DATA).decode().encode("utf-16"),
+    "arrays": "".join(json.dumps(row) + "\n" for row in DATA.tolist()).encode(),
     "parquet": parquet_of(DATA),
     "parquet, checked": parquet_of(DATA, write_page_checksum=True, compression="none", use_dictionary=False),
 }

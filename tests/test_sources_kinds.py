@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -163,22 +162,6 @@ def test_the_built_in_stream():
     np.testing.assert_array_equal(
         rows_of(None, rows=(950, 1051), columns="3,60:"), expected[950:1051, [3, *range(60, 64)]]
     )
-
-
-@pytest.fixture
-def piped(tmp_path, monkeypatch):
-    """Puts content on standard input, as often as it is called."""
-    with pytest.MonkeyPatch.context() as patch, (tmp_path / "piped").open("w+b") as file:
-
-        def pipe(content):
-            file.seek(0)
-            file.truncate()
-            file.write(content)
-            file.flush()
-            os.lseek(file.fileno(), 0, os.SEEK_SET)
-            patch.setattr("sys.stdin", SimpleNamespace(buffer=file))
-
-        yield pipe
 
 
 @pytest.mark.parametrize("kind", ["header", "CRLF", "byte order mark", "blank lines", "JSON objects"])

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -160,3 +161,18 @@ def test_limits_of_columns_and_values(tmp_path, monkeypatch):
     (tmp_path / "x").write_bytes(b"1,2,3,4\n")
     with sources.open(tmp_path / "x") as source:
         assert source.width == 4
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_head_that_says_it_is_gigantic_is_not_read(packed, tmp_path):
+    head = b"\x93NUMPY\x02\x00" + (2**32 - 1).to_bytes(4, "little")
+    path = tmp_path / "x"
+    if packed:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("x.npy", "w") as file:
+            file.write(head)
+            for _ in range(600):
+                file.write(bytes(1 << 20))
+    else:
+        path.write_bytes(head)
+        os.truncate(path, 2**32 + 100)
+    assert "a head of 4,294,967,295 bytes" in refused(path)

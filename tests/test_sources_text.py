@@ -1,9 +1,13 @@
 """Text is read at once where that gives what reading each line with care gives, and in many dialects."""
 
+import bz2
 import codecs
 import gzip
+import io
 import json
+import lzma
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -12,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, cells, json_lines
+from eigenstream.sources import SourceError, cells, json_lines, lines
 from eigenstream.sources.csv_lines import Csv
 from eigenstream.sources.formats import Format
 from eigenstream.sources.json_lines import JsonLines
@@ -106,6 +110,12 @@ def test_what_is_common_is_read_at_once(lines):
     assert agrees(csv_parser(Format()), lines)
 
 
+def test_text_that_hides_delimiters_is_read_at_once():
+    lines = [b'"a, ""b""",1,2\r\n', b'"c",3,NA\r\n', b"d, 4 ,5\n"]
+    assert agrees(csv_parser(Format(), [2, 1]), lines)
+    assert not agrees(csv_parser(Format(), [2, 1]), [b'"a,1,2\n', b'b",3,4,5\n'])
+
+
 JSON_WORDS = [
     "null", "-0", "-0.0", "1e400", "1E5", "NaN", "Infinity", "-Infinity", "Inf", "nan", "01", "1.", ".5",
     "+1", "true", '"1"', '"x,y"', "[1]", "{}", "1e-400", "9" * 400, "1 2", "", "-", "0x1", " 1 ",
@@ -122,6 +132,17 @@ def test_json_lines_that_are_written_alike_need_no_parser(first, monkeypatch):
     monkeypatch.setattr(json_lines, "_table", lambda *_: None)
     parser = JsonLines(first, "x", None, None, Format(), 1)
     assert agrees(parser, [first, first]) == (b"no" not in first)
+
+
+@pytest.mark.parametrize("word", JSON_WORDS)
+@pytest.mark.parametrize("columns", [None, [0], [1]])
+def test_every_awkward_value_of_json_at_once(word, columns):
+    for first in (b"[0, 0]", b'{"a": 0, "b": 0}'):
+        parser = JsonLines(first, "x", columns, None, Format(), 1)
+        for place in (b" 0", b"0]", b"0}"):
+            agrees(
+                parser, [first + b"\n", first.replace(place, place.replace(b"0", word.encode()), 1) + b"\n"]
+            )
 
 
 @settings(max_examples=600)
@@ -216,6 +237,13 @@ def test_awkward_files_are_read_rightly(kind, with_arrow, tmp_path, monkeypatch)
         assert [batch.rows.tolist() for batch in rest] == X[i + 1 :, None].tolist()
 
 
+def spreadsheet():
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    return content.getvalue()
+
+
 REFUSED = {
     "decimal comma": (b"a;b\n1,5;2,5\n", r"'1,5' is not a number \(decimal=',' reads it"),
     "decimal comma, no header": (b"1,5;2,5\n3,5;4,5\n", r"'3,5' is not a number \(decimal=',' reads it"),
@@ -227,6 +255,18 @@ REFUSED = {
     "a sign for nothing": (b"a,b\n1,2\n3,#N/A\n", r"\(na='#N/A' reads it"),
     "a word for nothing in JSON": (b'{"a": 1}\n{"a": "off"}\n', r"\(na='off' reads it"),
     "text": (b"t,a\nx,1\n", r"'x' is not a number \(columns chooses .*; exclude='text' leaves out"),
+    "comments before numbers": (b"# x\n# y\n1,2\n", r"line 2.*\(comment='#' passes over"),
+    "comments later": (b"a,b\n1,2\n#3,4\n", r"line 3.*\(comment='#' passes over"),
+    "units": (b"a,b\nm,kg\n1,2\n", r"'m' is not a number \(on_bad_row='skip' leaves such rows out"),
+    "an empty column": (b"a,b,\n1,2,\n", r"is missing \(NaN\) \(allow_nan says .*; columns chooses"),
+    "carriage returns": (b"a,b\r1,2\r3,4\r", r"carriage returns within it"),
+    "text in JSON": (b'{"t": "x", "a": 1}\n', r"'t': '\"x\"' is not a number \(columns chooses"),
+    "one JSON document": (b'{\n "a": 1\n}\n', r"line 1: expected a JSON object .* on each line"),
+    "bzip2": (bz2.compress(b"1,2\n"), r"packed by bzip2, .* standard input"),
+    "xz": (lzma.compress(b"1,2\n"), r"packed by xz"),
+    "HDF5": (b"\x89HDF\r\n\x1a\n", r"an HDF5 file, which is not read; export it"),
+    "a spreadsheet": (spreadsheet(), r"holds no arrays: if it is a spreadsheet, export it as CSV"),
+    "bytes of any kind": (b"\x01\0\xff\xfe\x12\x13\x14\x15\n", r"nor any other kind that is read$"),
     "a gap": (b"a,b\n1,2\n3,\n", r"is missing \(NaN\) \(allow_nan says"),
 }
 
@@ -298,3 +338,34 @@ def test_complaints_are_about_lines_not_pieces():
     parser = csv_parser(Format())
     assert isinstance(parser.row(b"1,2\n"), Complaint)
     assert parser.row(b"1,2,3\n") == [1, 2, 3]
+
+
+def test_a_line_that_was_looked_at_ahead_is_not_lost_on_the_way(tmp_path, monkeypatch):
+    """Whether 0,1,2 are names is seen in the line after it, which comes behind blank lines and comments."""
+    (tmp_path / "x.csv").write_bytes(b"0,1,2\n\n# x\n" * 3 + b"3,4,5\n6,7,8\n")
+    for block in (1, 7, 1 << 19):
+        monkeypatch.setattr(lines, "BLOCK", block)
+        batches, positions = read(tmp_path / "x.csv", batch_rows=1, comment="#")
+        assert [batch.rows[0, 0] for batch in batches] == [0, 0, 0, 3, 6]
+        for i, position in enumerate(positions):
+            rest, _ = read(tmp_path / "x.csv", batch_rows=1, comment="#", position=position)
+            assert [batch.rows[0, 0] for batch in rest] == [0, 0, 0, 3, 6][i + 1 :]
+
+
+@pytest.mark.parametrize("kind", ["gzip", "UTF-16", "gzip of UTF-16", "UTF-16, unmarked"])
+def test_standard_input_is_unpacked_and_decoded(kind, piped):
+    content = b"a,b,c,d\n" + TEXTS["no header"](DATA)
+    encoded = content.decode().encode("utf-16" if kind != "UTF-16, unmarked" else "utf-16-le")
+    content = {"gzip": gzip.compress(content), "gzip of UTF-16": gzip.compress(encoded)}.get(kind, encoded)
+    encoding = {"gzip of UTF-16": "utf-16", "UTF-16, unmarked": "utf-16-le"}.get(kind)
+    piped(content)
+    batches, positions = read("-", batch_rows=20, encoding=encoding)
+    np.testing.assert_array_equal(np.vstack([batch.rows for batch in batches]), DATA)
+    piped(content)
+    np.testing.assert_array_equal(rows_of("-", position=positions[0], encoding=encoding), DATA[20:])
+
+
+def test_closed_standard_input_is_an_error(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(SourceError, match="standard input is closed"):
+        sources.open("-")

@@ -71,8 +71,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
                 )
             if version < VERSION:
                 raise ValueError(
-                    f"{os.fspath(path)!r} has format version {version}, which this eigenstream no longer reads: "
-                    "learn the model again from its source, or use the version that wrote it"
+                    f"{os.fspath(path)!r} has format version {version}, which this eigenstream no longer "
+                    "reads: learn the model again from its source, or use the version that wrote it"
                 )
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             if _checksum(arrays, header["document"]) != header["checksum"]:

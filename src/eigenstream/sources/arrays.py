@@ -6,7 +6,6 @@ import hashlib
 import math
 import os
 import zipfile
-import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from operator import index
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from .batch import CELLS, Chunk, Floats, Hint, Place, Reader, SourceError
 from .columns import Columns, chosen_columns
 
+LONGEST_HEAD = 1 << 16
 PRINT = 16
 """Rows at the beginning, and before the place reached, by which a matrix is recognised."""
 
@@ -204,7 +204,7 @@ class Npz(ForwardReader):
         self._content: IO[bytes] | None = None
         try:
             self.archive = zipfile.ZipFile(path)
-        except (OSError, zipfile.BadZipFile) as error:
+        except Exception as error:  # a damaged file raises whatever its decoders raise
             raise SourceError(f"{path} is not a readable NPZ file: {error}") from None
         try:
             self.member = self._member(array)
@@ -220,19 +220,24 @@ class Npz(ForwardReader):
 
     def _member(self, array: str | None) -> str:
         names = [name.removesuffix(".npy") for name in self.archive.namelist() if name.endswith(".npy")]
+        if not names:
+            raise SourceError(f"{self.path} holds no arrays: if it is a spreadsheet, export it as CSV")
         if array is not None and array not in names:
             raise SourceError(f"{self.path}: there is no array {array!r}; there are {', '.join(names)}")
         if array is None and len(names) != 1:
             raise SourceError(
                 f"{self.path} holds {len(names)} arrays: {', '.join(names)}",
-                Hint("array", names[0] if names else None, "chooses one of them"),
+                Hint("array", names[0], "chooses one of them"),
             )
         return names[0] if array is None else array
 
     def _begin(self) -> None:
         if self._content is not None:
             self._content.close()
-        self._content, self._at = self.archive.open(self.member + ".npy"), 0
+        try:
+            self._content, self._at = self.archive.open(self.member + ".npy"), 0
+        except Exception as error:  # as above
+            raise SourceError(f"{self.path} is not a readable NPZ file: {error}") from None
         self.shape, self.by_column, self.stored = _head(self._content, f"{self.path} ({self.member})")
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
@@ -258,7 +263,7 @@ class Npz(ForwardReader):
         size = count * self.stored.itemsize
         try:
             content = self._content.read(size)
-        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        except Exception as error:  # as above
             raise SourceError(f"{self.name} is damaged: {error}") from None
         if len(content) < size:
             raise SourceError(f"{self.name} is cut off: shape {self.shape} needs more bytes than there are")
@@ -270,12 +275,25 @@ class Npz(ForwardReader):
         self.archive.close()
 
 
+class _Start:
+    """The start of a file, which is short: NumPy would read a head as long as it says it is."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def read(self, size: int = -1, /) -> bytes:
+        if size > LONGEST_HEAD:
+            raise ValueError(f"a head of {size:,} bytes")
+        return self.file.read(size)
+
+
 def _head(file: IO[bytes], name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
     """Shape, whether columns come one after the other, and type of a matrix that NumPy saved."""
     try:
-        version = npy.read_magic(file)
+        start = _Start(file)
+        version = npy.read_magic(start)
         header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, by_column, stored = header(file)
+        shape, by_column, stored = header(start)
     except Exception as error:  # a damaged head raises whatever its parsers raise
         raise SourceError(f"{name} is not a readable NPY file: {error}") from None
     if len(shape) != 2 or 0 in shape or min(shape) < 0:

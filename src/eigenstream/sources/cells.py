@@ -41,6 +41,21 @@ def parsed(
     return cast_cells(data, *spans, count, width, chosen, missing)
 
 
+def parsed_fields(
+    rows: Sequence[Sequence[str]], chosen: Sequence[int], missing: Sequence[str]
+) -> Rows | None:
+    """The same of cells that have been taken apart already."""
+    import pyarrow as pa
+
+    words = [row[i] for row in rows for i in chosen]
+    try:
+        cells = pa.array(words, pa.string())
+    except UnicodeError:
+        return None
+    numbers = None if any("(" in word for word in words) else _numbers(cells, missing)
+    return None if numbers is None else np.array(numbers).reshape(len(rows), len(chosen))
+
+
 def cast_cells(
     data: bytes,
     starts: NDArray[np.int64],

@@ -17,6 +17,7 @@ from .lines import Piece
 from .text import WIDEST_TEXT, Complaint, Parser, refuse_wide, shortened
 
 DELIMITERS = (",", "\t", ";", "|")
+BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 MARKER = re.compile(r"[^\d]{1,20}|#\w+.?")
 """What people write where there is no value."""
@@ -91,10 +92,24 @@ class Csv(Parser):
         elif len(separator) == 1:
             missing = self.format.missing
             rows = cells.parsed(data, len(piece), self.full, separator, self.chosen, missing)
+            if rows is None and b'"' in data and self.delimiter != " ":
+                rows = self._taken_apart(data, len(piece))
         else:
             return None
         self._seen = self._seen or rows is not None
         return rows
+
+    def _taken_apart(self, data: bytes, count: int) -> NDArray[np.float64] | None:
+        """Where quotes hide delimiters, in columns that are not chosen."""
+        text = self.format.decoded(data)
+        lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
+        try:
+            rows = list(csv.reader(lines, delimiter=self.delimiter))
+        except csv.Error:
+            return None
+        if len(rows) != count or any(len(row) != self.full for row in rows):
+            return None
+        return cells.parsed_fields(rows, self.chosen, self.format.missing)
 
     def _loaded(self, data: bytes, count: int) -> NDArray[np.float64] | None:
         """By NumPy, several times slower."""
@@ -104,7 +119,7 @@ class Csv(Parser):
             return None
         usecols = None if isinstance(self.chosen, range) else self.chosen
         try:
-            texts = [line.decode() for line in lines]
+            texts = [self.format.decoded(line, "strict") for line in lines]
             rows = np.loadtxt(texts, delimiter=self.delimiter, comments=None, usecols=usecols, ndmin=2)
         except ValueError:
             return None
@@ -124,7 +139,9 @@ class Csv(Parser):
                 numbers.append(self._number(fields[i]))
             except ValueError:
                 return Complaint(
-                    self.column(place), f"{shortened(fields[i])} is not a number", self._hints(fields[i])
+                    self.column(place),
+                    f"{shortened(fields[i])} is not a number",
+                    self._hints(fields[i], fields),
                 )
         self._seen = True
         return numbers
@@ -144,23 +161,34 @@ class Csv(Parser):
 
     def _wrong_width(self, found: int) -> Complaint:
         what, hints = f"has {found} fields where {self.full} were expected", list[Hint]()
-        if not self._seen and self.first.lstrip()[:1] in (b"#", b"%", b"!"):
-            hints.append(Hint("comment", chr(self.first.lstrip()[0]), "passes over lines that begin with it"))
+        if not self._seen and self._begins_as_comment():
+            hints.append(self._comment())
         elif not self._seen and self.titled:
             hints.append(Hint("skip_lines", None, "says how many lines stand before the names"))
         return Complaint("", what, tuple(hints))
 
-    def _hints(self, field: str) -> tuple[Hint, ...]:
+    def _hints(self, field: str, fields: Sequence[str]) -> tuple[Hint, ...]:
         word = field.strip()
+        if fields[0].lstrip()[:1] == "#" or (not self._seen and self._begins_as_comment()):
+            return (self._comment(),)
         if self.delimiter != "," and DECIMAL_COMMA.fullmatch(word):
             return (Hint("decimal", ",", "reads it as a number"),)
         if self._seen and MARKER.fullmatch(word):
             return (Hint("na", word, "reads it as a missing value"), SKIP)
+        if not self._seen and self.titled and not any(self._is_value(fields[i]) for i in self.chosen):
+            return (SKIP,)  # a line of units
         return ()
+
+    def _begins_as_comment(self) -> bool:
+        return self.first.lstrip()[:1] in (b"#", b"%", b"!")
+
+    def _comment(self) -> Hint:
+        sign = chr(self.first.lstrip()[0]) if self._begins_as_comment() else "#"
+        return Hint("comment", sign, "passes over lines that begin with it")
 
     def _fields(self, text: str) -> list[str]:
         if self.delimiter == " ":
-            return text.split()
+            return BETWEEN_SPACES.findall(text)
         try:
             return next(csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter), [""])
         except csv.Error:
@@ -204,11 +232,11 @@ class Csv(Parser):
     def _spaces_or_none(self, text: str, peek: Callable[[], bytes | None]) -> str:
         """Runs of spaces, if numbers stand between them: a name may have spaces too."""
         only = "," if self.format.decimal == "." else ";"
-        words = text.split()
+        words = BETWEEN_SPACES.findall(text)
         if len(words) < 2:
             return only
         if not all(map(_is_decimal, words)):
-            words = self.format.decoded(peek() or b"").split()
+            words = BETWEEN_SPACES.findall(self.format.decoded(peek() or b""))
         return " " if len(words) > 1 and any(map(_is_decimal, words)) else only
 
     def _is_header(self, fields: Sequence[str], peek: Callable[[], bytes | None]) -> bool:

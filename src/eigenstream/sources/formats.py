@@ -92,9 +92,9 @@ class Format:
         """Whether the encoding writes digits otherwise than ASCII does: lines cannot be cut from it."""
         return self.encoding is not None and "0,;\n".encode(self.encoding) != b"0,;\n"
 
-    def decoded(self, line: bytes) -> str:
+    def decoded(self, line: bytes, errors: str = "replace") -> str:
         """The line as text; what is not text is replaced."""
-        return line.decode("utf-8" if self.recoded() else self.encoding or "utf-8", errors="replace")
+        return line.decode("utf-8" if self.recoded() else self.encoding or "utf-8", errors=errors)
 
     def with_gaps(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The rows with NaN for numbers that stand for a missing value."""

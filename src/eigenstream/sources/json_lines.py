@@ -39,7 +39,8 @@ class JsonLines(Parser):
         example = _decoded(first)
         if not isinstance(example, dict | list) or not example:
             raise SourceError(
-                f"{source}, line {line}: expected a JSON object or array of numbers on each line"
+                f"{source}, line {line}: expected a JSON object or array of numbers on each line; "
+                "one document over many lines is not read"
             )
         self.type = type(example)
         self.keys: list[Any] = list(example) if isinstance(example, dict) else list(range(len(example)))
@@ -57,6 +58,8 @@ class JsonLines(Parser):
         )
         self.chosen = [self.keys[i] for i in chosen]
         self._places = chosen
+        self._seen = False
+        """Whether a line has been read that was right."""
         self._template = Template.of(first, self.full)
         self.width = len(self.chosen)
         self.names = self.chosen if self.type is dict else None
@@ -69,6 +72,7 @@ class JsonLines(Parser):
             if self._template is not None:
                 rows = self._template.parsed(data, len(piece), self._places)
                 if rows is not None:
+                    self._seen = True
                     return rows
             if self.type is dict:
                 return _from_objects(data, len(piece), self.chosen)
@@ -101,13 +105,15 @@ class JsonLines(Parser):
                 value = None
             if isinstance(value, bool) or not isinstance(value, int | float | None):
                 marker = Hint("na", str(value), "reads it as a missing value")
-                hints = (marker, SKIP) if isinstance(value, str) and len(value) <= 40 else ()
+                short = isinstance(value, str) and len(value) <= 40
+                hints = (marker, SKIP) if short and self._seen else ()
                 what = f"{shortened(json.dumps(value))} is not a number"
                 return Complaint(self.column(place), what, hints)
             try:
                 numbers.append(np.nan if value is None else float(value))
             except OverflowError:
                 return Complaint(self.column(place), "a number too large for a float")
+        self._seen = True
         return numbers
 
 
@@ -161,6 +167,8 @@ def _table(data: bytes, fields: list[tuple[str, Any]], others: str) -> Any:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
+    if b"Inf" in data:  # which Arrow takes for a number, Python does not
+        return None
     try:
         return arrow_json.read_json(
             pa.BufferReader(data),
@@ -180,7 +188,7 @@ def _from_objects(data: bytes, count: int, keys: Sequence[str]) -> NDArray[np.fl
     rows = np.empty((count, len(keys)))
     for i, key in enumerate(keys):
         rows[:, i] = table[key].to_numpy()
-    return None if np.isinf(rows).any() else rows  # Arrow takes "Inf" for a number, Python does not
+    return None if np.isinf(rows).any() else rows
 
 
 def _from_arrays(data: bytes, count: int, width: int, chosen: Sequence[int]) -> NDArray[np.float64] | None:

@@ -65,8 +65,11 @@ class Template:
         ends[self.width - 1 :: self.width] -= len(self.after)
         if not _are_numbers(array, starts, ends):
             return None
-        rows = cast_cells(data, starts, ends, count, self.width, chosen, ())
-        return None if rows is None or np.isinf(rows).any() else rows
+        # All columns: a line is no JSON if a value that nobody reads is none.
+        rows = cast_cells(data, starts, ends, count, self.width, range(self.width), ())
+        if rows is None or np.isinf(rows).any():
+            return None
+        return rows if isinstance(chosen, range) else np.ascontiguousarray(rows[:, chosen])
 
     def _fits(self, array: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> bool:
         """Whether the text around the numbers is that of the first line."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
+from itertools import count as counted
 from operator import index
 from pathlib import Path
 
@@ -55,8 +56,8 @@ class LineReader(Reader):
         self.file = content if isinstance(content, PlainFile) else None
         """The content, where a place in it can be gone to."""
         self.format = format or Format()
-        self._held: list[Piece] = []
-        """Lines that had to be looked at to know what the others are."""
+        self._held = NOTHING
+        """The first line, where it is data: it had to be looked at to know what the others are."""
         self._taken = np.zeros(0, dtype=np.int64)
         """Numbers of the lines taken last."""
         self._notes: list[str] = []
@@ -78,9 +79,14 @@ class LineReader(Reader):
             raise SourceError(f"{self.name} is empty: there is nothing to learn from")
         line, first = int(piece.numbers[0]), piece.data.removeprefix(BYTE_ORDER_MARK)
         if b"\0" in first:
+            wide = max(first[::2].count(0), first[1::2].count(0)) > len(first) // 4
             raise SourceError(
                 f"{self.name}, line {line}: not text in UTF-8, nor any other kind that is read",
-                Hint("encoding", "utf-16-le", "reads text of two bytes a character"),
+                *([Hint("encoding", "utf-16-le", "reads text of two bytes a character")] if wide else []),
+            )
+        if b"\r" in first.rstrip(b"\r\n"):
+            raise SourceError(
+                f"{self.name}, line {line}: there are carriage returns within it; convert them to line feeds"
             )
         if first.lstrip().startswith((b"{", b"[")):
             parser: Parser = JsonLines(first, self.name, columns, exclude, self.format, line)
@@ -88,7 +94,7 @@ class LineReader(Reader):
             parser = Csv(first, self.name, columns, exclude, self.format, line, self._peek)
         if not parser.titled:
             shorter = len(piece.data) - len(first)
-            self._held.insert(0, Piece(first, piece.ends - shorter, piece.numbers))
+            self._held = Piece(first, piece.ends - shorter, piece.numbers)
         return parser
 
     def _skip_top(self) -> None:
@@ -100,13 +106,12 @@ class LineReader(Reader):
             left -= skipped
 
     def _peek(self) -> bytes | None:
-        """The next line, which stays the next."""
-        if not self._held:
-            piece = self._next(1)
-            if not len(piece):
-                return None
-            self._held.append(piece)
-        return self._held[0].data
+        """The next line with something on it, which stays the next."""
+        for place in counted():
+            line = self.lines.peek(place)
+            if line is None or self._has_something(line):
+                return line
+        raise AssertionError("unreachable")
 
     def take(self, count: int) -> Chunk | None:
         piece = self._next(count)
@@ -126,7 +131,7 @@ class LineReader(Reader):
         return Chunk(self.format.with_gaps(rows), numbers, values)
 
     def ready(self, seconds: float) -> bool:
-        return bool(self._held) or self.lines.ready(seconds)
+        return bool(len(self._held)) or self.lines.ready(seconds)
 
     def pass_over(self, count: int) -> None:
         while count:
@@ -165,7 +170,7 @@ class LineReader(Reader):
             )
         if self.file is not None and not self.file.ends_line(offset):
             raise SourceError(f"{self.name}, line {line}: it had no end when it was read, and may have grown")
-        self._held, self.row = [], row
+        self._held, self.row = NOTHING, row
 
     def _jump(self, file: PlainFile, line: int, offset: int) -> None:
         size = file.size()
@@ -190,7 +195,7 @@ class LineReader(Reader):
 
     def _next(self, count: int) -> Piece:
         """At most so many lines with something on them, those held back first; none at the end."""
-        piece = self._held.pop(0) if self._held else NOTHING
+        piece, self._held = self._held, NOTHING
         while not len(piece) and len(taken := self.lines.take(count)):
             piece = self._with_something(taken)
         return piece
@@ -207,9 +212,12 @@ class LineReader(Reader):
         lines = piece.lines()
         left_out: NDArray[np.bool_] = np.zeros(len(piece), dtype=bool)
         for i in np.flatnonzero(perhaps):
-            line = lines[i].strip()
-            left_out[i] = not line or (comment is not None and line.startswith(comment.encode()))
+            left_out[i] = not self._has_something(lines[i])
         return piece.without(left_out)
+
+    def _has_something(self, line: bytes) -> bool:
+        stripped, comment = line.strip(), self.format.comment
+        return bool(stripped) and not (comment is not None and stripped.startswith(comment.encode()))
 
     def _notice_index(self, rows: NDArray[np.float64]) -> None:
         parser = self.parser

@@ -123,6 +123,15 @@ class Lines:
             self._fetch()
         return True
 
+    def peek(self, place: int) -> bytes | None:
+        """One of the lines to come, counted from 0, which stays to come; None if there are not so many."""
+        while self._next + place >= len(self._ends) and not self._ended:
+            self._fetch()
+        at = self._next + place
+        if at >= len(self._ends):
+            return None
+        return self._data[int(self._ends[at - 1]) if at else 0 : int(self._ends[at])]
+
     def jump(self, line: int, offset: int, head: bytes, tail: bytes) -> None:
         """Go on from here, after so many lines and bytes, of which these are the first and the last."""
         self.line, self.offset, self.head, self.tail = line, offset, head, tail
@@ -155,23 +164,31 @@ class Lines:
             self.digest.update(data)
 
     def _fetch(self) -> None:
+        """Read a block; its lines come after those that wait already."""
         block = self.read(BLOCK)
         if not block:
             self._ended = True
             rest, self._start = b"".join(self._start), []
             if rest and not self.growing:  # whoever is still writing has not finished this line
-                self._data, self._ends, self._next = rest, np.array([len(rest)]), 0
+                self._wait(rest, np.array([len(rest)]))
             return
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10) + 1
+        before = sum(map(len, self._start))
+        self._refuse_endless_line(before + (int(ends[0]) if len(ends) else len(block)))
         if not len(ends):
             self._start.append(block)
-            self._refuse_endless_line(sum(map(len, self._start)))
             return
-        before = sum(map(len, self._start))
-        self._refuse_endless_line(before + int(ends[0]))
-        self._data, self._ends, self._next = b"".join((*self._start, block)), ends + before, 0
         rest = block[ends[-1] :]
+        self._wait(b"".join((*self._start, block)), ends + before)
         self._start = [rest] if rest else []
+
+    def _wait(self, data: bytes, ends: NDArray[np.int64]) -> None:
+        if self._next < len(self._ends):
+            first = int(self._ends[self._next - 1]) if self._next else 0
+            last = int(self._ends[-1])
+            ends = np.concatenate((self._ends[self._next :] - first, ends + last - first))
+            data = self._data[first:last] + data
+        self._data, self._ends, self._next = data, ends, 0
 
     def _refuse_endless_line(self, length: int) -> None:
         if length > LONGEST:

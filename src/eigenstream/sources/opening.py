@@ -210,6 +210,9 @@ def _open_file(path: Path, asked: Asked) -> Reader:
         raise SourceError(f"{path} is not a regular file; pass pipes through standard input (-)")
     with path.open("rb") as file:
         start = file.read(6)
+    for mark, what in FOREIGN.items():
+        if start.startswith(mark):
+            raise SourceError(f"{path} is {what}")
     for mark, kind in FILES:
         if start.startswith(mark):
             _refuse_following(path, asked)
@@ -242,6 +245,21 @@ FILES: list[tuple[bytes, Kind]] = [
     (b"PAR1", lambda path, asked: Parquet(path, asked.columns, asked.exclude)),
 ]
 """Kinds of files, by their first bytes; what begins otherwise is text."""
+
+UNPACK = "which is not unpacked here; unpack it, or pass its content through standard input (-)"
+EXPORT = "which is not read; export it as CSV or Parquet"
+FOREIGN = {
+    b"BZh": f"packed by bzip2, {UNPACK}",
+    b"\xfd7zXZ": f"packed by xz, {UNPACK}",
+    b"\x28\xb5\x2f\xfd": f"packed by zstd, {UNPACK}",
+    b"\x89HDF": f"an HDF5 file, {EXPORT}",
+    b"\xd0\xcf\x11\xe0": f"an old spreadsheet, {EXPORT}",
+    b"ARROW1": f"an Arrow file, {EXPORT}",
+    b"SQLite": f"an SQLite database, {EXPORT}",
+    b"%PDF": f"a PDF document, {EXPORT}",
+    b"MATLAB": f"a MATLAB file, {EXPORT}",
+}
+"""Kinds of files that are recognised only to say so."""
 
 BUILT_IN_ROWS = 10_000
 

@@ -182,15 +182,18 @@ class Source:
         wrong = np.isinf(chunk.rows) if self.allow_nan else ~np.isfinite(chunk.rows)
         known = {value.row for value in chunk.bad}
         found = [(int(row), int(np.argmax(wrong[row]))) for row in np.flatnonzero(wrong.any(axis=1))]
+        first = self.count == 0
         return [
-            _unusable(row, self.reader.where(chunk, row, column), float(chunk.rows[row, column]))
+            _unusable(
+                row, first and row == 0, self.reader.where(chunk, row, column), float(chunk.rows[row, column])
+            )
             for row, column in found
             if row not in known
         ]
 
 
-def _unusable(row: int, where: str, value: float) -> BadValue:
+def _unusable(row: int, first: bool, where: str, value: float) -> BadValue:
     if np.isnan(value):
         hint = Hint("allow_nan", None, "says what to do with missing values")
-        return BadValue(row, where, "is missing (NaN)", (hint, SKIP))
+        return BadValue(row, where, "is missing (NaN)", (hint, CHOOSE if first else SKIP))
     return BadValue(row, where, f"{value} is not a finite number")
