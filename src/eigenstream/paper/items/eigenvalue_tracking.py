@@ -43,7 +43,7 @@ class Settings:
     setup: Setup = DEFAULT
 
 
-FULL = Settings(n_samples=10_000, n_seeds=10, printed_samples=10_000)
+FULL = Settings(n_samples=10_000, n_seeds=10, printed_samples=5_000)
 QUICK = Settings(n_samples=10_000, n_seeds=4, printed_samples=1_000)
 
 

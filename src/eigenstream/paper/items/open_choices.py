@@ -62,7 +62,7 @@ class Settings:
     setup: Setup = DEFAULT
 
 
-FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=2_000, printed_seeds=4)
+FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=1_000, printed_seeds=3)
 QUICK = Settings(n_samples=10_000, n_seeds=5, printed_samples=300, printed_seeds=1)
 TAKEN = "as taken"
 

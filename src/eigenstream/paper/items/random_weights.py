@@ -57,7 +57,7 @@ class Settings:
     setup: Setup = DEFAULT
 
 
-FULL = Settings((0.0, 0.5, SAFE, 0.9, UNIT, 1.1, 1.25, 1.5), draws=100, short=20, long=2_000, followed=10)
+FULL = Settings((0.0, 0.5, SAFE, 0.9, UNIT, 1.1, 1.25, 1.5), draws=100, short=20, long=2_000, followed=6)
 QUICK = Settings((0.0, 0.5, SAFE, UNIT, 1.25), draws=30, short=5, long=300, followed=4)
 
 
@@ -142,6 +142,8 @@ def _split(settings: Settings, tables: Sequence[Table]) -> tuple[list[Table], li
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+
     from .drawing import DARK, LIGHT, LOOKS, MIDDLE, curve, figure_of, lettered
 
     short, long = _split(settings, tables)
@@ -162,7 +164,9 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     left.legend(loc="upper left", frameon=False)
     right.set(yscale="log", ylabel=f"subspace error at T = {settings.long:,}, m = 3", xlim=(-0.5, 2.5))
     right.set_xticks(range(3), list(KINDS))
-    right.set_yticks([], minor=True)
+    right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    right.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+    right.yaxis.set_minor_formatter(NullFormatter())
     lettered((left, right), (f"{settings.draws} draws per point", "spread 0 (open), 0.5 (grey), 1 (black)"))
     return figure
 
