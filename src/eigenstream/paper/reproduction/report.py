@@ -156,4 +156,4 @@ def _changes(outcomes: Sequence[Outcome]) -> str:
     if not outcomes[0].changed:
         return ""
     listed = ", ".join(f"<code>{escape(change)}</code>" for change in outcomes[0].changed)
-    return f'<p class="changed">Settings changed: {listed}. Verdicts are expected for the settings unchanged.</p>'
+    return f'<p class="changed">Settings changed: {listed}. The expected verdicts are those of unchanged settings.</p>'
