@@ -101,6 +101,7 @@ def _draw_dropped(axis: Axes, found: Table) -> None:
     guide = [0.5 * row["dropped"][0] * row["times"][0] / T for T in row["times"]]
     axis.plot(row["times"], guide, ":", color=MIDDLE, label="1/T")
     axis.set(xscale="log", yscale="log", xlabel="samples T", ylabel="terms left out / terms kept")
+    axis.set_ylim(bottom=min(row["simplified"]) / 20)
     axis.legend(loc="lower left", fontsize=6.5, frameon=False)
 
 
@@ -134,4 +135,5 @@ def _draw_readings(axis: Axes, found: Table) -> None:
         axis.plot([], [], ls=line, marker=marker, color="0.3", ms=4, label=label)
     axis.set(xscale="log", yscale="log", xlabel=r"window $1/(1-\beta^2)$ (samples)")
     axis.set_ylabel("distance from the network's\noutput (relative)")
+    axis.set_ylim(bottom=min(min(found["readings"][name]["meant"]) for name in LOOKS) / 8)
     axis.legend(loc="lower left", fontsize=6.5, frameon=False)
