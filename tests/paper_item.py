@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenstream.paper.reproduction.item import Claim
+from eigenstream.paper.reproduction.item import Claim, Sheet
 from eigenstream.paper.reproduction.verdict import Verdict
 
 NAME = "toy"
 TITLE = "Toy <b>item</b> & more"
+CAPTION = "A caption with a <tag> and $x_1^2$."
+ALT = "Some <lines>"
 AWKWARD = 'spectra of <script>alert(1)</script> & [bold]such[/bold], "quoted"'
 VERDICT = Verdict.HOLDS
 
@@ -21,6 +23,7 @@ VERDICT = Verdict.HOLDS
 class Settings:
     n_cases: int
     size: int
+    scales: tuple[float, ...] = (1.0, 2.0)
 
 
 QUICK = Settings(3, 40)
@@ -73,6 +76,18 @@ def claims(settings, tables):
     return [
         Claim("Section <0>", AWKWARD, "looking", f"{top!r}", VERDICT),
         Claim(
-            "Section 1", "something", "looking", "else", Verdict.CORRECTED, Verdict.CORRECTED, "a <reason>"
+            "Section 1",
+            r"something with $\alpha \geq \frac{a}{b}$",
+            "looking",
+            "else",
+            Verdict.CORRECTED,
+            Verdict.CORRECTED,
+            "a <reason>",
+            quote="as <printed>",
+            stated="$b_1$",
         ),
     ]
+
+
+def sheets(settings, tables):
+    return [Sheet("Toy <table>", ("$n_1$", "size"), (("1", str(settings.size)),), "a <note>")]

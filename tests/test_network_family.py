@@ -265,6 +265,13 @@ def test_self_calibrating_outputs_do_not_depend_on_the_units(form, scale):
         np.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_silence_in_silence_out(form):
+    network = network_of(form, ScaleDependent(0.5), k=2, n=4, random_state=0)
+    np.testing.assert_array_equal(network.step(np.zeros(4)), np.zeros(2))
+    assert all(np.isfinite(w).all() for w in weights(network))
+
+
 def test_gauss_seidel_settles_where_jacobi_cannot():
     """40 outputs at eta = 0.9, far above 2/k: all at once diverges, one after the other does not."""
     X = np.vstack(list(streams.paper_stream(60, random_state=0)))
@@ -304,6 +311,8 @@ def test_random_lateral_weights_are_drawn_after_the_others():
         (lambda: EqualizingNetwork(4, 2, InputOutput(0.1), gamma=0), "gamma"),
         (lambda: HardThresholdNetwork(4, 5, InputOutput(0.1)), "n_inputs=4, got 5"),
         (lambda: HardThresholdNetwork(4, 2, InputOutput(0.1), beta=2), "beta=2"),
+        (lambda: HardThresholdNetwork(4, 2, InputOutput(0.0)), "alpha must be positive"),
+        (lambda: HardThresholdNetwork(4, 2, InputOutput(0.1)).start_from(np.zeros((3, 4))), "all zero"),
         (lambda: HardThresholdNetwork(4, 2, InputOutput(0.1), settling="newton"), "newton"),
         (lambda: HebbianNetwork(4, 2, InputOutput(0.1), settling="newton"), "newton"),
         (lambda: HebbianNetwork(4, 2, InputOutput(0.1), initial_lateral=-1), "initial_lateral=-1"),

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from eigenstream.paper import ITEMS
+from eigenstream.paper.items.experiment import KINDS
+from eigenstream.paper.reproduction.equations import to_html, to_text
+from eigenstream.paper.reproduction.item import sheets_of
 from eigenstream.paper.reproduction.verdict import Verdict
 from eigenstream.regularizers import REGULARIZERS, Regularizer
 
@@ -16,8 +19,8 @@ SEED = 0
 CORRECTIONS = {
     "table-1": 1,  # the upper end is open
     "signal-to-noise": 2,  # a = b cannot be separated
-    "sudden-change": 1,  # small, not zero
-    "random-weights": 1,  # lateral weights start at zero
+    "error-decay": 1,  # by eigenvalue error, R_YY is better until 2,000
+    "sudden-change": 3,  # zero in the end, not all the time; two recover without forgetting
     "derivations": 11,  # factor 2, D_p, A and k in the appendix, n = 64, five discounted costs, time scale
 }
 
@@ -28,7 +31,10 @@ def simulated(item):
     return json.loads(json.dumps(tables, allow_nan=False))
 
 
-ASKED = {"a", "alpha", "alphas", "b", "beta", "n1", "n2", "n_samples", "ratios", "spread", "times", "windows"}
+ASKED = {
+    *("a", "alpha", "alphas", "b", "beta", "marked", "n1", "n2", "n_samples", "ratios", "spread", "times"),
+    *("curve_alphas", "windows"),
+}
 
 
 def scrambled(value, rng, key=""):
@@ -37,7 +43,7 @@ def scrambled(value, rng, key=""):
         return {name: scrambled(inner, rng, name) for name, inner in value.items()}
     if isinstance(value, list):
         return [scrambled(inner, rng, key) for inner in value]
-    if key == "subspace_error" and rng.random() < 0.3:
+    if key in ("subspace_error", "factors") and rng.random() < 0.3:
         return None if value is not None else 0.1
     if isinstance(value, bool):
         return value if key == "strict" or rng.random() < 0.5 else not value
@@ -68,13 +74,18 @@ def check_table(tables):
 
 def check_phases(tables):
     narrow, wide = tables
-    assert wide["share"] > 3 * narrow["share"]
+    assert wide["factors"] == [None] * len(wide["ratios"])
+    assert narrow["factors"] == pytest.approx([1 / r for r in narrow["ratios"]])
+    assert narrow["meeting"] == pytest.approx(np.sqrt(2) - 1)
+    assert wide["universal_gains"][0] == pytest.approx(0.01, abs=1e-3)
+    assert narrow["universal_gains"][0] == pytest.approx(0.25, abs=0.01)
 
 
 def check_tracking(tables):
     for t in tables:
-        assert t["output"][-1][:3] == pytest.approx([4, 3, 2], abs=0.25)
-        assert t["output"][-1][3] < 0.1
+        if t["network"] == "engine":
+            assert t["output"][-1][:3] == pytest.approx([4, 3, 2], abs=0.3)
+            assert t["output"][-1][3] < 0.25
 
 
 def check_errors(tables):
@@ -91,11 +102,32 @@ def check_switching(tables):
     assert min(at["scale-dependent"]) > 1
     assert max(at["input-output"] + at["squared-output"]) < 0.3
     assert {len(values) for values in at.values()} == {10}
+    control = [t["output"][-1] for t in tables if (t["regularizer"], t["beta"]) == ("scale-dependent", 1.0)]
+    assert np.median(control, axis=0) == pytest.approx([4.6, 3.7, 2.7, 0.5], abs=0.15)
 
 
 def check_lateral(tables):
-    diverged = [t["subspace_error"].count(None) for t in tables if t["spread"] == 0]
-    assert max(diverged) == 0
+    diverged = dict.fromkeys((0, 0.5, 0.75, 1.0), 0)
+    for t in tables:
+        if t["spread"] in diverged:
+            diverged[t["spread"]] += t["subspace_error"].count(None)
+    assert [diverged[spread] for spread in (0, 0.5, 0.75)] == [0, 0, 0]
+    assert diverged[1.0] > 0
+
+
+def check_open_choices(tables):
+    small = [t for t in tables if t["otherwise"] == "length 0.1"]
+    ends = {
+        name: np.median([t["eigenvalue"][-1] for t in small if t["regularizer"] == name]) for name in KINDS
+    }
+    assert list(ends.values()) == pytest.approx([0.042, 0.037, 0.003], rel=0.3)
+
+
+def check_family(tables):
+    for t in tables:
+        if t["stream"] == "stationary" and t["form"] == "hard":
+            assert t["last"][:3] == pytest.approx(t["last_offline"][:3], rel=0.15)
+            assert t["last"][3] < 0.05
 
 
 def check_large_alpha(tables):
@@ -113,6 +145,8 @@ NUMBERS = {
     "sudden-change": check_switching,
     "random-weights": check_lateral,
     "large-alpha": check_large_alpha,
+    "open-choices": check_open_choices,
+    "family": check_family,
 }
 
 
@@ -133,6 +167,10 @@ def test_claims_come_out_as_expected_and_could_fail(name):
         assert claim.measured_by
         assert claim.value
         assert bool(claim.reason) == (claim.expected is not Verdict.HOLDS)
+        assert not (claim.where.startswith("ours") and claim.quote)
+        assert all(to_html(text) and to_text(text) for text in (claim.where, claim.says, claim.value))
+    for sheet in sheets_of(item, item.QUICK, tables):
+        assert {len(row) for row in sheet.rows} == {len(sheet.columns)}
     if name in NUMBERS:
         NUMBERS[name](tables)
     assert len(item.draw(item.QUICK, tables).axes) >= 1
@@ -167,7 +205,7 @@ def test_a_case_gives_the_same_numbers_again_and_travels(name):
 def test_settings_and_cases_are_values(name):
     item = ITEMS[name]
     assert item.NAME == name
-    assert item.TITLE
+    assert all(to_text(text) for text in (item.TITLE, item.CAPTION, item.ALT))
     for settings in (item.FULL, item.QUICK):
         cases = item.cases(settings, SEED)
         assert len(set(cases)) == len(cases)

@@ -19,6 +19,7 @@ from eigenstream.cli import main
 from eigenstream.cli.progress import progress
 from eigenstream.paper import ITEMS
 from eigenstream.paper.reproduction.cache import PACKAGE, imported_within, keep, key
+from eigenstream.paper.reproduction.changes import apply
 from eigenstream.paper.reproduction.verdict import Verdict
 
 from . import paper_item
@@ -66,6 +67,7 @@ def test_same_bytes_whatever_the_number_of_jobs(tmp_path):
         "index.html",
         "claims.csv",
         "claims.json",
+        "figures/toy.pdf",
         "figures/toy.png",
         "figures/toy.svg",
         "numbers/toy.json",
@@ -73,7 +75,8 @@ def test_same_bytes_whatever_the_number_of_jobs(tmp_path):
     numbers = json.loads(files[Path("numbers/toy.json")])
     assert [result["case"]["place"] for result in numbers["results"]] == [0, 1, 2]
     assert all(result["table"]["threads"] == ["1", "1"] for result in numbers["results"])
-    assert numbers["settings"] == {"n_cases": 3, "size": 40}
+    assert numbers["settings"] == {"n_cases": 3, "size": 40, "scales": [1.0, 2.0]}
+    assert numbers["changed"] == []
 
 
 def test_only_what_is_missing_is_computed(tmp_path, toy, monkeypatch):
@@ -162,7 +165,7 @@ def test_an_unexpected_verdict_is_named(tmp_path, filled, monkeypatch):
     result = reproduce(tmp_path)
     assert result.exit_code == 1
     assert f"toy, Section <0>: {paper_item.AWKWARD}: does not hold, expected: holds" in result.stderr
-    assert "something" not in result.stderr
+    assert "something" not in result.stderr  # it came out as expected
     assert "expected: holds" in (tmp_path / "out" / "index.html").read_text()
 
 
@@ -197,6 +200,47 @@ def test_mistakes_are_told_before_anything_is_computed(tmp_path, toy, monkeypatc
     assert computed(toy) == []
 
 
+def test_settings_can_be_changed_and_are_named(tmp_path, toy):
+    result = reproduce(tmp_path, "--set", "size=30", "--set", "toy.scales=0.5, 4")
+    assert result.exit_code == 0, result.output
+    numbers = json.loads((tmp_path / "out" / "numbers" / "toy.json").read_text())
+    assert numbers["settings"] == {"n_cases": 3, "size": 30, "scales": [0.5, 4.0]}
+    assert numbers["changed"] == ["size=30", "toy.scales=0.5, 4"]
+    assert len(numbers["results"][0]["table"]["eigenvalues"]) == 30
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "<code>size=30</code>" in page
+    assert "size = 30" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("size", "expected NAME=VALUE"),
+        ("=3", "expected NAME=VALUE"),
+        ("colour=red", "no chosen item has a setting 'colour'; there are n_cases, scales, size"),
+        ("table-1.size=3", "no chosen item is called 'table-1'"),
+        ("size=large", "expected a whole number like 40, got 'large'"),
+        ("scales=1,x", "expected a number like 1.0, got 'x'"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_refused_before_anything_is_computed(tmp_path, toy, change, words):
+    result = reproduce(tmp_path, "--set", change)
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.split())
+    assert computed(toy) == []
+
+
+def test_settings_within_settings_are_found():
+    items = [ITEMS[name] for name in ("eigenvalue-tracking", "sudden-change", "phase-diagram")]
+    changed = apply({item: item.QUICK for item in items}, ["k=6", "sudden-change.beta=0.99", "n1=3"])
+    tracking, sudden, phases = changed.values()
+    assert tracking.setup.k == sudden.setup.k == 6
+    assert (sudden.beta, phases.n1, phases.n2) == (0.99, 3, 10)
+    assert all(case.setup.k == 6 for case in items[0].cases(tracking, 0))
+    with pytest.raises(ValueError, match="8,000"):
+        items[1].cases(apply({items[1]: items[1].QUICK}, ["n_samples=2000"])[items[1]], 0)
+
+
 class Page(HTMLParser):
     """Collects what a page shows, loads and links to."""
 
@@ -216,6 +260,11 @@ class Page(HTMLParser):
         self.text += data
 
 
+def letters(text):
+    """Without what typesetting changes: spaces, and signs of plain formulas."""
+    return re.sub(r"[\s()/_^\u2061]|[₀-₉⁰-⁹]", "", text.translate(str.maketrans("₁₂", "12")))
+
+
 def test_the_report_is_one_file_and_shows_everything(tmp_path, filled, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
@@ -229,17 +278,24 @@ def test_the_report_is_one_file_and_shows_everything(tmp_path, filled, monkeypat
     page.feed(file.read_text())
     assert all(address.startswith("data:") for address in page.loads)
     assert len([address for address in page.loads if address.startswith("data:image/svg+xml;base64,")]) == 2
-    assert {"script", "iframe", "object", "b>item"}.isdisjoint(page.tags)
-    assert "url(" not in file.read_text()
-    assert "@import" not in file.read_text()
+    assert {"iframe", "object", "b>item"}.isdisjoint(page.tags)
+    assert page.tags.count("script") == 1
+    assert all(word not in file.read_text() for word in ("url(", "@import", "fetch(", "XMLHttp", "eval("))
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    local = [link for link in page.links if not link.startswith(("#", "https:"))]
+    assert {"claims.csv", "figures/toy.pdf", "numbers/toy.json"} <= set(local)
+    assert all((tmp_path / "out" / link).is_file() for link in local)
+    assert {"math", "mfrac", "msub", "blockquote"} <= set(page.tags)
 
     claims = json.loads((tmp_path / "out" / "claims.json").read_text())
     assert {claim["item"] for claim in claims} == {"toy", "signal-to-noise"}
+    shown = letters(page.text)
     for claim in claims:
-        assert all(claim[part] in page.text for part in ("where", "says", "value", "verdict", "reason"))
+        parts = ("where", "says", "value", "verdict", "reason", "quote", "stated")
+        assert all(letters(claim[part]) in shown for part in parts)
     assert "(0.2525, 0.7475)" in page.text
-    assert paper_item.TITLE in page.text
+    for words in (paper_item.TITLE, "Toy <table>", "a <note>", "A caption with a <tag>"):
+        assert words in page.text
     with (tmp_path / "out" / "claims.csv").open(newline="") as table:
         assert list(csv.DictReader(table)) == claims
 

@@ -31,6 +31,13 @@ def _completed(ctx: click.Context, param: click.Parameter, start: str) -> list[s
 @click.command(epilog="Example: eigenstream reproduce --quick --out reproduction")
 @click.argument("names", nargs=-1, metavar="[ITEM]...", shell_complete=_completed)
 @click.option("--quick", is_flag=True, help="Smaller settings, for a first look.")
+@click.option(
+    "--set",
+    "changed",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change a setting of every item that has it, or of one: --set k=6 --set sudden-change.beta=0.99.",
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all streams.")
 @click.option(
     "--out",
@@ -48,6 +55,7 @@ def _completed(ctx: click.Context, param: click.Parameter, start: str) -> list[s
 def reproduce(
     names: tuple[str, ...],
     quick: bool,
+    changed: tuple[str, ...],
     seed: int,
     out: Path,
     show: bool,
@@ -60,19 +68,24 @@ def reproduce(
     Writes a report, index.html, and beside it the figures, numbers and claims as files of their own. Ends
     with exit code 1 if a claim comes out otherwise than expected.
 
-    Results are kept: an interrupted run goes on where it was, and a second run only draws.
+    Results are kept: an interrupted run goes on where it was, and a second run only draws. The report names
+    every setting; with --set, claims may come out otherwise than expected.
     """
     if find_spec("matplotlib") is None:
         raise CannotGoOnError("the figures need matplotlib: pip install 'eigenstream[plot]'")
     from ..running.signals import StopRequest
 
     with StopRequest() as stop:
+        from ..paper.reproduction.changes import ChangeError
         from ..paper.reproduction.runner import Reproduction
 
         items = _chosen(names)
         _need_folder(out, "--out")
         with _results(cache, no_cache) as folder:
-            reproduction = Reproduction(items, quick=quick, seed=seed, folder=folder)
+            try:
+                reproduction = Reproduction(items, quick=quick, seed=seed, folder=folder, changed=changed)
+            except ChangeError as error:
+                raise click.BadParameter(str(error), param_hint="--set") from None
             outcomes = _carried_out(reproduction, out, jobs, stop, no_cache)
     _tell(outcomes, out / "index.html", show)
 

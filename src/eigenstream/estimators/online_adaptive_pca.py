@@ -69,8 +69,8 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         brings its own alpha.
     alpha
         The regularization coefficient, or how to find it: a rule of `eigenstream.rules`, such as
-        ``rules.ParallelAnalysis()`` or ``rules.VarianceShare(0.95)``. ``"auto"`` is ``rules.NoiseEdge()``: the
-        threshold follows the edge of the noise. That needs noise to look at: at least half of the inputs'
+        ``rules.ParallelAnalysis()`` or ``rules.VarianceShare(0.95)``. ``"auto"`` is ``rules.NoiseEdge()``:
+        the threshold follows the edge of the noise. That needs noise to look at: at least half of the inputs'
         directions have to be noise. Under a rule the rank changes only when the change is clear or lasts.
     max_components
         The capacity: how many components at most; ``min(n_features, 32)`` if None.

@@ -23,7 +23,7 @@ NIPS 2015, doi:10.48550/arXiv.1511.09426. The rules follow from the costs in `ei
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -41,7 +41,7 @@ SEED_GAIN = 0.1
 """Gain that the closed-form start leaves to modes below the threshold, so that they can come back."""
 
 
-class InterneuronNetwork:
+class InterneuronNetwork(ABC):
     """What the two networks share; use one of them.
 
     Parameters
@@ -88,9 +88,11 @@ class InterneuronNetwork:
     ) -> None:
         if not 1 <= n_outputs <= n_inputs:
             raise ValueError(f"n_outputs must be between 1 and n_inputs={n_inputs}, got {n_outputs}")
-        if not (0 <= beta <= 1 and 0 < eta <= 1 and 0 < tol < 1 and max_iter >= 1 and initial_activity > 0):
+        if not regularizer.alpha > 0:
+            raise ValueError("alpha must be positive: without a threshold the weights W_yx have no scale")
+        if not (0 < beta <= 1 and 0 < eta <= 1 and 0 < tol < 1 and max_iter >= 1 and initial_activity > 0):
             raise ValueError(
-                "expected 0 <= beta <= 1, 0 < eta <= 1, 0 < tol < 1, max_iter >= 1 and initial_activity > 0, "
+                "expected 0 < beta <= 1, 0 < eta <= 1, 0 < tol < 1, max_iter >= 1 and initial_activity > 0, "
                 f"got beta={beta!r}, eta={eta!r}, tol={tol!r}, max_iter={max_iter!r}, "
                 f"initial_activity={initial_activity!r}"
             )
@@ -122,6 +124,8 @@ class InterneuronNetwork:
         weights = np.asarray(self.beta ** (2.0 * np.arange(len(data) - 1, -1, -1)), dtype=np.float64)
         k, n = self.W_yx.shape
         solution = self._optimum(data, min(k, len(data)), weights)
+        if not solution.threshold > 0:
+            raise ValueError("cannot start from rows that are all zero: show the network others")
         U = np.asarray(solution.components, dtype=np.float64)
         lam = np.asarray(solution.eigenvalues, dtype=np.float64)[: len(U)]
         if len(U) < k:
@@ -186,9 +190,8 @@ class InterneuronNetwork:
         e = self._leak(x, y, z, c)
         self.D = self.beta**2 * self.D + c
         self.E = self.beta**2 * self.E + e
-        rate = 1 / self.D if self.D else math.inf
-        self.W_yx = self.W_yx + rate * (np.outer(y, x) - c * self.W_yx)
-        self.W_yz = self.W_yz + rate * (np.outer(y, z) - c * self.W_yz)
+        self.W_yx = self.W_yx + (np.outer(y, x) - c * self.W_yx) / self.D
+        self.W_yz = self.W_yz + (np.outer(y, z) - c * self.W_yz) / self.D
         self.W_zy = self.W_zy + (np.outer(z, y) - e[:, None] * self.W_zy) / self.E[:, None]
         self._adapt_lateral(z, e)
 
@@ -212,18 +215,19 @@ class InterneuronNetwork:
         r0, r1, r2 = self.regularizer.increment
         return float(r0 + r1 * (x @ x) + r2 * (y @ y))
 
+    @abstractmethod
     def _optimum(self, X: Array, k: int, weights: Array) -> offline.SaddleSolution:
-        raise NotImplementedError
+        """The offline answer for these rows."""
 
+    @abstractmethod
     def _interneuron_activity(self, X: Array, weights: Array, threshold: float, z: Array) -> Array:
         """E per sample at the optimum."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _leak(self, x: Array, y: Array, z: Array, c: float) -> Array:
         """e, by which the interneurons' weights decay."""
-        raise NotImplementedError
 
-    def _adapt_lateral(self, z: Array, e: Array) -> None:
+    def _adapt_lateral(self, z: Array, e: Array) -> None:  # noqa: B027
         """Learn W_zz, if the network has it."""
 
     def _checked(self, x: ArrayLike) -> Array:

@@ -7,8 +7,10 @@ from . import (
     derivations,
     eigenvalue_tracking,
     error_decay,
+    family,
     large_alpha,
     local_learning,
+    open_choices,
     phase_diagram,
     random_weights,
     signal_to_noise,
@@ -28,9 +30,11 @@ ITEMS: dict[str, Item] = {
         error_decay,
         sudden_change,
         random_weights,
+        open_choices,
         derivations,
         large_alpha,
         weaknesses,
+        family,
     )
 }
 """Every item by name, in the order of the paper; what the authors left out comes last."""

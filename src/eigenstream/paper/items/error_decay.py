@@ -1,19 +1,19 @@
-"""Fig. eigen_subspace_error: how the eigenvalue error and the subspace error fall as T grows."""
+"""Fig. 5: how the eigenvalue error and the subspace error fall as T grows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ... import metrics
 from ..reproduction.item import Claim, Table
-from ..reproduction.verdict import verdict
+from ..reproduction.verdict import Verdict, verdict
 from . import experiment
-from .experiment import KINDS
+from .experiment import DEFAULT, KINDS, Setup
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,11 +21,26 @@ if TYPE_CHECKING:
     from .experiment import Array
 
 NAME = "error-decay"
-TITLE = "Fig. eigen_subspace_error: eigenvalue and subspace error"
+TITLE = "Fig. 5: eigenvalue and subspace error"
+CAPTION = (
+    r"(a) Eigenvalue error and (b) subspace error of the top three components against the offline "
+    r"solution of the samples so far, $\beta = 1$: medians of the seeds (lines) and quartiles (bands). "
+    r"(c) Largest over smallest of the three medians: the algorithms perform similarly where it is below "
+    r"3."
+)
+ALT = (
+    "Three panels with logarithmic axes. Both errors fall by orders of magnitude from 10 to 10,000 "
+    "samples for all three regularizers. By eigenvalue error the squared-output regularizer is several "
+    "times better up to about a thousand samples; by subspace error the three agree throughout."
+)
 
 ERRORS = {"eigenvalue": "eigenvalue error (variance²)", "subspace": "subspace error, m = 3"}
 WORST_MEDIAN = {"eigenvalue": 0.02, "subspace": 0.001}
 WORST_SEED = {"eigenvalue": 0.06, "subspace": 0.003}
+SIMILAR = 3.0
+"""Algorithms perform similarly while their median errors are within this factor."""
+SETTLED = 2_000
+"""From how many samples on the correction says that they do."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +49,11 @@ class Settings:
     n_seeds: int
     printed_samples: int
     printed_seeds: int
+    setup: Setup = DEFAULT
 
 
 FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=10_000, printed_seeds=3)
-QUICK = Settings(n_samples=10_000, n_seeds=10, printed_samples=1_000, printed_seeds=1)
+QUICK = Settings(n_samples=10_000, n_seeds=10, printed_samples=600, printed_seeds=1)
 
 
 @dataclass(frozen=True)
@@ -46,6 +62,7 @@ class Case:
     regularizer: str
     n_samples: int
     seed: int
+    setup: Setup
 
 
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
@@ -54,7 +71,7 @@ def cases(settings: Settings, seed: int) -> Sequence[Case]:
         "engine": (settings.n_samples, settings.n_seeds),
     }
     return [
-        Case(network, name, T, seed + i)
+        Case(network, name, T, seed + i, settings.setup)
         for network, (T, seeds) in sizes.items()
         for name in KINDS
         for i in range(seeds)
@@ -64,113 +81,130 @@ def cases(settings: Settings, seed: int) -> Sequence[Case]:
 def simulate(case: Case) -> Table:
     """Both errors against the offline solution of the samples seen so far."""
     times = experiment.growing_times(case.n_samples)
-    X = experiment.stationary(case.n_samples, case.seed)
-    regularizer = experiment.chosen_regularizer(case.regularizer)
-    course = experiment.run(case.network, regularizer, X, times, seed=case.seed)
+    found = errors(case.network, case.regularizer, times, case.seed, case.setup)
+    return {"network": case.network, "regularizer": case.regularizer, "times": times, **found}
+
+
+def errors(network: str, name: str, times: Sequence[int], seed: int, setup: Setup) -> dict[str, list[float]]:
+    """Eigenvalue and subspace error of a network on the stationary stream, at each of the times."""
+    X = experiment.stationary(times[-1], seed)
+    regularizer = experiment.chosen_regularizer(name, setup)
+    course = experiment.run(network, regularizer, X, times, seed=seed, setup=setup)
     x_sums, y_sums = (experiment.scatter_sums(Z, times) for Z in (X, course.Y))
-    eigenvalue, subspace = [], []
+    found: dict[str, list[float]] = {"eigenvalue": [], "subspace": [], "fourth": []}
     for T, F in zip(times, course.filters, strict=True):
         lam, V = np.linalg.eigh(x_sums[T] / T)
-        best = regularizer.shrink(np.maximum(lam[::-1], 0), experiment.DEFAULT.k)
-        eigenvalue.append(metrics.eigenvalue_error(experiment.eigenvalues(y_sums[T] / T), best))
-        subspace.append(metrics.subspace_error(F, V[:, ::-1].T, experiment.N_SIGNAL))
-    return {
-        "network": case.network,
-        "regularizer": case.regularizer,
-        "times": times,
-        "eigenvalue": eigenvalue,
-        "subspace": subspace,
-    }
+        best = regularizer.shrink(np.maximum(lam[::-1], 0), setup.k)
+        d = experiment.eigenvalues(y_sums[T] / T)
+        found["eigenvalue"].append(metrics.eigenvalue_error(d, best))
+        found["subspace"].append(metrics.subspace_error(F, V[:, ::-1].T, experiment.N_SIGNAL))
+        found["fourth"].append(float(d[experiment.N_SIGNAL]))
+    return found
 
 
 def _series(tables: Sequence[Table], network: str, name: str, error: str) -> tuple[list[int], Array]:
-    """The sample counts, and one row of errors a seed."""
+    """The sample counts, and one row of errors per seed."""
     chosen = [t for t in tables if t["network"] == network and t["regularizer"] == name]
     return chosen[0]["times"], np.array([t[error] for t in chosen])
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    """Medians and the range from the lowest to the highest seed; the printed network's seeds as dots."""
-    from ...plotting import COLOR_OF, panels
+    from .drawing import DARK, LOOKS, MIDDLE, curve, figure_of, lettered
 
-    figure, axes = panels(1, 2, 11, 5)
-    for axis, (error, label) in zip(axes, ERRORS.items(), strict=True):
+    figure, axes = figure_of(1, 3, 3.0)
+    for axis, (error, label) in zip(axes, ERRORS.items(), strict=False):
         for name in KINDS:
             T, values = _series(tables, "engine", name, error)
-            color, style = COLOR_OF[name], _STYLE[name]
-            axis.fill_between(T, values.min(axis=0), values.max(axis=0), color=color, alpha=0.15, lw=0)
-            axis.plot(T, np.median(values, axis=0), color=color, lw=2, ls=style, label=name)
-            T, values = _series(tables, "printed", name, error)
-            axis.plot(T[::4], values[:, ::4].T, "o", ms=5, color=color, mec="black", mew=0.5)
+            low, middle, high = np.quantile(values, (0.25, 0.5, 0.75), axis=0)
+            axis.fill_between(T, low, high, color=LOOKS[name].color, alpha=0.22, lw=0)
+            curve(axis, name, T, middle)
         axis.set(xscale="log", yscale="log", xlabel="samples T", ylabel=label)
+    for error, style in zip(ERRORS, ("-", "--"), strict=True):
+        times, ratios = _ratios(tables, error)
+        axes[2].plot(times, ratios, style, color=DARK, lw=1.6, label=f"{error} error")
+    axes[2].axhline(SIMILAR, color=MIDDLE, lw=0.8, ls=":")
+    axes[2].set(xscale="log", xlabel="samples T", ylabel="largest / smallest median", ylim=(0.8, 6.5))
     axes[0].legend(loc="lower left", frameon=False)
-    figure.suptitle(
-        f"lines: engine, median of {settings.n_seeds} seeds, bands: all seeds; "
-        f"dots: printed network (Jacobi), seeds: {settings.printed_seeds}"
-    )
+    axes[2].legend(loc="upper right", frameon=False)
+    lettered(axes, (f"{settings.n_seeds} seeds", "", "similarity of the three"))
     return figure
-
-
-_STYLE: dict[str, Any] = {"scale-dependent": "-", "input-output": "--", "squared-output": (0, (4, 1, 1, 1))}
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
     found: list[Claim] = []
     for error in ERRORS:
         found += [_decrease_claim(tables, error), _similar_claim(tables, error)]
-        found += [_size_claim(tables, error), _printed_claim(tables, error)]
+        found += [_size_claim(settings, tables, error), _printed_claim(tables, error)]
     return found
 
 
-def _medians(tables: Sequence[Table], error: str, T: int) -> dict[str, float]:
+def _medians(tables: Sequence[Table], error: str) -> tuple[list[int], dict[str, Array]]:
     medians = {}
     for name in KINDS:
         times, values = _series(tables, "engine", name, error)
-        medians[name] = float(np.median(values[:, times.index(T)]))
-    return medians
+        medians[name] = np.asarray(np.median(values, axis=0))
+    return times, medians
 
 
-def _listed(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.2g}" for name, value in values.items())
+def _ratios(tables: Sequence[Table], error: str) -> tuple[list[int], Array]:
+    """Largest over smallest median at each T."""
+    times, medians = _medians(tables, error)
+    stacked = np.array(list(medians.values()))
+    return times, np.asarray(stacked.max(axis=0) / stacked.min(axis=0))
 
 
 def _decrease_claim(tables: Sequence[Table], error: str) -> Claim:
-    last = max(t["times"][-1] for t in tables)
-    decades = [T for T in (100, 1_000, 10_000) if T <= last]
-    medians = [_medians(tables, error, T) for T in decades]
-    falls = all(after[n] < before[n] / 2 for before, after in pairwise(medians) for n in after)
+    times, medians = _medians(tables, error)
+    decades = [T for T in (100, 1_000, 10_000) if T <= times[-1]]
+    columns = {name: [found[times.index(T)] for T in decades] for name, found in medians.items()}
+    falls = all(after < before / 2 for found in columns.values() for before, after in pairwise(found))
     return Claim(
-        "Section VI.A, Fig. eigen_subspace_error",
+        f"Section VI.A, Fig. 5, {error} error",
         f"the {error} error of each algorithm decreases with T",
-        f"medians over seeds at T = {decades}, each to be less than half of the one before",
-        "; ".join(_listed(m) for m in medians),
+        f"medians over seeds at T = {', '.join(f'{T:,}' for T in decades)}, each to be less than half of the "
+        "one before",
+        "; ".join(f"{name} {', '.join(f'{v:.2g}' for v in found)}" for name, found in columns.items()),
         verdict(falls),
+        quote="Both errors for each algorithm decrease as a function of iterations $T$",
+        stated="decrease",
     )
 
 
 def _similar_claim(tables: Sequence[Table], error: str) -> Claim:
-    T = max(t["times"][-1] for t in tables)
-    medians = _medians(tables, error, T)
-    ratio = max(medians.values()) / min(medians.values())
+    times, ratios = _ratios(tables, error)
+    T = np.array(times)
+    above = T[ratios >= SIMILAR]
+    late = float(ratios[T >= min(SETTLED, T[-1])].max())
+    where = f"above {SIMILAR:g} at {len(above)} of {len(T)} times" + (
+        f", from T = {above.min():,} to {above.max():,}" if len(above) else ""
+    )
     return Claim(
-        "Section VI.A, Fig. eigen_subspace_error",
+        f"Section VI.A, Fig. 5, {error} error",
         f"the three algorithms perform similarly by {error} error",
-        f"largest over smallest median at T = {T:,}",
-        f"{ratio:.2f} times",
-        verdict(ratio < 3),
+        f"largest over smallest median at every T, to be below {SIMILAR:g}",
+        f"at most {ratios.max():.1f} (T = {times[int(np.argmax(ratios))]:,}); {where}; at most {late:.1f} "
+        f"from {SETTLED:,} on, {ratios[-1]:.1f} at the end",
+        verdict(printed=not len(above), corrected=late < SIMILAR),
+        expected=Verdict.CORRECTED if error == "eigenvalue" else Verdict.HOLDS,
+        reason="R_YY is three to five times better until the random start is forgotten; similar after "
+        f"{SETTLED:,} samples"
+        if error == "eigenvalue"
+        else "",
+        quote="three algorithms perform similarly in terms of these two metrics",
+        stated="similarly",
     )
 
 
-def _size_claim(tables: Sequence[Table], error: str) -> Claim:
+def _size_claim(settings: Settings, tables: Sequence[Table], error: str) -> Claim:
     values = {name: _series(tables, "engine", name, error)[1][:, -1] for name in KINDS}
-    medians = {name: float(np.median(found)) for name, found in values.items()}
+    medians = max(float(np.median(found)) for found in values.values())
     worst = max(float(found.max()) for found in values.values())
     return Claim(
         f"ours: {error} error at the end",
-        f"median at most {WORST_MEDIAN[error]:g}, every seed at most {WORST_SEED[error]:g} at T = 10,000",
-        f"{len(next(iter(values.values())))} seeds of the engine",
-        f"{_listed(medians)}; worst seed {worst:.2g}",
-        verdict(max(medians.values()) <= WORST_MEDIAN[error] and worst <= WORST_SEED[error]),
+        f"median at most {WORST_MEDIAN[error]:g}, every seed at most {WORST_SEED[error]:g}",
+        f"engine, T = {settings.n_samples:,}",
+        "; ".join(f"{name} {experiment.spread(found)}" for name, found in values.items()),
+        verdict(medians <= WORST_MEDIAN[error] and worst <= WORST_SEED[error]),
     )
 
 
@@ -180,11 +214,14 @@ def _printed_claim(tables: Sequence[Table], error: str) -> Claim:
     for name in KINDS:
         times, printed = _series(tables, "printed", name, error)
         grid, direct = _series(tables, "engine", name, error)
-        ratios += (printed[:, -1] / direct[: len(printed), grid.index(times[-1])]).tolist()
+        last = max(T for T in times if T in grid)
+        ratios += (printed[:, times.index(last)] / direct[: len(printed), grid.index(last)]).tolist()
     return Claim(
-        "Section IV, Jacobi iteration",
+        f"Section IV, Eq. 17, {error} error",
         f"the network's iteration costs no accuracy ({error} error)",
-        f"printed network over engine, same seeds, T = {times[-1]:,}",
+        f"printed network (Jacobi) over engine (direct solve), same seeds, T = {last:,}",
         f"between {min(ratios):.3f} and {max(ratios):.3f} times",
         verdict(0.8 < min(ratios) and max(ratios) < 1.25),
+        quote="we choose the weighted Jacobi iteration because it leads to an algorithm implementable by a "
+        "biologically plausible neural network",
     )

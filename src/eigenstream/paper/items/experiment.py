@@ -54,6 +54,37 @@ class Setup:
 
 
 DEFAULT = Setup()
+ZERO = 0.1
+"""What counts as zero wherever the paper says so: a reading below this share of the threshold."""
+NEARLY_ALL = 0.9
+"""Which share of the readings, over seeds and times, has to be zero for a mode to count as silent."""
+
+
+def zero(setup: Setup) -> float:
+    """The output eigenvalue below which a reading counts as zero: 0.2, beside 2 for the weakest signal."""
+    return ZERO * setup.threshold
+
+
+def share_of_zeros(values: Array, setup: Setup) -> float:
+    return float(np.mean(values < zero(setup)))
+
+
+def goal(setup: Setup) -> Array:
+    """The top output eigenvalues that the paper aims at: 4, 3 and 2."""
+    return SPECTRUM[:N_SIGNAL] - setup.threshold
+
+
+def spread(values: Sequence[float] | Array, digits: str = ".2g") -> str:
+    """Median and range of a measurement over seeds, in words.
+
+    Examples
+    --------
+    >>> spread([1.0, 2.0, 4.0])
+    '2 (1 to 4, 3 seeds)'
+    """
+    found = np.asarray(values, dtype=np.float64)
+    middle, least, most = (format(float(v), digits) for v in (np.median(found), found.min(), found.max()))
+    return f"{middle} ({least} to {most}, {found.size} seeds)" if found.size > 1 else f"{middle} (one seed)"
 
 
 def chosen_regularizer(name: str, setup: Setup = DEFAULT) -> Regularizer:

@@ -1,4 +1,4 @@
-"""Fig. network: the three networks drawn, and the locality of their learning rules measured.
+"""Fig. 3: the three networks drawn, and the locality of their learning rules measured.
 
 A rule is probed from outside: everything a synapse should not see is changed, and the weight it arrives at
 must stay the same. What it should see is changed, too, to prove that the probe notices.
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from .experiment import Array
 
 NAME = "local-learning"
-TITLE = "Fig. network: three networks with local learning rules"
+TITLE = "Fig. 3: three networks with local learning rules"
+CAPTION = (
+    "The three Hebbian/anti-Hebbian networks. Learning is local in all of them; the self-calibrating "
+    "ones need one more scalar, the summed power of the inputs or of the outputs, which every synapse "
+    "receives, feed-forward and lateral alike."
+)
+ALT = (
+    "Three drawings of the same network: four input neurons, each connected to three output neurons, "
+    "which inhibit one another. In the second a shaded cell around the inputs, in the third one around "
+    "the outputs, sends a scalar to the feed-forward and to the lateral synapses."
+)
 
 N_INPUTS, N_OUTPUTS = 6, 4
 ALPHA = 0.3
@@ -148,6 +158,12 @@ SCALAR = {
     "input-output": ("input power",),
     "squared-output": ("output power",),
 }
+QUOTE = {
+    "scale-dependent": "",
+    "input-output": r"a new scalar variable $\|x_T\|^2$ is needed that sums up the current input "
+    "amplitude across all input neurons",
+    "squared-output": r"the learning rate depends on the norm of current output vector, $\|y_T\|^2$",
+}
 WHERE = {"scale-dependent": "left", "input-output": "middle", "squared-output": "right"}
 
 
@@ -161,13 +177,15 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
 def _local_claim(table: Table) -> Claim:
     most, least = table["most"]["elsewhere"], table["least"]["pair"]
     return Claim(
-        f"Section IV, Fig. network, {WHERE[table['regularizer']]}",
+        f"Introduction and Section IV, Fig. 3, {WHERE[table['regularizer']]}",
         "learning is local: a synapse's change depends on its two neurons, its own weight, the cumulative "
         "activity of the neuron it serves, and at most one scalar shared by all",
         "all other activities, weights and cumulative activities redrawn, the scalar kept; "
         "as a control, the sign of one of the two activities",
         f"new weight changes by at most {most:.0e} (relative); control: at least {least:.2g}",
         verdict(most < NOTHING and least > 1e-3),
+        quote="a weight update of each synapse depends on the activity of only its pre- and postsynaptic "
+        "neurons",
     )
 
 
@@ -181,9 +199,10 @@ def _scalar_claim(table: Table) -> Claim:
         "squared-output": "one new scalar is needed: the summed power of the outputs",
     }
     return Claim(
-        f"Section IV, Fig. network, {WHERE[table['regularizer']]}",
+        f"Section IV, Fig. 3, {WHERE[table['regularizer']]}",
         words[table["regularizer"]],
         "all other inputs, then all other outputs, made twice as strong",
         f"weights react to: {', '.join(sensitive) or 'neither'}; not to: {', '.join(deaf) or 'neither'}",
         verdict(set(sensitive) == set(needed) and len(deaf) == 2 - len(needed)),
+        quote=QUOTE[table["regularizer"]],
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...plotting import BLACK, COLOR_OF, ORANGE, panels
+from .drawing import DARK, LOOKS, figure_of, lettered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,19 +17,19 @@ Point = tuple[float, float]
 INPUTS: list[Point] = [(0.0, y) for y in (3.6, 2.4, 1.2, 0.0)]
 OUTPUTS: list[Point] = [(3.0, y) for y in (3.0, 1.8, 0.6)]
 RADIUS = 0.27
-SYNAPSES: Point = (1.75, 0.45)
-"""A point among the feed-forward synapses, where the scalar is delivered."""
+GLIA = "#4d8f6f"
+SYNAPSES: tuple[Point, Point] = ((1.75, 0.45), (3.62, 0.95))
+"""Points among the feed-forward and the lateral synapses, where the scalar is delivered."""
 BOTTOM = -1.15
 
 
 def draw_network() -> Figure:
     """Left to right: scale-dependent, input-output and squared-output."""
-    figure, axes = panels(1, 3, 12.5, 5.3)
-    for axis, name in zip(axes, COLOR_OF, strict=True):
+    figure, axes = figure_of(1, 3, 2.9)
+    for axis, name in zip(axes, LOOKS, strict=True):
         axis.set(xlim=(-0.9, 4.9), ylim=(-1.7, 4.3), aspect="equal")
         axis.axis("off")
-        axis.set_title(name, color=COLOR_OF[name], fontweight="bold")
-        _draw_neurons(axis, COLOR_OF[name])
+        _draw_neurons(axis, LOOKS[name].color, light=name == "squared-output")
         _draw_feedforward(axis)
         _draw_lateral(axis)
     axes[0].text(
@@ -37,19 +37,20 @@ def draw_network() -> Figure:
     )
     _draw_glia(axes[1], INPUTS, r"$\alpha\,\Vert x\Vert^2$", "input")
     _draw_glia(axes[2], OUTPUTS, r"$\alpha\,\Vert y\Vert^2$", "output")
+    lettered(axes, list(LOOKS))
     figure.legend(handles=_keys(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
-def _draw_neurons(axis: Axes, color: str) -> None:
+def _draw_neurons(axis: Axes, color: str, *, light: bool) -> None:
     from matplotlib.patches import Circle
 
     for centers, names, face, ink in (
-        (INPUTS, ("x_1", "x_2", "x_3", "x_n"), "0.95", BLACK),
-        (OUTPUTS, ("y_1", "y_2", "y_k"), color, "white"),
+        (INPUTS, ("x_1", "x_2", "x_3", "x_n"), "0.95", DARK),
+        (OUTPUTS, ("y_1", "y_2", "y_k"), color, DARK if light else "white"),
     ):
         for (x, y), name in zip(centers, names, strict=True):
-            axis.add_patch(Circle((x, y), RADIUS, facecolor=face, edgecolor=BLACK, zorder=3))
+            axis.add_patch(Circle((x, y), RADIUS, facecolor=face, edgecolor=DARK, zorder=3))
             axis.text(x, y - 0.02, f"${name}$", ha="center", va="center", zorder=4, color=ink)
 
 
@@ -68,9 +69,9 @@ def _draw_lateral(axis: Axes) -> None:
         tilt = np.deg2rad(angle)
         out, into = ((RADIUS + 0.05) * np.array([np.cos(tilt), sign * np.sin(tilt)]) for sign in (1, -1))
         start, end = np.add(OUTPUTS[upper], out), np.add(OUTPUTS[lower], into)
-        _connect(axis, start, end, arrowstyle="-", color=BLACK, connectionstyle=f"arc3,rad={-bend}")
-        axis.plot(*np.transpose([start, end]), "o", color=BLACK, markersize=5, zorder=4)
-    axis.text(3.0, 3.65, "$W^{YY}$, anti-Hebbian", ha="left", color=BLACK)
+        _connect(axis, start, end, arrowstyle="-", color=DARK, connectionstyle=f"arc3,rad={-bend}")
+        axis.plot(*np.transpose([start, end]), "o", color=DARK, markersize=3.5, zorder=4)
+    axis.text(3.0, 3.65, "$W^{YY}$, anti-Hebbian", ha="left", color=DARK)
 
 
 def _draw_glia(axis: Axes, neurons: list[Point], symbol: str, of: str) -> None:
@@ -78,27 +79,29 @@ def _draw_glia(axis: Axes, neurons: list[Point], symbol: str, of: str) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     x, top = neurons[0]
-    box: Any = {"boxstyle": "round,pad=0.12", "facecolor": ORANGE, "edgecolor": "none", "zorder": 0}
+    box: Any = {"boxstyle": "round,pad=0.12", "facecolor": GLIA, "edgecolor": "none", "zorder": 0}
     axis.add_patch(FancyBboxPatch((x - 0.33, BOTTOM), 0.66, top + 0.33 - BOTTOM, alpha=0.35, **box))
     axis.text(x, BOTTOM + 0.05, symbol, ha="center", va="bottom", zorder=4)
-    side = 1 if x < SYNAPSES[0] else -1
-    _connect(
-        axis,
-        np.array([x + side * 0.47, BOTTOM + 0.3]),
-        np.array(SYNAPSES),
-        arrowstyle="-|>",
-        color=ORANGE,
-        linewidth=2.2,
-        connectionstyle=f"arc3,rad={0.3 * side}",
-    )
+    for target, bend in zip(SYNAPSES, (0.3, 0.42), strict=True):
+        side = 1 if x < target[0] else -1
+        _connect(
+            axis,
+            np.array([x + side * 0.47, BOTTOM + 0.3]),
+            np.array(target),
+            arrowstyle="-|>",
+            color=GLIA,
+            linewidth=1.8,
+            connectionstyle=f"arc3,rad={bend * side}",
+            zorder=5,
+        )
     words = f"glia or extracellular space:\nsum of {of} power, to all synapses"
-    axis.text(1.5, BOTTOM - 0.25, words, ha="center", va="top", fontsize=9, color="0.25")
+    axis.text(1.5, BOTTOM - 0.25, words, ha="center", va="top", fontsize=6.5, color="0.25")
 
 
 def _connect(axis: Axes, start: Any, end: Any, **style: Any) -> None:
     from matplotlib.patches import FancyArrowPatch
 
-    style = {"linewidth": 1.1, "mutation_scale": 11, "shrinkA": 0, "shrinkB": 0, "zorder": 2, **style}
+    style = {"linewidth": 0.8, "mutation_scale": 7, "shrinkA": 0, "shrinkB": 0, "zorder": 2, **style}
     axis.add_patch(FancyArrowPatch(tuple(start), tuple(end), **style))
 
 
@@ -107,6 +110,6 @@ def _keys() -> list[Any]:
 
     return [
         Line2D([], [], color="0.6", marker=">", label="feed-forward synapse, excites"),
-        Line2D([], [], color=BLACK, marker="o", markersize=5, label="lateral synapses, inhibit both ways"),
-        Line2D([], [], color=ORANGE, marker=">", linewidth=2.2, label="one scalar, shared by all synapses"),
+        Line2D([], [], color=DARK, marker="o", markersize=3.5, label="lateral synapses, inhibit both ways"),
+        Line2D([], [], color=GLIA, marker=">", linewidth=1.8, label="one scalar, shared by all synapses"),
     ]

@@ -21,8 +21,26 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = "signal-to-noise"
-TITLE = "Fig. signal2noise: signal against noise transmitted"
+TITLE = "Fig. 1: signal against noise transmitted"
+CAPTION = (
+    "Share of pairs of signal and noise levels whose signal is transmitted against the share whose "
+    "noise is, as alpha grows from 0 (upper right) on. (a) The 5,050 pairs of the appendix, $a \\geq "
+    "b$; (b) the 4,950 of them in which signal and noise differ, $a > b$. Large marks: the point "
+    "nearest to the goal, no noise and all signal; small marks: the alphas written beside them. Areas "
+    "under the curves in the legend."
+)
+ALT = (
+    "Two panels with three curves each from the upper right corner to the left. The curve of the "
+    "scale-dependent regularizer bends away from the upper left corner; those of the other two run "
+    "along the upper edge into it when a exceeds b."
+)
 
+MARKED = {
+    "scale-dependent": (0.1, 0.3, 0.5, 0.7, 0.9),
+    "input-output": (0.03, 0.05, 0.06, 0.08),
+    "squared-output": (0.01, 0.1, 1.0),
+}
+"""The alphas marked on the curves."""
 POINTS = 150
 """How many points of a curve are kept for drawing, beside the one nearest to the goal."""
 
@@ -64,10 +82,33 @@ def simulate(case: Case) -> Table:
         "noise": curve.noise_fraction[shown].tolist(),
         "signal": curve.signal_fraction[shown].tolist(),
         "nearest": list(curve.nearest_to_ideal()),
+        "area": _area(curve),
+        "marked": [[alpha, *_at(curve, alpha)] for alpha in MARKED[case.regularizer]],
+        "other_counts": _same_shape(case, curve),
         "nearest_alpha": float(curve.alpha[best]),
         "nearest_offline": list(_counted(case, _just_above(curve.alpha, best))),
         "universal_alpha": curve.alpha[universal[[0, -1]]].tolist() if len(universal) else None,
     }
+
+
+def _area(curve: theory.TransmissionCurve) -> float:
+    """Under the curve from its last point on, with straight lines between its points."""
+    width, signal = -np.diff(curve.noise_fraction), curve.signal_fraction
+    return float(width @ (signal[1:] + signal[:-1]) / 2)
+
+
+def _at(curve: theory.TransmissionCurve, alpha: float) -> list[float]:
+    step = int(np.searchsorted(curve.alpha, alpha, side="right")) - 1
+    return [float(curve.noise_fraction[step]), float(curve.signal_fraction[step])]
+
+
+def _same_shape(case: Case, curve: theory.TransmissionCurve) -> bool:
+    """Whether other numbers of modes give the same points."""
+    other = theory.transmission_curve(case.regularizer, strict=case.strict, n1=3, n2=57)
+    points = [
+        set(zip(c.noise_counts.tolist(), c.signal_counts.tolist(), strict=True)) for c in (curve, other)
+    ]
+    return points[0] == points[1]
 
 
 def _just_above(alpha: np.ndarray[tuple[int, ...], np.dtype[np.float64]], step: int) -> float:
@@ -89,21 +130,32 @@ def _counted(case: Case, alpha: float) -> tuple[float, float]:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from ...plotting import COLOR_OF, panels
+    from .drawing import DARK, LOOKS, curve, figure_of, lettered
 
-    figure, axes = panels(1, 2, 10, 4.8)
-    widths = {"scale-dependent": 2.0, "input-output": 5.0, "squared-output": 2.0}
+    figure, axes = figure_of(1, 2, 3.9)
     for table in tables:
         axis, name = axes[int(table["strict"])], table["regularizer"]
-        noise, signal = table["nearest"]
-        axis.plot(table["noise"], table["signal"], color=COLOR_OF[name], linewidth=widths[name], label=name)
-        axis.plot(noise, signal, "o", color=COLOR_OF[name], markersize=8, markeredgecolor="white", zorder=3)
-    for axis, pairs in zip(axes, ("5,050 pairs, a ≥ b (as stated)", "4,950 pairs, a > b"), strict=True):
-        axis.set(title=pairs, xlabel="share of pairs whose noise is transmitted", xlim=(-0.04, 1.02))
-        axis.set(ylabel="share of pairs whose signal is transmitted", ylim=(-0.02, 1.04))
-        axis.plot(0, 1, "k+", markersize=14, markeredgewidth=1.5, label="goal: no noise, all signal")
-        axis.legend(loc="lower right", title="dots: nearest to the goal", frameon=False)
+        look, (noise, signal) = LOOKS[name], table["nearest"]
+        width = 3.2 if name == "input-output" else 1.8
+        curve(
+            axis, name, table["noise"], table["signal"], lw=width, label=f"{name}, area {table['area']:.4f}"
+        )
+        size = {"input-output": 12, "squared-output": 7}.get(name, 9)
+        axis.plot(noise, signal, look.marker, color=look.color, ms=size, mec=DARK, mew=0.8, zorder=4)
+        for alpha, x, y in table["marked"]:
+            axis.plot(x, y, look.marker, color=look.color, ms=4, mec=DARK, mew=0.5, zorder=3)
+            axis.annotate(f"{alpha:g}", (x, y), xytext=OFFSET[name], textcoords="offset points", fontsize=6)
+    for axis in axes:
+        axis.set(xlabel="share of pairs whose noise is transmitted", xlim=(-0.04, 1.04), ylim=(-0.02, 1.06))
+        axis.plot(0, 1, "+", color=DARK, ms=13, mew=1.2, zorder=5, label="goal: no noise, all signal")
+        axis.legend(loc="lower right", frameon=False)
+    axes[0].set_ylabel("share of pairs whose signal is transmitted")
+    lettered(axes, ("5,050 pairs, $a \\geq b$ (as stated)", "4,950 pairs, $a > b$"))
     return figure
+
+
+OFFSET = {"scale-dependent": (5, -7), "input-output": (5, -9), "squared-output": (-2, 6)}
+"""Where an alpha is written beside its mark, in points."""
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
@@ -113,6 +165,8 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
         _no_universal_alpha(by),
         *(_universal_alpha(by, name) for name in ("input-output", "squared-output")),
         _agreement(tables),
+        _area_claim(by),
+        _counts_claim(tables),
     ]
 
 
@@ -128,17 +182,21 @@ def _size_claim(by: dict[tuple[str, bool], Table]) -> Claim:
         "counting",
         f"{sizes[0]:,} with a >= b, {sizes[1]:,} with a > b",
         verdict(sizes == [5050, 4950]),
+        quote="corresponds to the following $5050$ cases",
+        stated="5,050",
     )
 
 
 def _no_universal_alpha(by: dict[tuple[str, bool], Table]) -> Claim:
     tables = [by["scale-dependent", strict] for strict in (False, True)]
     return Claim(
-        "Section III, Fig. signal2noise",
+        "Section III, Fig. 1",
         "R_TY's curve does not reach (0, 1): no alpha suits all pairs",
         "the curve's point nearest to (0, 1), with a >= b and with a > b",
         f"{_point(tables[0])} and {_point(tables[1])}",
         verdict(all(t["universal_alpha"] is None and t["nearest"][0] > 0.2 for t in tables)),
+        quote="The curve corresponding to the scale-dependent regularizer does not reach the point $(0, 1)$",
+        stated="not (0, 1)",
     )
 
 
@@ -146,13 +204,15 @@ def _universal_alpha(by: dict[tuple[str, bool], Table], name: str) -> Claim:
     stated, strict = by[name, False], by[name, True]
     alpha = strict["universal_alpha"] or [float("nan")]
     return Claim(
-        "Section III, Fig. signal2noise",
-        f"the {name} regularizer's curve passes through (0, 1): a universal alpha exists",
+        f"Section III, Fig. 1, {name}",
+        "the curve passes through (0, 1): a universal alpha exists",
         "the curve's point nearest to (0, 1), with a >= b and with a > b",
         f"{_point(stated)} with a >= b, {_point(strict)} with a > b, first at alpha = {alpha[0]:.4g}",
         verdict(printed=stated["nearest"] == [0, 1], corrected=strict["nearest"] == [0, 1]),
         expected=Verdict.CORRECTED,
         reason="the stated pairs include a = b, where nothing tells signal from noise; with a > b it holds",
+        quote="the input-output and the squared-output regularizers pass through the point $(0,1)$",
+        stated="(0, 1)",
     )
 
 
@@ -164,4 +224,32 @@ def _agreement(tables: Sequence[Table]) -> Claim:
         "every pair solved at each curve's alpha nearest to the goal",
         f"largest difference of a share {max(errors):.1g}",
         verdict(max(errors) == 0),
+        quote=r"Each curve is computed for $\alpha$ varying from $0$ to $\infty$ for each of the three "
+        "regularizers",
+    )
+
+
+def _area_claim(by: dict[tuple[str, bool], Table]) -> Claim:
+    areas = {name: by[name, False]["area"] for name in KINDS}
+    strict = {name: by[name, True]["area"] for name in KINDS}
+    return Claim(
+        "ours: area under the curves",
+        "one number sums up each curve: 1 where a universal alpha exists, less where none does",
+        "area under each curve, 5,050 pairs; with a > b in brackets",
+        ", ".join(f"{name} {areas[name]:.4f} ({strict[name]:.4f})" for name in areas),
+        verdict(
+            min(strict["input-output"], strict["squared-output"]) > 1 - 1e-9
+            and areas["scale-dependent"] < 0.9 < areas["squared-output"] < areas["input-output"] < 1
+        ),
+    )
+
+
+def _counts_claim(tables: Sequence[Table]) -> Claim:
+    same = sum(table["other_counts"] for table in tables)
+    return Claim(
+        "ours: n1 and n2",
+        "the curves do not depend on the numbers of signal and noise modes, which the paper does not state",
+        "points of each curve, and the same with n1 = 3 and n2 = 57",
+        f"the same for {same} of {len(tables)} curves",
+        verdict(same == len(tables)),
     )

@@ -15,17 +15,27 @@ import numpy as np
 
 from ... import offline, streams, theory
 from ...regularizers import Regularizer
-from ..reproduction.item import Claim, Table
+from ..reproduction.item import Claim, Sheet, Table
 from ..reproduction.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ...offline import Floats
 
 NAME = "table-1"
-TITLE = "Table 1: choice of alpha and output top eigenvalue"
+TITLE = "Table I: choice of alpha and output top eigenvalue"
+CAPTION = (
+    "Printed formulas (lines) and the offline solution of data that have exactly the two-level spectrum "
+    "(marks), for each regularizer and six inputs. Eigenvalues are shown in units of $a - b$ and alpha "
+    "by its place in the range that keeps the signal alone, so that inputs of very different scale can "
+    "be compared: the first two formulas fall on one line each."
+)
+ALT = (
+    "Three panels, one per regularizer. In the first two all marks lie on one straight line that falls "
+    "from 1 at the lower end of alpha's range to 0 at its upper end. In the third, six curves fall from "
+    "1 towards 0 as alpha grows to a hundred times the lower end, and the marks lie on them."
+)
 
 LARGE_ALPHA = 1e4
 """Stands for infinity where a range has no upper end."""
@@ -73,7 +83,8 @@ def data_with_spectrum(lam: Floats, rng: np.random.Generator) -> Floats:
 
 def _compared(row: theory.AlphaRow, X: Floats, n1: int) -> Table:
     kind, high = row.regularizer, min(row.high, LARGE_ALPHA)
-    inside = np.geomspace(row.low * (1 + 1e-6), min(row.high * (1 - 1e-6), 100 * row.low), 7)
+    ends = row.low * (1 + 1e-6), min(row.high * (1 - 1e-6), 100 * row.low)
+    inside, dense = np.geomspace(*ends, 7), np.geomspace(*ends, 50)
     top = [float(offline.solve(X, kind(float(alpha))).output_eigenvalues[0]) for alpha in inside]
     found_high = _last_alpha(kind, X, n1, row.low, 2 * high)
     return {
@@ -86,6 +97,8 @@ def _compared(row: theory.AlphaRow, X: Floats, n1: int) -> Table:
         "alphas": inside.tolist(),
         "top": [row.output_top_eigenvalue(float(alpha)) for alpha in inside],
         "found_top": top,
+        "curve_alphas": dense.tolist(),
+        "curve": [row.output_top_eigenvalue(float(alpha)) for alpha in dense],
     }
 
 
@@ -102,73 +115,100 @@ def _last_alpha(kind: type[Regularizer], X: Floats, n_modes: int, low: float, hi
     return high
 
 
-def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    """Above, the ranges of alpha; below, what comes out within them. Lines are printed, dots offline."""
-    from ...plotting import panels
+MARKERS = ("o", "s", "^", "D", "v", "P")
 
-    figure, axes = panels(2, 3, 12.5, 4.2 + 0.4 * len(tables))
-    for column in range(3):
-        _draw_ranges(axes[column], column, tables)
-        _draw_top(axes[3 + column], column, tables)
-    axes[0].set_yticks(range(len(tables)), [_label(t) for t in tables])
-    axes[3].set_ylabel("output top eigenvalue / a")
-    handles, labels = axes[3].get_legend_handles_labels()
-    legend = figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    for line in legend.get_lines():
-        line.set_color("0.3")
-    figure.suptitle("Table 1: lines are the printed formulas, dots the offline solution of data")
+
+def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
+    """Printed formulas as lines and the offline solution as marks, in units in which the inputs compare."""
+    from .drawing import LOOKS, figure_of, lettered
+
+    figure, axes = figure_of(1, 3, 3.1, sharey=True)
+    for column, axis in enumerate(axes):
+        name = tables[0]["rows"][column]["regularizer"]
+        for table, marker in zip(tables, MARKERS, strict=False):
+            row = table["rows"][column]
+            x = np.array([_position(row, alpha) for alpha in row["alphas"]])
+            top, found = (np.array(row[key]) / (table["a"] - table["b"]) for key in ("curve", "found_top"))
+            dense = [_position(row, alpha) for alpha in row["curve_alphas"]]
+            axis.plot(dense, top, color=LOOKS[name].color, lw=1.4, zorder=2)
+            axis.plot(
+                x, found, marker, mfc="white", mec="black", mew=0.8, ms=4.5, label=_label(table), zorder=3
+            )
+        axis.set(ylim=(-0.05, 1.08))
+    for axis in axes[:2]:
+        axis.set_xlabel(r"$\alpha$ within its range, 0 to 1")
+    axes[2].set(xscale="log", xlabel=r"$\alpha$ / lower end (no upper end)")
+    axes[0].set_ylabel("top output eigenvalue / $(a - b)$")
+    lettered(axes, [row["regularizer"] for row in tables[0]["rows"]])
+    figure.legend(*axes[2].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
+def _position(row: Table, alpha: float) -> float:
+    """Within the range where it has two ends, relative to the lower end where it has one."""
+    return float((alpha - row["low"]) / (row["high"] - row["low"]) if row["high"] else alpha / row["low"])
+
+
 def _label(table: Table) -> str:
-    return f"a={table['a']:g}, b={table['b']:g}, $n_1$={table['n1']}, $n_2$={table['n2']}"
+    return f"a = {table['a']:g}, b = {table['b']:g}, $n_1$ = {table['n1']}, $n_2$ = {table['n2']}"
 
 
-def _draw_ranges(axis: Axes, column: int, tables: Sequence[Table]) -> None:
-    from ...plotting import BLACK, COLOR_OF
-
-    rows = [table["rows"][column] for table in tables]
-    color = COLOR_OF[rows[0]["regularizer"]]
-    edge = 30 * max(row["low"] for row in rows)
-    for height, row in enumerate(rows):
-        axis.plot([row["low"], row["high"] or edge], [height] * 2, color=color, linewidth=7, alpha=0.6)
-        if row["high"] is None:
-            axis.plot(edge, height, ">", color=color, markersize=11)
-        ends = [row["found_low"]] + ([row["found_high"]] if row["found_high"] else [])
-        axis.plot(ends, [height] * len(ends), "o", color=BLACK, markersize=4)
-    axis.set(xscale="log", xlabel=r"$\alpha$ that keeps the signal alone", title=rows[0]["regularizer"])
-    axis.set_yticks(range(len(tables)), [""] * len(tables))
-    axis.set_ylim(len(tables) - 0.5, -0.5)
-
-
-def _draw_top(axis: Axes, column: int, tables: Sequence[Table]) -> None:
-    from ...plotting import BLACK, COLOR_OF
-
-    styles = ["-", "--", ":", "-.", (0, (5, 1)), (0, (1, 3))]
-    for table, style in zip(tables, styles, strict=False):
-        row = table["rows"][column]
-        scale = np.array(row["alphas"]) / row["low"]
-        top, found = (np.array(row[name]) / table["a"] for name in ("top", "found_top"))
-        axis.plot(scale, top, linestyle=style, color=COLOR_OF[row["regularizer"]], label=_label(table))
-        axis.plot(scale, found, "o", color=BLACK, markersize=3)
-    axis.set(xscale="log", xlabel=r"$\alpha$ / lower end of its range", ylim=(-0.05, 1.05))
-
-
-WORDS = {
-    "scale-dependent": "b <= alpha < a, and no other, keeps the signal alone",
-    "input-output": "b/(n1 a + n2 b) <= alpha < a/(n1 a + n2 b), and no other, keeps the signal alone",
-    "squared-output": "alpha >= b/((a - b) n1), without upper end, and no other, keeps the signal alone",
+RANGE = {
+    "scale-dependent": r"$a \geq \alpha \geq b$",
+    "input-output": r"$\frac{a}{n_1 a + n_2 b} \geq \alpha \geq \frac{b}{n_1 a + n_2 b}$",
+    "squared-output": r"$\alpha \geq \frac{b}{(a-b) n_1}$",
+}
+OPEN_RANGE = {
+    "scale-dependent": r"$a > \alpha \geq b$",
+    "input-output": r"$\frac{a}{n_1 a + n_2 b} > \alpha \geq \frac{b}{n_1 a + n_2 b}$",
+    "squared-output": RANGE["squared-output"],
 }
 TOP = {
-    "scale-dependent": "the top output eigenvalue is a - alpha",
-    "input-output": "the top output eigenvalue is a - alpha (n1 a + n2 b)",
-    "squared-output": "the top output eigenvalue is a / (1 + alpha n1)",
+    "scale-dependent": r"$a - \alpha$",
+    "input-output": r"$a - \alpha (n_1 a + n_2 b)$",
+    "squared-output": r"$a (\frac{1}{1 + \alpha n_1})$",
 }
+LABEL = {
+    "scale-dependent": "1. Scale-dependent, R_TY",
+    "input-output": "2. Input-output, R_XY",
+    "squared-output": "3. Squared-output, R_YY",
+}
+
+
+def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
+    """The table as printed, and what was found for each input."""
+    names = list(RANGE)
+    printed = Sheet(
+        "Table 1 as printed, and as it holds",
+        ("Regularizer", "Choice of $\\alpha$ (printed)", "as it holds", "Output top eigenvalue"),
+        tuple((LABEL[name], RANGE[name], OPEN_RANGE[name], TOP[name]) for name in names),
+    )
+    rows = []
+    for table in tables:
+        for row in table["rows"]:
+            rows.append((
+                f"$a = {table['a']:g}$, $b = {table['b']:g}$, $n_1 = {table['n1']}$, $n_2 = {table['n2']}$",
+                row["regularizer"],
+                f"{row['low']:.6g} to {_end(row['high'])}",
+                f"{row['found_low']:.6g} to {_end(row['found_high'])}",
+                f"{row['top'][0]:.6g}, {row['found_top'][0]:.6g}",
+            ))  # fmt: skip
+    found = Sheet(
+        "Table 1 for each input",
+        ("Input", "Regularizer", "Range by the formula", "Range found", "Top eigenvalue at the lower end"),
+        tuple(rows),
+        "Ranges found by bisection on the rank of the offline solution; last column: formula, solution.",
+    )
+    return [printed, found]
+
+
+def _end(value: float | None) -> str:
+    return "∞" if value is None else f"{value:.6g}"
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
     found: list[Claim] = []
-    for column, name in enumerate(WORDS):
+    for column, name in enumerate(RANGE):
         rows = [table["rows"][column] for table in tables]
         found += [_range_claim(name, rows), _top_claim(name, rows, tables)]
     return [*found, _closed_end_claim(tables)]
@@ -179,12 +219,24 @@ def _range_claim(name: str, rows: Sequence[Table]) -> Claim:
     errors += [abs(row["found_high"] / row["high"] - 1) for row in rows if row["high"] and row["found_high"]]
     same_kind = all((row["high"] is None) == (row["found_high"] is None) for row in rows)
     return Claim(
-        f"Table 1, {name}, choice of alpha",
-        WORDS[name],
+        f"Table I and {EQUATION[name]}, {name}",
+        "this range of alpha, and no other, keeps the signal alone",
         f"bisection on the rank of the offline solution, {len(rows)} inputs",
-        f"ends agree to {max(errors):.1e} (relative)",
+        f"both ends agree to {max(errors):.1e} (relative, largest of {len(errors)})",
         verdict(same_kind and max(errors) < TOLERANCE),
+        quote=QUOTE[name],
+        stated=RANGE[name],
     )
+
+
+EQUATION = {"scale-dependent": "Section III", "input-output": "Eq. 11", "squared-output": "Eq. 12"}
+QUOTE = {
+    "scale-dependent": r"it is sufficient and necessary to choose the regularization coefficient $\alpha$ "
+    "between $a$ and $b$",
+    "input-output": r"it is sufficient and necessary to choose $\alpha$ such that",
+    "squared-output": r"it is sufficient and necessary to choose $\alpha$ such that the $n_1+1$st output "
+    "similarity matrix's eigenvalue is non-positive for $p = n_1 + 1$",
+}
 
 
 def _top_claim(name: str, rows: Sequence[Table], tables: Sequence[Table]) -> Claim:
@@ -193,11 +245,12 @@ def _top_claim(name: str, rows: Sequence[Table], tables: Sequence[Table]) -> Cla
         for row, table in zip(rows, tables, strict=True)
     )
     return Claim(
-        f"Table 1, {name}, output top eigenvalue",
-        TOP[name],
+        f"Table I, {name}, output top eigenvalue",
+        "the top output eigenvalue is given by this formula",
         f"offline solution at 7 values of alpha within the range, {len(rows)} inputs",
         f"agrees to {error:.1e} (relative to a)",
         verdict(error < TOLERANCE),
+        stated=TOP[name],
     )
 
 
@@ -205,11 +258,12 @@ def _closed_end_claim(tables: Sequence[Table]) -> Claim:
     at_end = [row["top_at_high"] / table["a"] for table in tables for row in table["rows"] if row["high"]]
     below = [row["found_top"][-1] for table in tables for row in table["rows"] if row["high"]]
     return Claim(
-        "Table 1, scale-dependent and input-output",
+        "Table I, scale-dependent and input-output",
         "the upper end of the range belongs to it (both ends are printed closed)",
         "top output eigenvalue at the upper end and just below",
         f"at most {max(at_end):.0e} at the end, at least {min(below):.1e} just below",
         verdict(printed=min(at_end) > TOLERANCE, corrected=min(below) > 0),
         expected=Verdict.CORRECTED,
         reason="at the upper end the signal itself is shrunk to zero: the range is open above",
+        stated=r"$a \geq \alpha$ and $\frac{a}{n_1 a + n_2 b} \geq \alpha$",
     )

@@ -37,7 +37,8 @@ def key(item: Item, case: Any) -> str:
 
 def figure_key(item: Item, settings: Any, tables: Sequence[Table]) -> str:
     """A hash of what is drawn, and of all that draws it."""
-    style = _content(frozenset(PACKAGE / name for name in PICTURES if (PACKAGE / name).exists()))
+    drawing = {PACKAGE / name for name in PICTURES if (PACKAGE / name).exists()}
+    style = _content(frozenset({*drawing, Path(__file__).with_name("output.py")}))
     return _hash(json.dumps([repr(settings), tables, *_basis(item), style, version("matplotlib")]))
 
 

@@ -24,28 +24,49 @@ class Claim:
     """One sentence of the paper that can be checked, and what came of it."""
 
     where: str
-    """Section, figure or equation."""
+    """Section, figure or equation, numbered as in the PDF; "ours: ..." if the paper does not say it."""
     says: str
     """What it says, in our words."""
     measured_by: str
     value: str
-    """What was measured, in words and numbers."""
+    """What was measured, in words and numbers, with its spread."""
     verdict: Verdict
     expected: Verdict = Verdict.HOLDS
     """The verdict a right implementation reaches."""
     reason: str = ""
     """Why it needs a correction, or why it does not hold."""
+    quote: str = ""
+    """The paper's own words; empty where the claim is ours or a formula says it."""
+    stated: str = ""
+    """The value or formula that the paper states."""
 
     @property
     def as_expected(self) -> bool:
         return self.verdict == self.expected
 
 
+@dataclass(frozen=True)
+class Sheet:
+    """A table for the report."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
 class Item(Protocol):
-    """A figure, table or section: what a module has to offer."""
+    """A figure, table or section: what a module has to offer.
+
+    A module may also have ``sheets(settings, tables)``, which returns tables for the report.
+    """
 
     NAME: str
     TITLE: str
+    CAPTION: str
+    """What the figure shows, for its reader."""
+    ALT: str
+    """The figure in words, for those who cannot see it."""
     FULL: Any
     QUICK: Any
 
@@ -60,3 +81,9 @@ class Item(Protocol):
 
     def claims(self, settings: Any, tables: Sequence[Table]) -> Sequence[Claim]:
         """What the paper says of it, checked against the tables."""
+
+
+def sheets_of(item: Item, settings: Any, tables: Sequence[Table]) -> Sequence[Sheet]:
+    """The item's tables for the report; most have none."""
+    make = getattr(item, "sheets", None)
+    return make(settings, tables) if make else ()

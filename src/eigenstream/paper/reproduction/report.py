@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import base64
-import inspect
 import platform
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
@@ -15,7 +13,9 @@ from pathlib import Path
 from string import Template
 
 from .cache import LIBRARIES
-from .item import Claim
+from .changes import values
+from .equations import to_html, to_text
+from .item import Claim, Sheet, sheets_of
 from .runner import Outcome
 from .verdict import Verdict
 
@@ -39,6 +39,8 @@ def page(outcomes: Sequence[Outcome], figures: Sequence[Path], *, quick: bool) -
         kind="quick" if quick else "full",
         seed=outcomes[0].seed,
         settings="\n".join(map(_settings_row, outcomes)),
+        changed=_changes(outcomes),
+        script=files(__package__).joinpath("sliders.js").read_text(encoding="utf-8"),
         versions=", ".join(f"{name} {number}" for name, number in versions().items()),
     )
 
@@ -78,47 +80,80 @@ def _entry(outcome: Outcome) -> str:
         for verdict in Verdict
         if counts[verdict]
     )
-    link = f'<a href="#{escape(outcome.item.NAME)}">{escape(outcome.item.TITLE)}</a>'
+    link = f'<a href="#{escape(outcome.item.NAME)}">{to_html(outcome.item.TITLE)}</a>'
     return f'<li>{link} <span class="counts">{signs}</span></li>'
 
 
 def _section(outcome: Outcome, figure: Path) -> str:
-    name, title = escape(outcome.item.NAME), escape(outcome.item.TITLE)
+    item = outcome.item
+    name, alt = escape(item.NAME), escape(to_text(item.ALT))
     data = base64.b64encode(figure.read_bytes()).decode()
+    tables = "".join(map(_sheet, sheets_of(item, outcome.settings, outcome.tables)))
     return f"""<section id="{name}">
-<h2>{title}</h2>
-<div class="beside">
+<h2>{to_html(item.TITLE)}</h2>
 <figure>
-<div class="card"><img alt="{title}" src="data:{MIME[figure.suffix]};base64,{data}"></div>
-<figcaption>{_caption(outcome)}</figcaption>
+<div class="card"><img alt="{alt}" src="data:{MIME[figure.suffix]};base64,{data}"></div>
+<figcaption>{to_html(item.CAPTION)} <span class="files">{_links(item.NAME)}</span></figcaption>
 </figure>
-<ol class="claims">
-{"".join(map(_claim, outcome.claims))}</ol>
-</div>
+{INTERACTIVE.get(item.NAME, "")}
+{tables}
+<div class="scroll"><table class="claims">
+<thead><tr><th scope="col">Where</th><th scope="col">The paper</th><th scope="col">Stated</th>
+<th scope="col">Measured</th><th scope="col">Verdict</th></tr></thead>
+<tbody>
+{"".join(map(_claim, outcome.claims))}</tbody>
+</table></div>
 </section>"""
 
 
-def _caption(outcome: Outcome) -> str:
-    """What the item's module says of itself."""
-    paragraphs = (inspect.getdoc(outcome.item) or "").replace("`", "").split("\n\n")
-    return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs)
+INTERACTIVE = {
+    "signal-to-noise": '<div class="try" data-try="curves"></div>',
+    "phase-diagram": '<div class="try" data-try="phases"></div>',
+}
+"""Where the page's script puts sliders; without it nothing is shown."""
+
+
+def _links(name: str) -> str:
+    """To the files written beside the page."""
+    files = [(f"figures/{name}.{kind}", kind.upper()) for kind in ("pdf", "svg", "png")]
+    files.append((f"numbers/{name}.json", "numbers"))
+    return " ".join(f'<a href="{escape(path)}">{label}</a>' for path, label in files)
+
+
+def _sheet(sheet: Sheet) -> str:
+    head = "".join(f'<th scope="col">{to_html(column)}</th>' for column in sheet.columns)
+    rows = "".join(f"<tr>{''.join(f'<td>{to_html(cell)}</td>' for cell in row)}</tr>" for row in sheet.rows)
+    note = f"<p class=\"note\">{to_html(sheet.note)}</p>" if sheet.note else ""
+    return f"""<h3>{to_html(sheet.title)}</h3>
+<div class="scroll"><table class="sheet"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
+{note}"""
 
 
 def _claim(claim: Claim) -> str:
     badges = f'<span class="badge {_kind(claim.verdict)}">{SIGN[claim.verdict]} {claim.verdict}</span>'
     if not claim.as_expected:
         badges += f' <span class="badge surprise">! expected: {claim.expected}</span>'
-    rows = {"Measured": claim.value, "By": claim.measured_by, REASON[claim.verdict]: claim.reason}
-    listed = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in rows.items() if text)
-    return f"""<li class="{_kind(claim.verdict)}">
-<p class="head"><span class="where">{escape(claim.where)}</span> <span>{badges}</span></p>
-<p class="says">{escape(claim.says)}</p>
-<dl>{listed}</dl>
-</li>
+    quote = f"<blockquote>“{to_html(claim.quote)}”</blockquote>" if claim.quote else ""
+    reason = f"<p>{REASON[claim.verdict]}: {to_html(claim.reason)}</p>" if claim.reason else ""
+    return f"""<tr class="{_kind(claim.verdict)}">
+<th scope="row">{to_html(claim.where)}</th>
+<td>{quote}<p>{to_html(claim.says)}</p></td>
+<td data-label="Stated">{to_html(claim.stated)}</td>
+<td data-label="Measured"><p>{to_html(claim.value)}</p><p class="by">By: {to_html(claim.measured_by)}</p></td>
+<td data-label="Verdict">{badges}{reason}</td>
+</tr>
 """
 
 
 def _settings_row(outcome: Outcome) -> str:
-    values = ", ".join(f"{f.name} = {getattr(outcome.settings, f.name)}" for f in fields(outcome.settings))
+    listed = ", ".join(f"{name} = {value}" for name, value in values(outcome.settings).items())
     name, number = escape(outcome.item.NAME), len(outcome.cases)
-    return f'<tr><th scope="row">{name}</th><td>{number}</td><td>{escape(values)}</td></tr>'
+    return f'<tr><th scope="row">{name}</th><td>{number}</td><td>{escape(listed)}</td></tr>'
+
+
+def _changes(outcomes: Sequence[Outcome]) -> str:
+    """What the user changed, where nobody can overlook it."""
+    if not outcomes[0].changed:
+        return ""
+    listed = ", ".join(f"<code>{escape(change)}</code>" for change in outcomes[0].changed)
+    return f'<p class="changed">Settings changed: {listed}. The expected verdicts are those of unchanged settings.</p>'

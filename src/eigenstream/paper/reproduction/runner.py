@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import cache, workers
+from . import cache, changes, workers
 from .item import Claim, Item, Table
 
 
@@ -37,6 +37,8 @@ class Outcome:
     cases: Sequence[Any]
     tables: Sequence[Table]
     claims: Sequence[Claim]
+    changed: Sequence[str] = ()
+    """Settings changed by the user, as ``name=value``."""
 
 
 class Reproduction:
@@ -46,18 +48,30 @@ class Reproduction:
     ----------
     folder
         Where tables and figures are kept from run to run.
+    changed
+        Settings to change, as ``name=value``.
+
+    Raises
+    ------
+    changes.ChangeError
+        If a change names no setting or does not fit.
     """
 
-    def __init__(self, items: Iterable[Item], *, quick: bool, seed: int, folder: Path) -> None:
-        self.quick, self.seed, self.folder = quick, seed, folder
-        self.settings = {item: item.QUICK if quick else item.FULL for item in items}
+    def __init__(
+        self, items: Iterable[Item], *, quick: bool, seed: int, folder: Path, changed: Sequence[str] = ()
+    ) -> None:
+        self.quick, self.seed, self.folder, self.changed = quick, seed, folder, tuple(changed)
+        self.settings = changes.apply({item: item.QUICK if quick else item.FULL for item in items}, changed)
         self.tasks = [task for item in self.settings for task in self._tasks(item)]
         self._tables: dict[Path, Table] = {}
         for task in self.tasks:
             self._recall(task.file)
 
     def _tasks(self, item: Item) -> list[Task]:
-        cases = item.cases(self.settings[item], self.seed)
+        try:
+            cases = item.cases(self.settings[item], self.seed)
+        except ValueError as error:
+            raise changes.ChangeError(str(error)) from error
         return [
             Task(item, case, place / len(cases), self.folder / item.NAME / f"{cache.key(item, case)}.json")
             for place, case in enumerate(cases)
@@ -105,7 +119,8 @@ class Reproduction:
         tables = [self._tables[task.file] for task in own]
         settings = self.settings[item]
         claims = item.claims(settings, tables)
-        return Outcome(item, settings, self.seed, [task.case for task in own], tables, claims)
+        cases = [task.case for task in own]
+        return Outcome(item, settings, self.seed, cases, tables, claims, self.changed)
 
 
 def _compute(simulate: Callable[[Any], Table], case: Any, file: Path) -> None:

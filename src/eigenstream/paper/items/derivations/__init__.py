@@ -1,6 +1,6 @@
 """What the paper claims in passing: derivations, closed forms, the proof, limits, and the discounted costs.
 
-One module a theme. Each offers ``measure(n_samples, seed)``, a pure function that returns a table, and
+One module per theme. Each offers ``measure(n_samples, seed)``, a pure function that returns a table, and
 ``claims(table)``.
 """
 
@@ -19,6 +19,20 @@ if TYPE_CHECKING:
 
 NAME = "derivations"
 TITLE = "Sections II to V and Appendix A: claims without a figure of their own"
+CAPTION = (
+    r"(a) What the large-T limit leaves out of the online cost, over what it keeps, falls like $1/T$. "
+    r"(b) The learning rate $1/\mu$, the same for all three regularizers to the eye: it saturates with "
+    r"forgetting and falls like $1/T$ without. (c) How far the minimizer of the discounted cost is from "
+    r"the network's output: the cost as meant, as printed with a scalar subtracted from a matrix, and as "
+    r"printed with the discounts in the order that B is given. Only the first vanishes as the window "
+    r"grows."
+)
+ALT = (
+    "Three panels with logarithmic axes. Left: four falling lines parallel to one over T. Middle: "
+    "learning rates that fall and then stay constant with forgetting, and go on falling without. Right: "
+    "the distance falls with the window for the cost as meant and stays large for the two printed "
+    "readings."
+)
 
 THEMES: dict[str, Any] = {
     "rewriting": rewriting,
@@ -64,58 +78,62 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     """What large T leaves out, how the learning rate behaves, and which discounted cost is meant."""
-    from ....plotting import panels
+    from ..drawing import figure_of, lettered
 
     found = {theme: values for table in tables for theme, values in table.items()}
-    figure, axes = panels(1, 3, 14, 4.8)
+    figure, axes = figure_of(1, 3, 3.3)
     _draw_dropped(axes[0], found["large T"])
     _draw_rates(axes[1], found["forgetting"]["rates"])
     _draw_readings(axes[2], found["forgetting"])
-    figure.suptitle("measured with the engine on the paper's stream (left, middle) and on six inputs (right)")
+    lettered(axes, ("large-T limit of the cost", "learning rate", "discounted cost"))
     return figure
 
 
 def _draw_dropped(axis: Axes, found: Table) -> None:
-    from ....plotting import COLOR_OF
+    from ..drawing import DARK, LOOKS, MIDDLE, curve
 
-    for width, (name, color) in zip((7, 4.5, 2), COLOR_OF.items(), strict=True):  # all but the same
+    for name, width in zip(LOOKS, (4.5, 2.8, 1.4), strict=True):  # all but the same
         row = found[name]
-        axis.plot(row["times"], row["dropped"], "-", color=color, lw=width, label=f"{name}: terms left out")
+        curve(axis, name, row["times"], row["dropped"], lw=width, linestyle="-", label=f"{name}: left out")
     row = found["squared-output"]
-    label = "squared-output: its simplification"
-    axis.plot(row["times"], row["simplified"], "--", color=COLOR_OF["squared-output"], lw=2, label=label)
+    label = "squared-output: simplification"
+    axis.plot(row["times"], row["simplified"], ls=(0, (5, 1.5)), color=DARK, lw=1.4, label=label)
     guide = [0.5 * row["dropped"][0] * row["times"][0] / T for T in row["times"]]
-    axis.plot(row["times"], guide, ":", color="0.5", label="1/T")
+    axis.plot(row["times"], guide, ":", color=MIDDLE, label="1/T")
     axis.set(xscale="log", yscale="log", xlabel="samples T", ylabel="terms left out / terms kept")
-    axis.set_title("large-T limit of the online cost")
-    axis.legend(loc="lower left", fontsize=8, frameon=False)
+    axis.set_ylim(bottom=min(row["simplified"]) / 20)
+    axis.legend(loc="lower left", fontsize=6.5, frameon=False)
 
 
 def _draw_rates(axis: Axes, found: Table) -> None:
-    from ....plotting import COLOR_OF
+    from ..drawing import LOOKS, curve
 
-    for name, color in COLOR_OF.items():
+    for name in LOOKS:
         row = found[name]
-        axis.plot(
-            row["times"], row["forgetting"], "-", color=color, lw=2, label=f"{name}, β = {forgetting.BETA}"
-        )
-        axis.plot(row["times"], row["never"], "--", color=color, lw=1.5, label=f"{name}, β = 1")
+        curve(axis, name, row["times"], row["forgetting"], lw=2.2, linestyle="-")
+        curve(axis, name, row["times"], row["never"], lw=1.2, linestyle=(0, (3, 1.5)), label=None)
+    axis.plot([], [], "-", color="0.3", lw=2.2, label=f"β = {forgetting.BETA}")
+    axis.plot([], [], ls=(0, (3, 1.5)), color="0.3", lw=1.2, label="β = 1")
     axis.set(xscale="log", yscale="log", xlabel="samples T", ylabel="learning rate 1/μ (1/variance)")
-    axis.set_title("learning rate")
-    axis.legend(loc="lower left", fontsize=8, frameon=False)
+    axis.legend(loc="lower left", fontsize=6.5, frameon=False)
 
 
 def _draw_readings(axis: Axes, found: Table) -> None:
-    from ....plotting import COLOR_OF
+    from ..drawing import LOOKS
 
-    styles = {"meant": ("o-", "as meant"), "scalar": ("s:", "scalar term"), "order": ("^--", "order of B")}
-    for name, color in COLOR_OF.items():
-        for reading, (style, _) in styles.items():
+    styles = {
+        "meant": ("o", "-", "as meant"),
+        "scalar": ("s", (0, (1, 1.2)), "scalar minus matrix (printed)"),
+        "order": ("^", (0, (5, 1.5)), "B from $\\beta^0$ on (printed)"),
+    }
+    for name, look in LOOKS.items():
+        for reading, (marker, line, _) in styles.items():
             if (name, reading) != ("squared-output", "scalar"):
-                axis.plot(found["windows"], found["readings"][name][reading], style, color=color, ms=5)
-    for style, label in styles.values():
-        axis.plot([], [], style, color="0.3", label=label)
-    axis.set(xscale="log", yscale="log", xlabel="window $1/(1-\\beta^2)$ (samples)")
-    axis.set_ylabel("distance of the cost's minimizer\nfrom the network's output (relative)")
-    axis.set_title("readings of the discounted cost")
-    axis.legend(loc="lower left", fontsize=8, frameon=False)
+                values = found["readings"][name][reading]
+                axis.plot(found["windows"], values, ls=line, marker=marker, color=look.color, ms=4, lw=1.3)
+    for marker, line, label in styles.values():
+        axis.plot([], [], ls=line, marker=marker, color="0.3", ms=4, label=label)
+    axis.set(xscale="log", yscale="log", xlabel=r"window $1/(1-\beta^2)$ (samples)")
+    axis.set_ylabel("distance from the network's\noutput (relative)")
+    axis.set_ylim(bottom=min(min(found["readings"][name]["meant"]) for name in LOOKS) / 8)
+    axis.legend(loc="lower left", fontsize=6.5, frameon=False)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import nnls
 
+from ....orthonormal import random_orthonormal
 from ....regularizers import SquaredOutput
-from ....streams import random_orthonormal
 from ...reproduction.item import Claim, Table
 from ...reproduction.verdict import Verdict, verdict
 from .closed_forms import non_negative_solution
@@ -98,6 +98,7 @@ def claims(table: Table) -> list[Claim]:
             f"{20 * N_SPECTRA:,} random rotations",
             f"the trace is lower by at least {-table['lemma']:.2f}",
             verdict(table["lemma"] < 0),
+            quote="identity belongs to the optimal orthogonal transformations for diagonal matrix alignment",
         ),
         Claim(
             "Appendix A, step 1",
@@ -105,6 +106,7 @@ def claims(table: Table) -> list[Claim]:
             f"non-negative least squares on {N_SPECTRA} random spectra",
             f"largest increase from one to the next {table['disorder']:.0e}",
             verdict(table["disorder"] < 1e-9),
+            quote="when the values of $d^X$ is ordered, the values of $d^Y$ is also ordered",
         ),
         Claim(
             "Appendix A, step 2",
@@ -113,6 +115,9 @@ def claims(table: Table) -> list[Claim]:
             f"their product, p = 1 to {N}",
             f"the identity to {table['inverse']:.0e}",
             verdict(table["inverse"] < 1e-12),
+            quote="Once the support of $d^Y$ is known, the problem is a unconstrained positive definite "
+            "quadratic program, which always allows for a closed form solution",
+            stated=r"$I_p - \frac{\alpha}{1 + \alpha p} 1_p 1_p^\top$",
         ),
         Claim(
             "Appendix A, step 3",
@@ -120,6 +125,7 @@ def claims(table: Table) -> list[Claim]:
             f"the best of all {2**N - 1} supports, {N_SPECTRA} random spectra",
             f"true of {table['prefix']}",
             verdict(table["prefix"] == N_SPECTRA),
+            quote="the support of the solution is always the first $p$ elements",
         ),
         Claim(
             "Appendix A, least squares",
@@ -130,6 +136,8 @@ def claims(table: Table) -> list[Claim]:
             verdict(printed=table["as_printed"] < 1e-9, corrected=table["with_root"] < 1e-9),
             expected=Verdict.CORRECTED,
             reason="I + alpha 11' is the matrix of the quadratic form, A'A: A is its square root",
+            quote="This is a nonnegative least squares problem (NNLS)",
+            stated=r"$A = I_n + \alpha 1_n 1_n^\top$",
         ),
         Claim(
             "Appendix A, constraint",
@@ -140,5 +148,7 @@ def claims(table: Table) -> list[Claim]:
             verdict(printed=table["too_many"] <= CAPACITY, corrected=table["within_capacity"] < 1e-9),
             expected=Verdict.CORRECTED,
             reason="the outputs have k dimensions: at most k can be",
+            quote="We have an extra constraint that less than $n$ coordinates of $d^Y$ could be nonzero",
+            stated="n",
         ),
     ]

@@ -139,6 +139,12 @@ def claims(table: Table) -> list[Claim]:
     return [*found, _time_scale_claim(table["time_scale"])]
 
 
+RULE = {"scale-dependent": "Eq. 26", "input-output": "Eq. 28", "squared-output": "Eq. 30"}
+COST = {"scale-dependent": "Eq. 25", "input-output": "Eq. 27", "squared-output": "Eq. 29"}
+QUOTE = {
+    "scalar": "",
+    "order": r"$B$ is a diagonal matrix with $(\beta^0, \beta^1, \beta^2, ..., \beta^{T-1})$ on the diagonal",
+}
 WRONG = {
     "scalar": (
         "the regularizer's term, a scalar, is subtracted from the matrix",
@@ -158,12 +164,13 @@ def _reading_claims(name: str, table: Table) -> list[Claim]:
     right = meant[-1] < 0.05 and -1.6 < steepness < -0.5
     found = [
         Claim(
-            f"Section V, learning rules, {name}",
+            f"Section V, {RULE[name]}, {name}",
             "the printed rules minimize the discounted online cost when the past weighs much",
             f"distance of the cost's minimizer from the network's output, windows of {windows[0]:.0f} to "
             f"{windows[-1]:.0f} samples",
             f"{meant[0]:.3f} falls to {meant[-1]:.4f} (relative), like window^{steepness:.2f}",
             verdict(right),
+            quote="The following learning rules can be derived",
         )
     ]
     for reading, (says, reason) in WRONG.items():
@@ -171,13 +178,14 @@ def _reading_claims(name: str, table: Table) -> list[Claim]:
             continue  # its cost subtracts nothing
         found.append(
             Claim(
-                f"Section V, discounted cost, {name}",
+                f"Section V, {COST[name]}, {name}",
                 says,
                 f"distance of that cost's minimizer from the network's output, window of {windows[-1]:.0f}",
                 f"{readings[reading][-1]:.3f} as printed, {meant[-1]:.4f} as meant (relative)",
                 verdict(printed=readings[reading][-1] < 0.03, corrected=right),
                 expected=Verdict.CORRECTED,
                 reason=reason,
+                quote=QUOTE[reading],
             )
         )
     return found
@@ -189,12 +197,14 @@ def _rate_claim(name: str, rates: Table) -> Claim:
     fixed, falling = (np.array(rates[label])[late] for label in ("forgetting", "never"))
     steepness = slope(times[late].tolist(), falling.tolist())
     return Claim(
-        f"Section V, learning rate, {name}",
+        f"Section V, {RULE[name]}, {name}",
         "with forgetting the learning rate 1/mu saturates; without, it falls like 1/T",
         f"mean over the outputs, T = {times[late][0]:,} to {times[-1]:,}, beta = {BETA}",
         f"varies by {np.ptp(fixed) / fixed.mean():.0%} around {fixed.mean():.2g} with forgetting; falls like "
         f"T^{steepness:.2f} without",
         verdict(bool(np.ptp(fixed) < 0.5 * fixed.mean()) and -1.2 < steepness < -0.8),
+        quote=r"the learning rate, $1/\mu_{T+1, i}$ does not steadily decrease with $T$, but saturates",
+        stated="saturates",
     )
 
 
@@ -210,4 +220,6 @@ def _time_scale_claim(found: Table) -> Claim:
         ),
         expected=Verdict.CORRECTED,
         reason="true for activities; second moments, hence weights and thresholds, forget with beta^2",
+        quote=r"the effective time scale of forgetting is $-1/\ln \beta$",
+        stated=r"$-1/\ln \beta$",
     )

@@ -85,18 +85,21 @@ def claims(table: Table) -> list[Claim]:
     for name, row in table.items():
         found += [
             Claim(
-                f"Section IV, weights, {name}",
+                f"Section IV, Eq. 18 and 19 (and 21, 24), {name}",
                 "the incremental rules keep the weights at the normalized covariances of input and output",
                 f"weights against sums over the past {N_SAMPLES - 1} samples, the start included",
                 f"agree to {row['weights']:.0e}",
                 verdict(row["weights"] < 1e-10),
+                quote=r"$W_T^{YX}$ and $W_T^{YY}$ are normalized input-output and output-output covariances",
             ),
             Claim(
-                f"Section IV, Jacobi iteration, {name}",
+                f"Section IV, Eq. 17, {name}",
                 "its fixed point solves the linear system of Eq. fp",
                 "residual of (S + theta I) y = N x with sums over the past, iterated to 1e-12",
                 f"{row['residual']:.0e} (relative)",
                 verdict(row["residual"] < 1e-8),
+                quote="When the Jacobi iteration converges to a fixed point, it obtains the solution of "
+                "the quadratic program",
             ),
             Claim(
                 f"Section V, {name}",
@@ -104,6 +107,7 @@ def claims(table: Table) -> list[Claim]:
                 "weights of both over 100 samples, Section IV written out weight by weight",
                 f"agree to {row['section_four']:.0e}",
                 verdict(row["section_four"] < 1e-12),
+                quote=r"When $\beta$ is $1$, (25) reduces to (14)",
             ),
         ]
     return [*found, _zero_start_claim(table)]

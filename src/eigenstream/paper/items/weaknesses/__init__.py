@@ -1,7 +1,7 @@
 """What the paper's networks are bad at, measured with and without the library's remedies.
 
-One module a weakness. Each offers ``measure(seed)``, a pure function that returns a table, ``claims(tables)``
-over all seeds, and ``draw(axis, tables)``.
+One module per weakness. Each offers ``measure(seed)``, a pure function that returns a table,
+``claims(tables)`` over all seeds, and ``draw(axis, tables)``, which returns the panel's title.
 """
 
 from __future__ import annotations
@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 
 NAME = "weaknesses"
 TITLE = "Not in the paper: weaknesses of the networks, and remedies"
+CAPTION = (
+    "What the paper's networks are bad at, and what helps. (a) Modes just above the threshold are "
+    "learnt slowly. (b) A mode that was silent for long comes back late. (c) A constant initial "
+    "activity has units and breaks self-calibration at the start. (d) How large an eigenvalue pure "
+    "noise has under forgetting."
+)
+ALT = (
+    "Four panels. The error falls slowly from a random start, and much faster from the closed form. The "
+    "wait for a new component is several times shorter with spontaneous activity. The subspace error of "
+    "the constant start is large for small inputs, that of the scaled start the same for all. Measured "
+    "largest eigenvalues of noise lie on the formula for forgetting."
+)
 
 THEMES: dict[str, Any] = {
     "slow start": slow_start,
@@ -55,11 +67,13 @@ def _by_theme(tables: Sequence[Table]) -> dict[str, list[Table]]:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from ....plotting import panels
+    from ..drawing import figure_of, lettered
 
-    figure, axes = panels(2, 2, 12, 8.5)
+    figure, axes = figure_of(2, 2, 5.4)
+    titles = []
     for axis, (theme, found) in zip(axes, _by_theme(tables).items(), strict=True):
-        THEMES[theme].draw(axis, found)
+        titles.append(THEMES[theme].draw(axis, found))
+    lettered(axes, titles)
     return figure
 
 

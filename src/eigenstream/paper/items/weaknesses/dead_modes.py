@@ -58,19 +58,22 @@ def _medians(tables: Sequence[Table]) -> dict[str, list[float]]:
     return {name: np.median([t["waits"][name] for t in tables], axis=0).tolist() for name in SPONTANEOUS}
 
 
-def draw(axis: Axes, tables: Sequence[Table]) -> None:
-    from ....plotting import ORANGE, PURPLE
+def draw(axis: Axes, tables: Sequence[Table]) -> str:
+    from ..drawing import LOOKS
 
     for (name, waits), color, style in zip(
-        _medians(tables).items(), (ORANGE, PURPLE), ("o-", "s--"), strict=True
+        _medians(tables).items(),
+        (LOOKS["scale-dependent"].color, LOOKS["input-output"].color),
+        ("o-", "s--"),
+        strict=True,
     ):
-        axis.plot(tables[0]["windows"], waits, style, color=color, lw=2, label=name)
+        axis.plot(tables[0]["windows"], waits, style, color=color, lw=1.7, label=name)
     axis.set(xscale="log", yscale="log", xlabel=r"window $1/(1-\beta^2)$ (samples)")
     axis.set_xticks(tables[0]["windows"], [str(window) for window in tables[0]["windows"]], minor=False)
     axis.set_xticks([], minor=True)
     axis.set_ylabel("samples until a new component\nis transmitted with half its gain")
-    axis.set_title(f"dead modes (scale-dependent, engine, median of {len(tables)} seeds)", fontsize=10)
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(frameon=False, fontsize=6.5)
+    return "dead modes (scale-dependent)"
 
 
 def claims(tables: Sequence[Table]) -> list[Claim]:

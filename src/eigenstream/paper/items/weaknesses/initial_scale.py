@@ -63,17 +63,19 @@ def _medians(tables: Sequence[Table], name: str, start: str) -> Array:
     return np.asarray(np.median([t[name][start] for t in tables], axis=0))
 
 
-def draw(axis: Axes, tables: Sequence[Table]) -> None:
-    from ....plotting import COLOR_OF
+def draw(axis: Axes, tables: Sequence[Table]) -> str:
+    from ..drawing import LOOKS
 
     for name in NAMES:
         for start, style in (("constant", "o-"), ("scaled", "s--")):
             label = f"{name}, {STARTS[start]}"
-            axis.plot(SCALES, _medians(tables, name, start), style, color=COLOR_OF[name], lw=2, label=label)
+            axis.plot(
+                SCALES, _medians(tables, name, start), style, color=LOOKS[name].color, lw=1.7, label=label
+            )
     axis.set(xscale="log", yscale="log", xlabel="inputs multiplied by", ylim=(None, 30))
     axis.set_ylabel(f"subspace error at T = {N_SAMPLES:,}, m = 3")
-    axis.set_title(f"a constant start has units (engine, median of {len(tables)} seeds)", fontsize=10)
-    axis.legend(frameon=False, fontsize=8, loc="upper right")
+    axis.legend(frameon=False, fontsize=6.5, loc="upper right")
+    return "a constant start has units"
 
 
 def claims(tables: Sequence[Table]) -> list[Claim]:

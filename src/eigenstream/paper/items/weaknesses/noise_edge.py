@@ -46,20 +46,29 @@ def _largest_eigenvalue(beta2: float, seed: int) -> float:
     return float(np.mean(largest))
 
 
-def draw(axis: Axes, tables: Sequence[Table]) -> None:
-    from ....plotting import BLACK, ORANGE, PURPLE
+def draw(axis: Axes, tables: Sequence[Table]) -> str:
+    from ..drawing import DARK, LOOKS
 
     windows, forgetting, plain = (tables[0][name] for name in ("windows", "forgetting", "plain"))
-    axis.plot(windows, plain, "--", color=ORANGE, lw=2, label="as if the window were plain samples")
-    axis.plot(windows, forgetting, "-", color=PURPLE, lw=2, label="edge under forgetting")
+    axis.plot(
+        windows,
+        plain,
+        "--",
+        color=LOOKS["scale-dependent"].color,
+        lw=1.7,
+        label="as if the window were plain samples",
+    )
+    axis.plot(
+        windows, forgetting, "-", color=LOOKS["input-output"].color, lw=1.7, label="edge under forgetting"
+    )
     for t in tables:
-        axis.plot(windows, t["largest"], "o", color=BLACK, ms=4)
-    axis.plot([], [], "o", color=BLACK, ms=4, label=f"measured, means of {DRAWS}, {len(tables)} seeds")
+        axis.plot(windows, t["largest"], "o", color=DARK, ms=4)
+    axis.plot([], [], "o", color=DARK, ms=4, label=f"measured, means of {DRAWS}, {len(tables)} seeds")
     axis.set(xscale="log", xlabel=r"window $1/(1-\beta^2)$ (samples)", ylabel="largest eigenvalue of noise")
     axis.set_xticks(windows, [f"{window:.0f}" for window in windows])
     axis.set_xticks([], minor=True)
-    axis.set_title(f"the edge of white noise, {N_INPUTS} inputs of variance 1", fontsize=10)
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(frameon=False, fontsize=6.5)
+    return f"edge of white noise, {N_INPUTS} inputs"
 
 
 def claims(tables: Sequence[Table]) -> list[Claim]:

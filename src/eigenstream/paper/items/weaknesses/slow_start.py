@@ -63,19 +63,20 @@ def _medians(tables: Sequence[Table]) -> dict[str, Array]:
     return {name: np.median([t["errors"][name] for t in tables], axis=0) for name in VARIANTS}
 
 
-def draw(axis: Axes, tables: Sequence[Table]) -> None:
-    from ....plotting import BLACK, ORANGE, PURPLE
+def draw(axis: Axes, tables: Sequence[Table]) -> str:
+    from ..drawing import DARK, LOOKS
 
     for (name, values), color, style in zip(
-        _medians(tables).items(), (ORANGE, PURPLE, BLACK), ("-", "--", "-."), strict=True
+        _medians(tables).items(),
+        (LOOKS["scale-dependent"].color, LOOKS["input-output"].color, DARK),
+        ("-", "--", "-."),
+        strict=True,
     ):
-        axis.plot(tables[0]["times"], values, style, color=color, lw=2, label=name)
+        axis.plot(tables[0]["times"], values, style, color=color, lw=1.7, label=name)
     axis.set(xscale="log", yscale="log", xlabel="samples T", ylim=(None, 0.6))
     axis.set_ylabel(f"relative subspace error, m = {N_READ}")
-    axis.set_title(
-        f"slow near the threshold (input-output, engine, median of {len(tables)} seeds)", fontsize=10
-    )
-    axis.legend(frameon=False, fontsize=8, loc="upper right")
+    axis.legend(frameon=False, fontsize=6.5, loc="upper right")
+    return "slow near the threshold (input-output)"
 
 
 def claims(tables: Sequence[Table]) -> list[Claim]:

@@ -1,0 +1,55 @@
+"""How the paper's figures look: fit to print, lettered, and readable in grey and with colour deficiencies.
+
+The three regularizers differ in lightness, line style and marker, not in hue alone. The colours are the
+high-contrast scheme of Paul Tol, made to stay apart for all common colour deficiencies and in greyscale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 7.2
+"""Inches: the width of a page with two columns."""
+
+
+class Look(NamedTuple):
+    color: str
+    line: Any
+    marker: str
+
+
+LOOKS = {
+    "scale-dependent": Look("#BB5566", (0, (5, 1.5)), "s"),
+    "input-output": Look("#004488", "-", "o"),
+    "squared-output": Look("#DDAA33", (0, (6, 1.5, 1.5, 1.5)), "^"),
+}
+"""One look per regularizer in every figure: dashed red squares, solid dark blue dots, dash-dotted yellow."""
+DARK, MIDDLE, LIGHT = "#1a1a1a", "#6b6b6b", "#b5b5b5"
+SYMBOL = {"scale-dependent": "$R_{TY}$", "input-output": "$R_{XY}$", "squared-output": "$R_{YY}$"}
+
+
+def figure_of(rows: int, columns: int, height: float, **layout: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of the page's width and its panels in reading order."""
+    from ...plotting import panels
+
+    return panels(rows, columns, WIDTH, height, **layout)
+
+
+def lettered(axes: Sequence[Axes], titles: Sequence[str] = ()) -> None:
+    """(a), (b), ... before the titles, at the left."""
+    for axis, letter, title in zip(
+        axes, ascii_lowercase, [*titles, *[""] * (len(axes) - len(titles))], strict=False
+    ):
+        axis.set_title(rf"$\bf{{({letter})}}$ {title}".rstrip(), loc="left")
+
+
+def curve(axis: Axes, name: str, x: Any, y: Any, **style: Any) -> None:
+    """A line in the regularizer's look, labelled with its name unless told otherwise."""
+    look = LOOKS[name]
+    axis.plot(x, y, **{"color": look.color, "linestyle": look.line, "lw": 1.8, "label": name, **style})
