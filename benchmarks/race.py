@@ -28,7 +28,7 @@ class Lane:
     at_once: int
     seen: int = 0
     pace: float = 0.0
-    """Seconds a sample, estimated before the first turn."""
+    """Seconds per sample, estimated before the first turn."""
     turns: list[tuple[int, float]] = field(default_factory=list)
     """Rows and seconds of every timed turn."""
 
@@ -62,12 +62,12 @@ class Lane:
             self.advance(len(self.X) - self.seen)
 
     def rates(self) -> list[float]:
-        """Microseconds a sample, turn by turn."""
+        """Microseconds per sample, turn by turn."""
         return [1e6 * seconds / rows for rows, seconds in self.turns]
 
 
 def figures(heats: Sequence[Lane]) -> dict[str, Any]:
-    """Microseconds a sample of one contender: over all turns, and the best of every heat."""
+    """Microseconds per sample of one contender: over all turns, and the best of every heat."""
     rates = [rate for lane in heats for rate in lane.rates()]
     return {"best": min(rates), "median": median(rates), "heats": [min(lane.rates()) for lane in heats]}
 

@@ -11,6 +11,16 @@ and its name is that of its files.
 
 from types import ModuleType
 
-from benchmarks.sections import accuracy, defaults, engine, growth, latency, live, offline, throughput
+from benchmarks.sections import accuracy, defaults, engine, fit, growth, latency, live, offline, throughput
 
-SECTIONS: list[ModuleType] = [offline, engine, growth, latency, throughput, live, accuracy, defaults]
+SECTIONS: list[ModuleType] = [
+    fit,
+    accuracy,
+    latency,
+    throughput,
+    growth,
+    live,
+    offline,
+    engine,
+    defaults,
+]

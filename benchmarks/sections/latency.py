@@ -1,13 +1,14 @@
-"""One row a call: what a caller waits for, and how much of it is the validation of scikit-learn."""
+"""One row per call: what a caller waits for, and how much of it is the validation of scikit-learn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from time import perf_counter
 from typing import Any
 
-from eigenstream.estimators.planning import row_weights
+import numpy as np
 from matplotlib.figure import Figure
 from sklearn.decomposition import IncrementalPCA
 from sklearn.utils.validation import _num_samples, validate_data
@@ -21,12 +22,17 @@ from benchmarks.repeats import interleaved
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.estimators.shell import FLOAT_TYPES
 from eigenstream.plotting import BLUE, GREEN, ORANGE, PURPLE, SKY, panels
+from eigenstream.tracking.parameters import row_weights
 
 TITLE = "Latency of single rows"
 LEARN_ONE, PARTIAL_FIT, EMPTY = "learn_one", "partial_fit, one row", "empty partial_fit"
 BY_K, BY_ONE = "IncrementalPCA, k rows, divided by k", "IncrementalPCA, one row"
 LIMIT, LIMIT_AT = 10.0, (64, 4)
-"""Microseconds that `learn_one` should stay below, and where."""
+"""Microseconds that `learn_one` should stay below in the mean, and where."""
+RARE = 99.9
+"""The percentile of single calls that is told."""
+CALLS_SECONDS = 2.0
+"""What to expect of the calls that are timed one by one."""
 TIMES = 1.5
 """How many times the empty call a `partial_fit` of one row may take."""
 
@@ -40,17 +46,19 @@ class Settings:
     """Consecutive rows timed together."""
     slow_rows: int = 100
     """The same for IncrementalPCA by one row."""
+    calls: int = 100_000
+    """Calls of `learn_one` that are timed one by one."""
     repeats: int = 5
-    seconds: tuple[float, ...] = (3.0, 4.0, 9.0)
+    seconds: tuple[float, ...] = (3.0, 3.0, 7.0)
     """What to expect at each size."""
 
 
 def settings(quick: bool) -> Settings:
-    return Settings(((64, 4), (32, 2)), 1_000, 100, 10, 2, (0.3, 0.3)) if quick else Settings()
+    return Settings(((64, 4), (32, 2)), 1_000, 100, 10, 2_000, 2, (0.3, 0.3)) if quick else Settings()
 
 
 def seconds(quick: bool) -> float:
-    return sum(settings(quick).seconds)
+    return sum(settings(quick).seconds) + CALLS_SECONDS
 
 
 def run(meter: Meter, quick: bool) -> dict[str, Any]:
@@ -61,11 +69,38 @@ def run(meter: Meter, quick: bool) -> dict[str, Any]:
         for (n, k), expected in zip(chosen.sizes, chosen.seconds, strict=True):
             with meter.measuring(f"latency {size(n, k)}", expected):
                 taken.append({"n": n, "k": k, "microseconds": latencies(n, k, chosen, meter)})
-    return {"warm": chosen.warm, "rows": chosen.rows, "repeats": chosen.repeats, "sizes": taken}
+        with meter.measuring(f"calls of learn_one {size(*LIMIT_AT)}", CALLS_SECONDS):
+            calls = single_calls(*LIMIT_AT, chosen.calls)
+    return {
+        "warm": chosen.warm,
+        "rows": chosen.rows,
+        "repeats": chosen.repeats,
+        "sizes": taken,
+        "calls": calls,
+    }
+
+
+def single_calls(n: int, k: int, calls: int) -> dict[str, float]:
+    """Microseconds of each call of `learn_one` from the second row of a stream on, with default settings."""
+    X = list(signal_in_noise(n, k // 2, calls + 1))
+    model, taken = OnlineAdaptivePCA(max_components=k), np.empty(calls)
+    model.learn_one(X[0])
+    for i, x in enumerate(X[1:]):
+        start = perf_counter()
+        model.learn_one(x)
+        taken[i] = perf_counter() - start
+    taken *= 1e6
+    return {
+        "count": calls,
+        "mean": float(taken.mean()),
+        "median": float(np.median(taken)),
+        "percentile": float(np.percentile(taken, RARE)),
+        "max": float(taken.max()),
+    }
 
 
 def latencies(n: int, k: int, chosen: Settings, meter: Meter) -> dict[str, dict[str, float]]:
-    """Microseconds a row of every way to learn one."""
+    """Microseconds per row of every way to learn one."""
     meter.note("warming up")
     X = signal_in_noise(n, k // 2, chosen.warm)
     one, many = (OnlineAdaptivePCA(max_components=k, random_state=0).fit(X) for _ in range(2))
@@ -101,31 +136,45 @@ def validate(model: OnlineAdaptivePCA, X: Array) -> None:
 
 def report(results: dict[str, Any]) -> str:
     """Targets, then all figures."""
+    calls = results["calls"]
+    single = (
+        f"`OnlineAdaptivePCA(max_components={LIMIT_AT[1]}).learn_one` on {calls['count']:,} rows of "
+        f"{LIMIT_AT[0]} inputs from the beginning of a stream, each call timed by itself, looks at the "
+        f"spectrum and interruptions by the system included: mean {number(calls['mean'])} µs, median "
+        f"{number(calls['median'])} µs, {RARE}th percentile {number(calls['percentile'])} µs, longest "
+        f"{number(calls['max'])} µs."
+    )
     intro = (
-        "Microseconds a row after warming up, one row a call, one thread, float64; everything is handed rows "
-        f"that lie in memory as it wants them. Models have seen {results['warm']:,} samples; "
-        f"{results['rows']:,} consecutive calls are timed together, so that looks at the spectrum are "
-        f"shared out among them (consolidations are rarer: the best repeat may have none); best of "
-        f"{results['repeats']} repeats, in turns. Ours is "
+        "Microseconds per row after warming up, one row per call, one thread, float64; everything is handed "
+        f"rows that lie in memory as it wants them. Models have seen {results['warm']:,} samples; "
+        f"{results['rows']:,} consecutive calls are timed together, so that blocks and looks at the spectrum "
+        f"are shared out among them; best of {results['repeats']} repeats, in turns. Ours is "
         "`OnlineAdaptivePCA(max_components=k)` on k/2 components in noise. The empty `partial_fit` is what "
         "scikit-learn's `validate_data` and the check of weights take alone. IncrementalPCA must be given k "
         "rows the first time and may be given single ones after that: both are shown, the latter timed on "
         "fewer calls."
     )
-    return f"{intro}\n\n{_targets(results['sizes'])}\n\n{_figures(results['sizes'])}"
+    return "\n\n".join((_targets(results), single, intro, _figures(results["sizes"])))
 
 
-def _targets(sizes: list[dict[str, Any]]) -> str:
-    rows = []
-    for entry in sizes:
+def _targets(results: dict[str, Any]) -> str:
+    calls = results["calls"]
+    mean, rare = calls["mean"], f"{calls['percentile']:.0f} µs"
+    rows = [
+        (
+            "learn_one, mean of all calls",
+            size(*LIMIT_AT),
+            f"{mean:.1f} µs",
+            f"below {LIMIT:g} µs",
+            mark(mean < LIMIT),
+        ),
+        (f"learn_one, {RARE}th percentile", size(*LIMIT_AT), rare, "stated", ""),
+    ]
+    for entry in results["sizes"]:
         best = {name: times["best"] for name, times in entry["microseconds"].items()}
-        at = size(entry["n"], entry["k"])
-        if (entry["n"], entry["k"]) == LIMIT_AT:
-            verdict = mark(best[LEARN_ONE] < LIMIT)
-            rows.append((LEARN_ONE, at, f"{best[LEARN_ONE]:.1f} µs", f"below {LIMIT:g} µs", verdict))
         ratio = best[PARTIAL_FIT] / best[EMPTY]
-        target = f"at most {TIMES:g}x"
-        rows.append((f"{PARTIAL_FIT}, over the empty one", at, f"{ratio:.3f}x", target, mark(ratio <= TIMES)))
+        what, at = f"{PARTIAL_FIT}, over the empty one", size(entry["n"], entry["k"])
+        rows.append((what, at, f"{ratio:.3f}x", f"at most {TIMES:g}x", mark(ratio <= TIMES)))
     return table(("", "(n, k)", "measured", "target", ""), rows)
 
 
@@ -135,7 +184,7 @@ def _figures(sizes: list[dict[str, Any]]) -> str:
         for entry in sizes
         for name, times in entry["microseconds"].items()
     ]
-    return table(("", "(n, k)", "best, µs a row", "median, µs a row"), rows)
+    return table(("", "(n, k)", "best, µs per row", "median, µs per row"), rows)
 
 
 def draw(results: dict[str, Any]) -> Figure:
@@ -160,7 +209,7 @@ def draw(results: dict[str, Any]) -> Figure:
     axis.set_ylim(bottom=1)
     axis.grid(visible=False, axis="x")
     axis.set_xticks(range(len(results["sizes"])), [size(e["n"], e["k"]) for e in results["sizes"]])
-    axis.set(xlabel="(n, k): inputs and outputs", ylabel="microseconds a row, best of repeats")
-    axis.set_title(f"One row a call, after {results['warm']:,} samples")
+    axis.set(xlabel="(n, k): inputs and outputs", ylabel="microseconds per row, best of repeats")
+    axis.set_title(f"One row per call, after {results['warm']:,} samples")
     figure.legend(loc="outside right upper", frameon=False)
     return figure

@@ -1,4 +1,4 @@
-"""Real data in one shuffled pass: how close every learner comes to full-batch PCA, at what cost."""
+"""Real data in one pass: how close every learner comes to full-batch PCA, at what cost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.meter import Meter
 from benchmarks.sections.accuracy.data import SOURCES, load
+from benchmarks.sections.accuracy.order import order_effects
 from benchmarks.sections.accuracy.passes import cases, warm_up
 from benchmarks.sections.accuracy.picture import draw
 from benchmarks.sections.accuracy.report import report
@@ -26,6 +27,7 @@ def run(meter: Meter, quick: bool) -> dict[str, Any]:
     """One BLAS thread throughout; data that cannot be read here are left out and named."""
     chosen = settings(quick)
     found: list[dict[str, Any]] = []
+    effects: list[dict[str, Any]] = []
     missing = []
     with threadpool_limits(1):
         warm_up()
@@ -33,7 +35,8 @@ def run(meter: Meter, quick: bool) -> dict[str, Any]:
             with meter.measuring(f"accuracy on {name}", expected):
                 X = load(name)
                 if X is None:
-                    missing.append(f"{name} (needs {SOURCES[name].package})")
+                    missing.append(f"{name} (needs {SOURCES[name].needs})")
                 else:
                     found += cases(name, X, chosen, meter)
-    return {"seeds": chosen.seeds, "missing": missing, "cases": found}
+                    effects += order_effects(name, X, chosen.seeds)
+    return {"seeds": chosen.seeds, "missing": missing, "cases": found, "order": effects}

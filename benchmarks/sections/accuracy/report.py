@@ -1,131 +1,153 @@
-"""The goals first, then every case, then every learner with its cost."""
+"""Where ours loses first, then the targets, then every case, then every learner with its cost."""
 
 from __future__ import annotations
 
-from statistics import median
 from typing import Any
 
 from benchmarks.markdown import mark, number, table
-from benchmarks.sections.accuracy.methods import BATCH, CCIPCA, FSM, INCREMENTAL, OURS, OURS_AUTO
+from benchmarks.sections.accuracy.methods import (
+    BATCH,
+    BYTES,
+    BYTES_SUBSPACE,
+    CCIPCA,
+    DOUBLE,
+    FSM,
+    NETWORK,
+    OURS,
+    SAME,
+    SUBSPACE,
+)
+from benchmarks.sections.accuracy.targets import (
+    EXACT,
+    TIMES,
+    Comparison,
+    contests,
+    error,
+    losses,
+    median_times,
+    numbers_of_axes,
+)
 
 Case = dict[str, Any]
-SETTING = """Relative subspace error to full-batch PCA: 0 equal, 1 orthogonal. One pass over the rows in
-shuffled order; medians over {seeds} shuffles, the same for all. Everyone has capacity k = min(2m, n - 1), of
-which the top m axes are read. *Ours* is `OnlineAdaptivePCA(alpha=0.1 / n, max_components=k)`, all else as it
-comes; its axes are all that it knows, also those below the threshold, which `components_` leaves out, as of
-its last look at the spectrum, which the last rows come after. *Looked again* reads the same model after one
-more look at the end. IncrementalPCA is scikit-learn's, fed {batch} rows at a time; a remainder of fewer than
-k rows would join the batch before, so that no row is lost. FSM and CCIPCA are compiled, written for this
-comparison, and favoured: they are fed rows from which the mean of all rows, the later ones too, has been
-subtracted. Digits and MNIST are pixels as they are, breast cancer and wine are standardized, and china is a
-photograph in patches of 8 x 8 pixels in three colours."""
-COSTS = """Time is that of the whole pass (for ours including validation), one thread, median over shuffles.
-State is the size of the pickled learner after the pass; the rows that ours holds until it starts ({start} of
-them) and the batch that IncrementalPCA is handed are not in it, unless the stream ended before."""
+SETTING = """Relative subspace error to full-batch PCA: 0 equal, 1 orthogonal; below {exact:.0e} is
+rounding and counts as zero. One pass over the rows, in the order in which the data come and in shuffled
+order (medians over shuffles, the same for all; {seeds} of them). *Ours* is
+`OnlineAdaptivePCA(max_components=m)` with everything else at its default; its axes are all that it knows,
+also those below the threshold, which `components_` leaves out. *Ours, subspace* is the same with
+`solver="subspace"`, where the default is the exact solver. IncrementalPCA is scikit-learn's, fed {batch}
+rows at a time, with m components, with 2m, and with as many as fit into the bytes of ours. On narrow data
+that is as many as there are inputs: IncrementalPCA is then exact, too. Digits and MNIST are pixels as
+they are; breast cancer, wine and Tennessee Eastman are standardized; china is a photograph in patches of
+8 x 8 pixels in three colours."""
+SIZES = """Bytes of ours: the arrays of the learner, its workspace and the room for waiting rows. Bytes of
+IncrementalPCA: components, mean, variances, singular values and one batch. Neither counts what a linear
+algebra library allocates meanwhile, nor what ours remembers for others to read (history, last spectrum)."""
+FURTHER = """`solver="network"`, FSM and CCIPCA have 2m components. FSM and CCIPCA are compiled, written
+for this comparison, and favoured: they are fed rows from which the mean of all rows, the later ones too,
+has been subtracted. Errors are those of the top m axes."""
+ORDER = """All parameters at their defaults, no forgetting. Variances: the largest relative difference of
+a kept component's variance between shuffled and own order (target: at most {most:.0%}). Ranks: online on
+shuffled rows, online in own order, and `AdaptivePCA` on the same rows."""
+MOST = 0.01
+"""How far variances of kept components may differ between two orders of the rows."""
+WORST = 12
+"""How many losses are listed one by one."""
 
 
 def report(results: dict[str, Any]) -> str:
     cases = results["cases"]
-    parts = [SETTING.format(seeds=results["seeds"], batch=BATCH)]
+    parts = [SETTING.format(seeds=results["seeds"], batch=BATCH, exact=EXACT)]
     if results["missing"]:
-        parts.append(f"Left out for want of a package: {', '.join(results['missing'])}.")
-    parts += ["## Goals", _goals(cases)]
-    held = sorted({case["data"] for case in cases if never_started(case)})
+        parts.append(f"Left out, because it is not on this machine: {', '.join(results['missing'])}.")
+    parts += ["## Where ours is less accurate", _losses(cases), "## Targets", _targets(cases)]
+    parts += ["## The order of rows", ORDER.format(most=MOST), _orders(results["order"])]
+    parts += ["## Every case", _overview(cases), "## Further learners", FURTHER, _further(cases)]
+    held = sorted({case["data"] for case in cases if case["T"] < case["methods"][NETWORK]["start"]})
     if held:
-        parts.append(_goals_without(held, cases))
-    parts += ["## Every case", _overview(cases), "## With alpha found from the data", _automatic(cases)]
-    start = max(figure(case, OURS, "rows to start from") for case in cases)
-    parts += ["## Time and state", COSTS.format(start=f"{start:.0f}")]
+        parts.append(
+            f"The network never started on {', '.join(held)}: there are fewer rows than it keeps to start "
+            "from, so that its answer is the closed form of all of them."
+        )
+    parts += ["## Time and bytes", SIZES]
     parts += [_costs(name, cases) for name in dict.fromkeys(case["data"] for case in cases)]
     return "\n\n".join(parts)
 
 
-def figure(case: Case, method: str, name: str = "error") -> float:
-    """The median over the seeds."""
-    return float(case["methods"][method][name]["median"])
+def _losses(cases: list[Case]) -> str:
+    texts = []
+    for ours, theirs, found, targeted in contests(cases):
+        lost = losses(found)
+        if not lost:
+            continue
+        note = "" if targeted else " (no target)"
+        more = f"; the worst {WORST}" if len(lost) > WORST else ""
+        heading = f"*{ours}* against *{theirs}*{note}: {len(lost)} of {len(found)} cases{more}."
+        rows = [_loss(one) for one in lost[:WORST]]
+        headings = ("data", "order", "m", "top axes", "ours", "theirs", "times larger")
+        texts.append(f"{heading}\n\n{table(headings, rows)}")
+    return "\n\n".join(texts) or "Nowhere."
 
 
-def never_started(case: Case) -> bool:
-    """Whether the rows were so few that ours held them all: full-batch PCA of what it has looked at."""
-    return bool(case["methods"][OURS]["rows held"]["max"] > 0)
+def _loss(one: Comparison) -> tuple[object, ...]:
+    times = f"{1 / one.times_smaller:.3g}x" if one.theirs > EXACT else "theirs is 0"
+    return one.data, one.order, one.m, one.top, _error(one.ours), _error(one.theirs), times
 
 
-def below_peers(cases: list[Case]) -> int:
-    return sum(figure(c, OURS) < min(figure(c, FSM), figure(c, CCIPCA)) for c in cases)
+def _targets(cases: list[Case]) -> str:
+    rows = []
+    for ours, theirs, found, targeted in contests(cases):
+        lost, times = len(losses(found)), median_times(found)
+        exact = sum(one.ours <= EXACT for one in found)
+        verdict = mark(not lost) if targeted else "no target"
+        goal = mark(times >= TIMES) if theirs == SAME else "no target"
+        smaller = "ours is 0" if times == float("inf") else f"{times:.3g}x"
+        rows.append((ours, theirs, f"{lost} of {len(found)}", verdict, smaller, goal, exact))
+    headings = (
+        "ours", "against", "ours larger", "target: never", "smaller, median",
+        f"target: {TIMES:g}x", "cases where ours is 0",
+    )  # fmt: skip
+    return table(headings, rows)
 
 
-def at_most_incremental(cases: list[Case], reading: str = "error") -> int:
-    return sum(figure(c, OURS, reading) <= figure(c, INCREMENTAL) for c in cases)
+def _orders(effects: list[dict[str, Any]]) -> str:
+    rows = []
+    for effect in effects:
+        if effect["solver"] != "auto" and effect["used"] == _automatic(effect["data"], effects):
+            continue
+        ranks = sorted(set(effect["shuffled ranks"]))
+        verdict = mark(effect["difference"] <= MOST)
+        shuffled = " / ".join(map(str, ranks))
+        figures = (f"{effect['difference']:.2g}", verdict, shuffled, effect["own rank"])
+        rows.append((effect["data"], effect["used"], *figures, effect["offline rank"]))
+    headings = ("data", "solver", "variances differ by", "", "rank, shuffled", "rank, own", "rank, offline")
+    return table(headings, rows)
 
 
-def median_ratio(cases: list[Case], reading: str = "error") -> float:
-    """Our error over IncrementalPCA's."""
-    return median(figure(c, OURS, reading) / figure(c, INCREMENTAL) for c in cases)
-
-
-def _goals(cases: list[Case]) -> str:
-    total, peers, best = len(cases), below_peers(cases), at_most_incremental(cases)
-    again = "error looked again"
-    rows = [
-        ("below both FSM and CCIPCA", f"{peers} of {total} cases", mark(peers == total)),
-        ("at most IncrementalPCA's (the hard one)", f"{best} of {total} cases", mark(best == total)),
-        ("median ratio to IncrementalPCA's", f"{median_ratio(cases):.2f}", ""),
-        (
-            "*looked again*: at most IncrementalPCA's",
-            f"{at_most_incremental(cases, again)} of {total} cases",
-            "no goal",
-        ),
-        (
-            "*looked again*: median ratio to IncrementalPCA's",
-            f"{median_ratio(cases, again):.2f}",
-            "no goal",
-        ),
-    ]
-    return table(("our error is", "", "goal: all"), rows)
-
-
-def _goals_without(held: list[str], cases: list[Case]) -> str:
-    streamed = [case for case in cases if not never_started(case)]
-    text = (
-        f"The network never started on {', '.join(held)}: there are fewer rows than ours holds to start "
-        "from, so it answers with full-batch PCA of the rows up to its last look, and these cases say "
-        "nothing about streaming."
-    )
-    if not streamed:
-        return text
-    again = "error looked again"
-    return (
-        f"{text} Without them: below both FSM and CCIPCA in {below_peers(streamed)} of {len(streamed)}, "
-        f"at most IncrementalPCA's in {at_most_incremental(streamed)}, median ratio "
-        f"{median_ratio(streamed):.2f}; looked again in {at_most_incremental(streamed, again)}, median ratio "
-        f"{median_ratio(streamed, again):.2f}."
-    )
+def _automatic(data: str, effects: list[dict[str, Any]]) -> str:
+    return str(next(e["used"] for e in effects if (e["data"], e["solver"]) == (data, "auto")))
 
 
 def _overview(cases: list[Case]) -> str:
     rows = []
     for case in cases:
-        errors = [figure(case, method) for method in (OURS, INCREMENTAL, FSM, CCIPCA)]
-        again = figure(case, OURS, "error looked again")
-        unseen = f"{figure(case, OURS, 'rows since look'):.0f}"
-        ratio = f"{errors[0] / errors[1]:.2f}"
-        axes = f"{case['m']} of {case['methods'][OURS]['k']}"
-        rows.append((case["data"], axes, *map(number, errors), ratio, number(again), unseen))
-    contenders = (OURS, INCREMENTAL, FSM, CCIPCA)
-    ratio, again = "ours over IncrementalPCA", "ours, looked again"
-    return table(("data", "m of k", *contenders, ratio, again, "rows after the last look"), rows)
+        solver, equal = case["methods"][OURS]["solver"], case["methods"][BYTES]["k"]
+        for top in numbers_of_axes(case):
+            errors = [_error(error(case, by, top)) for by in (OURS, SUBSPACE, SAME, DOUBLE, BYTES)]
+            if solver == "subspace":
+                errors[1] = "the same"
+            where = (case["data"], case["order"], case["m"], top)
+            rows.append((*where, solver, *errors[:-1], f"{errors[-1]} ({equal})"))
+    others = (OURS, SUBSPACE, SAME, DOUBLE, "IncrementalPCA at equal bytes (its components)")
+    return table(("data", "order", "m", "top axes", "solver of ours", *others), rows)
 
 
-def _automatic(cases: list[Case]) -> str:
-    rows = []
-    for case in cases:
-        rank = case["methods"][OURS_AUTO]["rank"]
-        ranks = f"{rank['median']:g} ({rank['min']:g} to {rank['max']:g})"
-        errors = [figure(case, OURS_AUTO, name) for name in ("error", "error above threshold")]
-        axes = f"{case['m']} of {case['methods'][OURS_AUTO]['k']}"
-        rows.append((case["data"], axes, ranks, *map(number, errors)))
-    kept = "error, top min(m, rank)"
-    return table(("data", "m of k", "rank found, median and range", "error, top m known", kept), rows)
+def _further(cases: list[Case]) -> str:
+    methods = (OURS, NETWORK, FSM, CCIPCA, SAME)
+    rows = [
+        (case["data"], case["order"], case["m"], *(_error(error(case, by, case["m"])) for by in methods))
+        for case in cases
+    ]
+    return table(("data", "order", "m", *methods), rows)
 
 
 def _costs(name: str, cases: list[Case]) -> str:
@@ -133,9 +155,16 @@ def _costs(name: str, cases: list[Case]) -> str:
     rows = []
     for case in mine:
         for method, found in case["methods"].items():
-            spread = f"{number(found['error']['min'])} to {number(found['error']['max'])}"
-            costs = (number(figure(case, method, cost)) for cost in ("milliseconds", "KiB"))
-            axes = f"{case['m']} of {found['k']}"
-            rows.append((method, axes, number(figure(case, method)), spread, *costs))
+            if case["methods"][OURS]["solver"] == "subspace" and method in (SUBSPACE, BYTES_SUBSPACE):
+                continue
+            costs = (number(found["milliseconds"]), number(found["bytes"] / 2**10))
+            errors = found["errors"][str(case["m"])]
+            spread = f"{_error(errors['min'])} to {_error(errors['max'])}"
+            rows.append((method, case["order"], case["m"], found["k"], spread, *costs))
     title = f"### {name}: {mine[0]['T']:,} rows of {mine[0]['n']} inputs"
-    return f"{title}\n\n{table(('', 'm of k', 'error', 'min to max', 'pass, ms', 'state, KiB'), rows)}"
+    headings = ("", "order", "m", "components", "error of top m, least to most", "pass, ms", "KiB")
+    return f"{title}\n\n{table(headings, rows)}"
+
+
+def _error(value: float) -> str:
+    return "0" if value <= EXACT else number(value)

@@ -1,4 +1,4 @@
-"""The engine against its peers, size by size: time, accuracy, memory; and against itself where it is wide."""
+"""The network's engine against its peers by size: time, accuracy, memory; and wide, against itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.sections.engine.wide import blocks, precisions
 
 __all__ = ["TITLE", "draw", "report", "run", "seconds"]
 
-TITLE = "The engine and its peers"
+TITLE = "The network's engine and its peers"
 
 
 def seconds(quick: bool) -> float:

@@ -19,7 +19,7 @@ from eigenstream.metrics import subspace_error
 
 
 def contest(size: Contest, chosen: Settings, meter: Meter) -> dict[str, Any]:
-    """One entry a contender, with figures of every kind."""
+    """One entry per contender, with figures of every kind."""
     X = signal_in_noise(size.n, size.k // 2, size.T)
     # All heats stay in memory, so that new learners do not move into the places of old ones.
     heats = [run_race(CONTENDERS, X.copy(), size.k, 1, chosen, meter) for _ in range(chosen.heats)]

@@ -44,7 +44,7 @@ def _draw_times(axis: Axes, contests: list[dict[str, Any]]) -> None:
         width = 2.8 if kind == "ours" else 1.4
         axis.plot(heights, LINES[kind], color=COLOURS[name], linewidth=width, label=label, markersize=5)
     axis.set_yscale("log")
-    axis.set(ylabel="microseconds a sample", title="Time a sample, one thread, float64")
+    axis.set(ylabel="microseconds per sample", title="Time per sample, one thread, float64")
     axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 
 

@@ -8,8 +8,9 @@ from benchmarks.markdown import mark, number, size, table
 from benchmarks.sections.engine.settings import BLOCK, PRECISION
 
 KINDS = ("installable", "compiled")
-INTRO = """Centered streams with k/2 components (variances 10 down to 4) in noise of variance 0.1, along the
-coordinate axes, float64. Times are microseconds a sample, best turn of all heats; contenders take turns,
+INTRO = """What a step of the paper's network costs (`solver="network"`), without the estimator around it.
+Centered streams with k/2 components (variances 10 down to 4) in noise of variance 0.1, along the
+coordinate axes, float64. Times are microseconds per sample, best turn of all heats; contenders take turns,
 every heat has new learners, and what is compiled is compiled before. Where heats differ, so may ratios.
 *Installable* peers are NumPy and scikit-learn as people call them; *compiled* peers are the same algorithms
 as Numba loops, written for this comparison. Unlike ours, none of them finds the number of components. The
@@ -38,7 +39,7 @@ def report(results: dict[str, Any]) -> str:
 
 
 def ours(contest: dict[str, Any]) -> float:
-    """Our microseconds a sample."""
+    """Our microseconds per sample."""
     return float(next(c["one thread"]["best"] for c in contest["contenders"] if c["kind"] == "ours"))
 
 
@@ -92,4 +93,4 @@ def _blocks(entries: list[dict[str, Any]]) -> str:
         verdict = mark(whole / bare <= BLOCK)
         times = (number(whole), number(bare), f"{whole / bare:.2f}x")
         rows.append((f"{size(e['n'], e['k'])}, {e['dtype']}", *times, verdict))
-    return table(("(n, k)", "block, µs a sample", "products, µs a sample", "times", ""), rows)
+    return table(("(n, k)", "block, µs per sample", "products, µs per sample", "times", ""), rows)

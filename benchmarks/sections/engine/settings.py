@@ -23,34 +23,30 @@ class Contest:
 @dataclass(frozen=True)
 class Settings:
     contests: tuple[Contest, ...] = (
-        Contest(64, 4, 100_000, installable=20, compiled=1 / 1.3, seconds=20),
-        Contest(256, 16, 20_000, installable=5, compiled=1 / 1.3, seconds=20),
-        Contest(1024, 16, 10_000, installable=5, compiled=1, seconds=20),
-        Contest(1024, 64, 5_000, installable=5, compiled=1, seconds=20),
-        Contest(4096, 32, 4_000, installable=5, compiled=1, seconds=20),
-        Contest(16384, 64, 2_000, installable=10, compiled=2.5, seconds=38),
+        Contest(64, 4, 50_000, installable=20, compiled=1 / 1.3, seconds=11),
+        Contest(256, 16, 10_000, installable=5, compiled=1 / 1.3, seconds=11),
+        Contest(1024, 64, 3_000, installable=5, compiled=1, seconds=13),
+        Contest(4096, 32, 2_000, installable=5, compiled=1, seconds=13),
+        Contest(16384, 64, 1_200, installable=10, compiled=2.5, seconds=24),
     )
     heats: int = 2
     turns: int = 3
     """In each heat."""
-    limit: float = 0.35
+    limit: float = 0.2
     """Seconds for each contender in a heat; the slowest take more, since they get two turns."""
     precisions: tuple[tuple[int, int], ...] = ((1024, 16), (1024, 64), (4096, 32), (16384, 64))
     blocks: tuple[tuple[int, int], ...] = ((4096, 32), (16384, 64))
     repeats: int = 20
-    wide_seconds: float = 6.0
+    wide_seconds: float = 4.0
 
 
 QUICK = Settings(
-    contests=(
-        Contest(64, 4, 2_000, installable=20, compiled=1 / 1.3, seconds=2),
-        Contest(256, 16, 1_000, installable=5, compiled=1 / 1.3, seconds=2),
-    ),
-    heats=2,
+    contests=(Contest(64, 4, 1_000, installable=20, compiled=1 / 1.3, seconds=2),),
+    heats=1,
     turns=2,
-    limit=0.05,
-    precisions=((256, 16),),
-    blocks=((256, 16),),
+    limit=0.02,
+    precisions=((128, 8),),
+    blocks=((128, 8),),
     repeats=3,
     wide_seconds=0.5,
 )

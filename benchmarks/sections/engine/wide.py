@@ -22,7 +22,7 @@ ROWS = 2_048
 
 
 def precisions(n: int, k: int, chosen: Settings, meter: Meter) -> dict[str, Any]:
-    """Microseconds a sample in float64 and float32, on the same numbers."""
+    """Microseconds per sample in float64 and float32, on the same numbers."""
     X = signal_in_noise(n, k // 2, ROWS)
     heats = []
     for _ in range(chosen.heats):
