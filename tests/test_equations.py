@@ -1,5 +1,4 @@
 import pytest
-
 from eigenstream.paper.reproduction.equations import to_html, to_text
 
 
