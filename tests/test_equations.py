@@ -1,4 +1,5 @@
 import pytest
+
 from eigenstream.paper.reproduction.equations import to_html, to_text
 
 

@@ -6,10 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
-from eigenstream.paper.reproduction.equations import to_html, to_text
 
 from eigenstream.paper import ITEMS
 from eigenstream.paper.items.experiment import KINDS
+from eigenstream.paper.reproduction.equations import to_html, to_text
 from eigenstream.paper.reproduction.item import sheets_of
 from eigenstream.paper.reproduction.verdict import Verdict
 from eigenstream.regularizers import REGULARIZERS, Regularizer

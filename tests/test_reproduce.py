@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from eigenstream.paper.reproduction.changes import apply
 from rich.console import Console
 
 from eigenstream.cli import main
 from eigenstream.cli.progress import progress
 from eigenstream.paper import ITEMS
 from eigenstream.paper.reproduction.cache import PACKAGE, imported_within, keep, key
+from eigenstream.paper.reproduction.changes import apply
 from eigenstream.paper.reproduction.verdict import Verdict
 
 from . import paper_item

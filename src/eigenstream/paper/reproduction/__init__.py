@@ -1,0 +1,1 @@
+"""How an item of the paper is run, kept, judged, drawn and reported, whatever it shows."""
