@@ -22,7 +22,8 @@ test-slow: $(READY)
 KERNEL_TESTS := -m "not slow" --ignore tests/test_online_adaptive_pca.py --ignore tests/test_benchmarks.py \
 	--ignore tests/test_benchmark_peers.py --ignore tests/test_package.py --ignore tests/test_paper.py \
 	--ignore tests/test_reproduce.py --ignore tests/test_run.py --ignore tests/test_commands.py \
-	--ignore tests/test_live.py --ignore tests/test_damage.py tests
+	--ignore tests/test_live.py --ignore tests/test_damage.py --ignore tests/test_resume.py \
+	--ignore tests/test_kills.py --ignore tests/test_names_and_streams.py tests
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto $(KERNEL_TESTS) -W "ignore:overflow encountered:RuntimeWarning" \
 		--cov=eigenstream.engine --cov=eigenstream.network --cov-report=term-missing
