@@ -10,7 +10,7 @@ import pytest
 from eigenstream.engine import compiled
 
 SOURCE = """
-from eigenstream.engine.compiled import kernel
+from eigenstream.engine.network.compiled import kernel
 @kernel
 def double(x):
     return 2 * x

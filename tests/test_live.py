@@ -22,7 +22,7 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
-from eigenstream.recording import SpectrumHistory
+from eigenstream.history import SpectrumHistory
 
 from eigenstream import OnlineAdaptivePCA, streams
 from eigenstream.live import Page, board

@@ -118,3 +118,20 @@ def test_a_position_is_saved_with_the_model(online, tmp_path):
         model.save(tmp_path / "model", position={1, 2})
     assert load(tmp_path / "model").position_ == position
     assert load(tmp_path / "model").fit(np.eye(4)).position_ is None
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"half_life": 60}, {"half_life": 60, "regularizer": "scale-dependent"}]
+)
+@pytest.mark.parametrize("cut", [5, 40, 64, 100, 575, 576, 700])
+def test_a_loaded_model_saves_the_same_bytes(online, options, cut, tmp_path):
+    """At once, and after going on: nothing changes its type or its last digit on the way through a file."""
+    X = paper(900)
+    model = online(random_state=0, **options).fit(X[:cut])
+    model.save(tmp_path / "first")
+    again = load(tmp_path / "first")
+    again.save(tmp_path / "second")
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+    model.partial_fit(X[cut:]).save(tmp_path / "first")
+    again.partial_fit(X[cut:]).save(tmp_path / "second")
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()

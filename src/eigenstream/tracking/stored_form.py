@@ -51,7 +51,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "plan": plan,
         "time": tracker.time,
         "look_at": tracker.look_at,
-        "decision": [*tracker.decision[:3], list(tracker.decision.memory)],
+        "decision": [*tracker.decision[:3], [float(number) for number in tracker.decision.memory]],
         "changes": [list(change) for change in tracker.changes],
         "stride": tracker.history.stride,
         "tally": asdict(tracker.tally),

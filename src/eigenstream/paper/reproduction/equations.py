@@ -147,7 +147,9 @@ class _Text:
         if below is not None:
             base += below.translate(LOWERED) if below.isdigit() else f"_{self._together(below)}"
         if above is not None:
-            base += above.translate(RAISED) if above.isdigit() or above == "⊤" else f"^{self._together(above)}"
+            base += (
+                above.translate(RAISED) if above.isdigit() or above == "⊤" else f"^{self._together(above)}"
+            )
         return base
 
     def _together(self, part: str) -> str:

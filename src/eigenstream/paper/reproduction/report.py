@@ -123,7 +123,7 @@ def _links(name: str) -> str:
 def _sheet(sheet: Sheet) -> str:
     head = "".join(f'<th scope="col">{to_html(column)}</th>' for column in sheet.columns)
     rows = "".join(f"<tr>{''.join(f'<td>{to_html(cell)}</td>' for cell in row)}</tr>" for row in sheet.rows)
-    note = f"<p class=\"note\">{to_html(sheet.note)}</p>" if sheet.note else ""
+    note = f'<p class="note">{to_html(sheet.note)}</p>' if sheet.note else ""
     return f"""<h3>{to_html(sheet.title)}</h3>
 <div class="scroll"><table class="sheet"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
 {note}"""
