@@ -58,7 +58,7 @@ def parsed_fields(
 
 def cast_cells(
     data: bytes,
-    starts: NDArray[np.int64],
+    starts: NDArray[np.int64] | None,
     ends: NDArray[np.int64],
     count: int,
     width: int,
@@ -90,8 +90,8 @@ def _with_plain_ends(data: bytes) -> bytes:
 
 def _spans(
     data: bytes, count: int, width: int, separator: bytes
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Where cells begin and end; None unless there are as many as there should be on each line."""
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]] | None:
+    """Where cells begin (None: right behind the last) and end; None if a line has too many or too few."""
     if b"\r" in data or b"(" in data or len(data) > LARGEST:  # "nan(1)" is a number to Arrow
         return None
     array = np.frombuffer(data, dtype=np.uint8)
@@ -100,15 +100,14 @@ def _spans(
     ends = np.flatnonzero(is_end)
     if len(ends) != count or not (array[ends[width - 1 :: width]] == LINE_FEED).all():
         return None
-    starts = np.zeros_like(ends)
-    np.add(ends[:-1], 1, out=starts[1:])
-    return _unquoted(data, array, starts, ends) if b'"' in data else (starts, ends)
+    return _unquoted(data, array, ends) if b'"' in data else (None, ends)
 
 
 def _unquoted(
-    data: bytes, array: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    data: bytes, array: NDArray[np.uint8], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """The same without quotes; None unless each quote begins or ends a cell: none hides a separator."""
+    starts = np.concatenate(([0], ends[:-1] + 1))
     quoted = array[starts] == QUOTE
     ended = (ends > starts) & (array[ends - 1] == QUOTE)
     if (quoted != ended).any() or (ends - starts)[quoted].min(initial=2) < 2:
@@ -120,7 +119,7 @@ def _unquoted(
 
 def _strings(
     data: bytes,
-    starts: NDArray[np.int64],
+    starts: NDArray[np.int64] | None,
     ends: NDArray[np.int64],
     count: int,
     width: int,
@@ -134,8 +133,12 @@ def _strings(
 
     total = 2 * len(ends)
     offsets = np.empty(total + 1, dtype=np.int32)
-    offsets[:-1:2], offsets[1::2] = starts, ends
-    offsets[-1] = len(data)
+    offsets[1::2] = ends
+    if starts is None:
+        offsets[0] = 0
+        np.add(ends, 1, out=offsets[2::2], casting="unsafe")
+    else:
+        offsets[:-1:2], offsets[-1] = starts, len(data)
     if isinstance(chosen, range):
         bits = np.full((total + 7) // 8, EVERY_SECOND, dtype=np.uint8)
     else:

@@ -179,7 +179,8 @@ class Lines:
             self._start.append(block)
             return
         rest = block[ends[-1] :]
-        self._wait(b"".join((*self._start, block)), ends + before)
+        # The lines alone, so that taking all of them copies nothing.
+        self._wait(b"".join((*self._start, memoryview(block)[: ends[-1]])), ends + before)
         self._start = [rest] if rest else []
 
     def _wait(self, data: bytes, ends: NDArray[np.int64]) -> None:
