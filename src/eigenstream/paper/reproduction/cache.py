@@ -75,7 +75,11 @@ def _below() -> str:
 
 @cache
 def _content(paths: frozenset[Path]) -> str:
-    return _hash("".join(f"{path.parent.name}/{path.name}\n{path.read_text(encoding='utf-8')}\n" for path in sorted(paths)))
+    return _hash(
+        "".join(
+            f"{path.parent.name}/{path.name}\n{path.read_text(encoding='utf-8')}\n" for path in sorted(paths)
+        )
+    )
 
 
 @cache

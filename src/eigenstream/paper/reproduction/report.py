@@ -123,7 +123,7 @@ def _links(name: str) -> str:
 def _sheet(sheet: Sheet) -> str:
     head = "".join(f'<th scope="col">{to_html(column)}</th>' for column in sheet.columns)
     rows = "".join(f"<tr>{''.join(f'<td>{to_html(cell)}</td>' for cell in row)}</tr>" for row in sheet.rows)
-    note = f"<p class=\"note\">{to_html(sheet.note)}</p>" if sheet.note else ""
+    note = f'<p class="note">{to_html(sheet.note)}</p>' if sheet.note else ""
     return f"""<h3>{to_html(sheet.title)}</h3>
 <div class="scroll"><table class="sheet"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
 {note}"""
@@ -156,4 +156,5 @@ def _changes(outcomes: Sequence[Outcome]) -> str:
     if not outcomes[0].changed:
         return ""
     listed = ", ".join(f"<code>{escape(change)}</code>" for change in outcomes[0].changed)
-    return f'<p class="changed">Settings changed: {listed}. The expected verdicts are those of unchanged settings.</p>'
+    note = "The expected verdicts are those of unchanged settings."
+    return f'<p class="changed">Settings changed: {listed}. {note}</p>'

@@ -12,6 +12,7 @@ class Verdict(StrEnum):
     CORRECTED = "holds with a correction"
     FAILS = "does not hold"
 
+
 def verdict(printed: bool, corrected: bool = False) -> Verdict:
     """Whether a sentence holds as printed, only with its correction, or not at all.
 
