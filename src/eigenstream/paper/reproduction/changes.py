@@ -1,4 +1,4 @@
-"""Settings changed from the command line: ``k=6`` in every item that has a k, ``sudden-change.beta=0.99`` in one."""
+"""Settings changed from the command line: ``k=6`` in every item with a k, or ``sudden-change.beta=0.99``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Formulas in claims, captions and tables: written in a little TeX between dollar signs, shown as MathML or text.
+r"""Formulas in claims, captions and tables: a little TeX between dollar signs, shown as MathML or text.
 
 The subset is what the paper's formulas need: letters, numbers, ``^`` and ``_``, ``\frac``, ``\sqrt``, Greek
 letters and a few signs. Outside dollar signs, ``R_XY`` is set as a symbol with its index.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from html import escape
+
+# ruff: noqa: RUF001
 
 SIGNS = {
     "alpha": "α", "beta": "β", "gamma": "γ", "eta": "η", "mu": "μ", "lambda": "λ", "theta": "θ",
@@ -147,9 +149,8 @@ class _Text:
         if below is not None:
             base += below.translate(LOWERED) if below.isdigit() else f"_{self._together(below)}"
         if above is not None:
-            base += (
-                above.translate(RAISED) if above.isdigit() or above == "⊤" else f"^{self._together(above)}"
-            )
+            raised = above.isdigit() or above == "⊤"
+            base += above.translate(RAISED) if raised else f"^{self._together(above)}"
         return base
 
     def _together(self, part: str) -> str:

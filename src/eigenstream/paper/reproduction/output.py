@@ -29,7 +29,7 @@ STYLE: dict[str, Any] = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "eigenstream",
 }
-"""Type for print at the width of a page; fonts embedded in PDF as they are; the same ids in SVG every time."""
+"""Type for print at the width of a page; fonts embedded in PDF; the same ids in SVG every time."""
 
 
 def write(

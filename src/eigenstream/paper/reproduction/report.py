@@ -156,4 +156,5 @@ def _changes(outcomes: Sequence[Outcome]) -> str:
     if not outcomes[0].changed:
         return ""
     listed = ", ".join(f"<code>{escape(change)}</code>" for change in outcomes[0].changed)
-    return f'<p class="changed">Settings changed: {listed}. The expected verdicts are those of unchanged settings.</p>'
+    note = "The expected verdicts are those of unchanged settings."
+    return f'<p class="changed">Settings changed: {listed}. {note}</p>'
