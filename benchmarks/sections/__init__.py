@@ -11,11 +11,12 @@ and its name is that of its files.
 
 from types import ModuleType
 
-from benchmarks.sections import accuracy, defaults, engine, fit, growth, latency, live, offline, throughput
+from benchmarks.sections import accuracy, defaults, engine, fit, growth, latency, live, offline, rules, throughput
 
 SECTIONS: list[ModuleType] = [
     fit,
     accuracy,
+    rules,
     latency,
     throughput,
     growth,
