@@ -49,7 +49,7 @@ class Settings:
     seeds: int = 3
     half_lives: tuple[int, ...] = (50, 300)
     silence: int = 100_000
-    seconds: tuple[float, float] = (12.0, 7.0)
+    seconds: tuple[float, float] = (14.0, 7.0)
 
 
 def settings(quick: bool) -> Settings:

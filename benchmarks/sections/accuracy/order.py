@@ -16,7 +16,7 @@ SOLVERS = ("auto", "subspace")
 
 def order_effects(name: str, X: Array, seeds: int) -> list[dict[str, Any]]:
     """One entry per solver, all parameters at their defaults otherwise."""
-    whole = AdaptivePCA().fit(X).n_components_
+    whole = quietly(AdaptivePCA(), X).n_components_
     return [{"data": name, "offline rank": whole, **order_effect(X, solver, seeds)} for solver in SOLVERS]
 
 
