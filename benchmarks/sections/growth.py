@@ -164,4 +164,5 @@ def _draw_curve(axis: Axes, curve: dict[str, Any]) -> None:
         fit = middle * (last / np.exp(np.mean(np.log(last)))) ** slope
         axis.loglog(values, taken, "o", color=colour)
         axis.loglog(last, fit, "-", color=colour, label=f"{name}, slope {slope:.2f}")
+    axis.set_ylim(top=10 * max(max(seconds) for seconds in curve["seconds"].values()))  # room for the legend
     axis.legend(loc="upper left", frameon=False)

@@ -28,6 +28,7 @@ def order_effect(X: Array, solver: str, seeds: int) -> dict[str, Any]:
     return {
         "solver": solver,
         "used": own._tracker.plan.solver,
+        "capacity": own.max_components_,
         "own rank": own.n_components_,
         "shuffled ranks": [model.n_components_ for model in shuffled],
         "difference": max(difference(own, model) for model in shuffled),

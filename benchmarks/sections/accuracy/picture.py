@@ -31,7 +31,7 @@ def draw(results: dict[str, Any]) -> Figure:
     figure, axes = panels(2, 1, 12, 9)
     titles = {
         "own": "Rows in their own order",
-        "shuffled": f"Rows shuffled: median and range over {results['seeds']}",
+        "shuffled": f"Rows shuffled: median and range (shuffles: {results['seeds']})",
     }
     for axis, (order, title) in zip(axes, titles.items(), strict=True):
         _draw_order(axis, [case for case in results["cases"] if case["order"] == order])
@@ -52,7 +52,7 @@ def _draw_order(axis: Axes, cases: list[dict[str, Any]]) -> None:
         axis.vlines(x, low, high, colour, linewidth=1, alpha=0.6)
         axis.plot(x, middle, marker, color=colour, markersize=6, label=method)
     axis.set_yscale("log")
-    axis.set_ylim(bottom=EXACT / 4)
+    axis.set_ylim(EXACT / 4, 2)
     axis.grid(visible=False, axis="x")
     axis.set_xticks(places, [f"{case['m']}" for case in cases])
     for name in names:

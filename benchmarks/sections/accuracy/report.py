@@ -62,6 +62,9 @@ def report(results: dict[str, Any]) -> str:
         parts.append(f"Left out, because it is not on this machine: {', '.join(results['missing'])}.")
     parts += ["## Where ours is less accurate", _losses(cases), "## Targets", _targets(cases)]
     parts += ["## The order of rows", ORDER.format(most=MOST), _orders(results["order"])]
+    full = dict.fromkeys(e["data"] for e in results["order"] if e["offline rank"] == e["capacity"])
+    if full:
+        parts.append(f"On {', '.join(full)} all ranks are the default capacity: there are more components.")
     parts += ["## Every case", _overview(cases), "## Further learners", FURTHER, _further(cases)]
     held = sorted({case["data"] for case in cases if case["T"] < case["methods"][NETWORK]["start"]})
     if held:
