@@ -26,8 +26,8 @@ def publish(section: ModuleType, results: dict[str, Any], out: Path) -> None:
         section.report(results),
         f"![{section.TITLE}]({name}.png)",
         f"Measured in {results['seconds']:.0f} s with {measured}. Meanwhile other processes kept "
-        f"{results['cores used by others']:.2f} cores busy; unless that is close to 0, figures for two "
-        "threads mean little.",
+        f"{results['cores used by others']:.2f} cores busy; unless that is close to 0, times are those of "
+        "a busy machine, and figures for two threads mean little.",
     ]
     (out / f"{name}.md").write_text("\n\n".join(text) + "\n")
 

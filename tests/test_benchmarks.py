@@ -138,12 +138,14 @@ def test_accuracy_shows_that_order_does_not_matter(out):
 
 
 def test_an_error_that_is_rounding_counts_as_zero():
-    tiny, tie, lost = (
-        Comparison("wine", "own", 4, 1, *errors) for errors in ((9e-13, 0), (0.1, 0.1), (0.2, 0.1))
+    tiny, tie, lost, hopeless = (
+        Comparison("wine", "own", 4, 1, *errors)
+        for errors in ((9e-13, 0), (0.1, 0.1), (0.2, 0.1), (0.1, 9e-13))
     )
     assert (tiny.larger, tie.larger, lost.larger) == (False, False, True)
     assert tiny.times_smaller == float("inf")
-    assert losses([tiny, tie, lost]) == [lost]
+    assert hopeless.times_smaller == 0
+    assert losses([tiny, tie, lost, hopeless]) == [hopeless, lost]
 
 
 def test_equal_bytes_are_as_many_components_as_fit():

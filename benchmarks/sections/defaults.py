@@ -46,10 +46,10 @@ ACTIVITIES = (0.0, 0.001, 0.01, 0.05)
 class Settings:
     data: tuple[str, ...] = ("digits", "breast cancer", "china patches")
     m: int = 10
-    seeds: int = 3
+    seeds: int = 2
     half_lives: tuple[int, ...] = (50, 300)
     silence: int = 100_000
-    seconds: tuple[float, float] = (12.0, 7.0)
+    seconds: tuple[float, float] = (10.0, 7.0)
 
 
 def settings(quick: bool) -> Settings:

@@ -36,10 +36,10 @@ class Settings:
     n: tuple[int, ...] = tuple(2**i for i in range(6, 15))
     k: tuple[int, ...] = tuple(2**i for i in range(8))
     repeats: int = 3
-    long: int = 10_000_000
+    long: int = 4_000_000
     """Samples of the long stream, 64 inputs and 4 outputs."""
     readings: int = 50
-    seconds: tuple[float, ...] = (4.0, 5.0, 3.0, 45.0)
+    seconds: tuple[float, ...] = (4.0, 6.0, 3.0, 12.0)
     """What to expect for T, n, k and the long stream."""
 
 
@@ -164,4 +164,5 @@ def _draw_curve(axis: Axes, curve: dict[str, Any]) -> None:
         fit = middle * (last / np.exp(np.mean(np.log(last)))) ** slope
         axis.loglog(values, taken, "o", color=colour)
         axis.loglog(last, fit, "-", color=colour, label=f"{name}, slope {slope:.2f}")
+    axis.set_ylim(top=10 * max(max(seconds) for seconds in curve["seconds"].values()))  # room for the legend
     axis.legend(loc="upper left", frameon=False)

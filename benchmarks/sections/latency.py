@@ -206,6 +206,7 @@ def draw(results: dict[str, Any]) -> Figure:
             label = "target" if group == i == 0 else None
             axis.hlines(target, places[name] - 0.08, places[name] + 0.08, "k", label=label)
     axis.set_yscale("log")
+    axis.margins(y=0.1)
     axis.set_ylim(bottom=1)
     axis.grid(visible=False, axis="x")
     axis.set_xticks(range(len(results["sizes"])), [size(e["n"], e["k"]) for e in results["sizes"]])

@@ -33,7 +33,7 @@ BATCH = 1024
 class Settings:
     n: int = 256
     k: int = 16
-    rows: int = 400_000
+    rows: int = 150_000
     repeats: int = 3
     browser: bool = True
     seconds: float = 14.0

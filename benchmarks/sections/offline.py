@@ -25,8 +25,8 @@ BARE, FEW, ALL = "X'X and eigh alone", "solve, 16 outputs", "solve, n outputs"
 class Settings:
     T: int = 200_000
     n: int = 256
-    repeats: int = 4
-    seconds: float = 8.0
+    repeats: int = 3
+    seconds: float = 6.0
     """What to expect for one number of threads."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.decomposition import IncrementalPCA
@@ -13,12 +13,13 @@ from sklearn.utils import gen_batches
 
 from benchmarks.peers import PEERS
 from benchmarks.peers.peer import Array, Peer
-from eigenstream import OnlineAdaptivePCA
+from eigenstream import AdaptivePCA, OnlineAdaptivePCA
 
 OURS, SUBSPACE, NETWORK = "ours", "ours, subspace", "ours, network"
 SAME, DOUBLE = "IncrementalPCA, m", "IncrementalPCA, 2m"
 BYTES, BYTES_SUBSPACE = "IncrementalPCA, bytes of ours", "IncrementalPCA, bytes of ours, subspace"
 FSM, CCIPCA = "FSM", "CCIPCA"
+Model = TypeVar("Model", AdaptivePCA, OnlineAdaptivePCA)
 BATCH = 100
 NUMBER = 8
 """Bytes of a number."""
@@ -36,6 +37,8 @@ class Method:
     """Whether it is handed rows without their mean, because it does not subtract one itself."""
     doubled: bool = False
     """Whether it is given 2m components instead of m."""
+    further: bool = False
+    """Whether there is no target for it: one shuffle is enough."""
     bytes_of: str | None = None
     """The method whose bytes it may use, if that decides about its components."""
 
@@ -46,14 +49,15 @@ def ours(solver: str) -> Method:
     def learn(X: Array, k: int, seed: int) -> OnlineAdaptivePCA:
         return quietly(OnlineAdaptivePCA(max_components=k, solver=solver, random_state=seed), X)
 
-    return Method(learn, known_axes, doubled=solver == "network")
+    return Method(learn, known_axes, doubled=solver == "network", further=solver == "network")
 
 
-def quietly(model: OnlineAdaptivePCA, X: Array) -> OnlineAdaptivePCA:
+def quietly(model: Model, X: Array) -> Model:
     """The fitted model: a capacity below the rank of the data is the point of these comparisons."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the rank has reached max_components", UserWarning)
-        return model.fit(X)
+        warnings.filterwarnings("ignore", ".*max_components", UserWarning)
+        model.fit(X)
+    return model
 
 
 def known_axes(model: OnlineAdaptivePCA) -> Array:
@@ -113,7 +117,9 @@ def compiled(name: str) -> Method:
             learner.learn(X[batch])
         return learner
 
-    return Method(learn, lambda learner: learner.components(learner.k), centered=True, doubled=True)
+    return Method(
+        learn, lambda learner: learner.components(learner.k), centered=True, doubled=True, further=True
+    )
 
 
 METHODS = {

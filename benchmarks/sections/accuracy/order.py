@@ -16,7 +16,7 @@ SOLVERS = ("auto", "subspace")
 
 def order_effects(name: str, X: Array, seeds: int) -> list[dict[str, Any]]:
     """One entry per solver, all parameters at their defaults otherwise."""
-    whole = AdaptivePCA().fit(X).n_components_
+    whole = quietly(AdaptivePCA(), X).n_components_
     return [{"data": name, "offline rank": whole, **order_effect(X, solver, seeds)} for solver in SOLVERS]
 
 
@@ -28,6 +28,7 @@ def order_effect(X: Array, solver: str, seeds: int) -> dict[str, Any]:
     return {
         "solver": solver,
         "used": own._tracker.plan.solver,
+        "capacity": own.max_components_,
         "own rank": own.n_components_,
         "shuffled ranks": [model.n_components_ for model in shuffled],
         "difference": max(difference(own, model) for model in shuffled),

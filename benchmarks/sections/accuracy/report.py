@@ -40,11 +40,12 @@ that is as many as there are inputs: IncrementalPCA is then exact, too. Digits a
 they are; breast cancer, wine and Tennessee Eastman are standardized; china is a photograph in patches of
 8 x 8 pixels in three colours."""
 SIZES = """Bytes of ours: the arrays of the learner, its workspace and the room for waiting rows. Bytes of
-IncrementalPCA: components, mean, variances, singular values and one batch. Neither counts what a linear
-algebra library allocates meanwhile, nor what ours remembers for others to read (history, last spectrum)."""
+IncrementalPCA: components, mean, variances, singular values and one batch. This favours IncrementalPCA,
+whose workspace (it stacks components and batch, and decomposes the stack) is not counted. Nor is what
+ours remembers for others to read: history and last spectrum."""
 FURTHER = """`solver="network"`, FSM and CCIPCA have 2m components. FSM and CCIPCA are compiled, written
 for this comparison, and favoured: they are fed rows from which the mean of all rows, the later ones too,
-has been subtracted. Errors are those of the top m axes."""
+has been subtracted. One shuffle only. Errors are those of the top m axes."""
 ORDER = """All parameters at their defaults, no forgetting. Variances: the largest relative difference of
 a kept component's variance between shuffled and own order (target: at most {most:.0%}). Ranks: online on
 shuffled rows, online in own order, and `AdaptivePCA` on the same rows."""
@@ -61,6 +62,9 @@ def report(results: dict[str, Any]) -> str:
         parts.append(f"Left out, because it is not on this machine: {', '.join(results['missing'])}.")
     parts += ["## Where ours is less accurate", _losses(cases), "## Targets", _targets(cases)]
     parts += ["## The order of rows", ORDER.format(most=MOST), _orders(results["order"])]
+    full = dict.fromkeys(e["data"] for e in results["order"] if e["offline rank"] == e["capacity"])
+    if full:
+        parts.append(f"On {', '.join(full)} all ranks are the default capacity: there are more components.")
     parts += ["## Every case", _overview(cases), "## Further learners", FURTHER, _further(cases)]
     held = sorted({case["data"] for case in cases if case["T"] < case["methods"][NETWORK]["start"]})
     if held:
@@ -100,7 +104,7 @@ def _targets(cases: list[Case]) -> str:
         exact = sum(one.ours <= EXACT for one in found)
         verdict = mark(not lost) if targeted else "no target"
         goal = mark(times >= TIMES) if theirs == SAME else "no target"
-        smaller = "ours is 0" if times == float("inf") else f"{times:.3g}x"
+        smaller = {float("inf"): "ours is 0", 0.0: "theirs is 0"}.get(times, f"{times:.3g}x")
         rows.append((ours, theirs, f"{lost} of {len(found)}", verdict, smaller, goal, exact))
     headings = (
         "ours", "against", "ours larger", "target: never", "smaller, median",

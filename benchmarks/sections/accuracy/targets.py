@@ -31,7 +31,10 @@ class Comparison(NamedTuple):
 
     @property
     def times_smaller(self) -> float:
-        return self.theirs / self.ours if self.ours > EXACT else float("inf")
+        """Infinite where ours is zero, zero where only theirs is."""
+        if self.ours <= EXACT:
+            return float("inf")
+        return self.theirs / self.ours if self.theirs > EXACT else 0.0
 
 
 def comparisons(cases: list[dict[str, Any]], ours: str, theirs: str) -> list[Comparison]:
@@ -63,7 +66,7 @@ def contests(cases: list[dict[str, Any]]) -> Iterator[tuple[str, str, list[Compa
 
 def losses(found: list[Comparison]) -> list[Comparison]:
     """Where ours is larger, worst first."""
-    return sorted((one for one in found if one.larger), key=lambda one: one.times_smaller)
+    return sorted((one for one in found if one.larger), key=lambda one: (one.times_smaller, -one.ours))
 
 
 def median_times(found: list[Comparison]) -> float:
