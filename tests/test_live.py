@@ -22,9 +22,9 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
-from eigenstream.history import SpectrumHistory
 
 from eigenstream import OnlineAdaptivePCA, streams
+from eigenstream.history import SpectrumHistory
 from eigenstream.live import Page, board
 from eigenstream.live.board import LIMIT, Board, Spread
 from eigenstream.live.snapshot import MOST_COMPONENTS, MOST_POINTS, Moment, merged, thinned

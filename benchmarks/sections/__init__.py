@@ -11,7 +11,18 @@ and its name is that of its files.
 
 from types import ModuleType
 
-from benchmarks.sections import accuracy, defaults, engine, fit, growth, latency, live, offline, rules, throughput
+from benchmarks.sections import (
+    accuracy,
+    defaults,
+    engine,
+    fit,
+    growth,
+    latency,
+    live,
+    offline,
+    rules,
+    throughput,
+)
 
 SECTIONS: list[ModuleType] = [
     fit,
