@@ -225,7 +225,7 @@ class InputOutput(Regularizer):
 
 
 class SquaredOutput(Regularizer):
-    """R_YY: the threshold is a share of the output, ``theta = alpha * sum(d)``; any alpha keeps a component."""
+    """R_YY: a share of the output, ``theta = alpha * sum(d)``; any alpha keeps at least one component."""
 
     name = "squared-output"
     increment = (0.0, 0.0, 1.0)
