@@ -93,7 +93,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
         input_variances=weights @ np.square(data, dtype=np.float64) / weights.sum(),
         rounding=float(np.finfo(data.dtype).eps),
     )
-    decision = decide(plan.kind, plan.alpha, evidence)
+    decision = decide(plan.kind, plan.alpha, evidence, tracker.decision)
     rank, threshold = decision.rank, decision.threshold
     output = lam[:rank] - threshold
     shared = min(rank, model.n_components_)
