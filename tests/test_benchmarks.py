@@ -193,6 +193,7 @@ def test_latency_has_targets_beside_figures(out):
     assert "below 10 µs" in report
     calls = json.loads((out / "latency.json").read_text())["calls"]
     assert 0 < calls["median"] <= calls["percentile"] <= calls["max"]
+    assert calls["computing"] > 0
     assert report.count("at most 1.5x") == 2
     for entry in json.loads((out / "latency.json").read_text())["sizes"]:
         assert len(entry["microseconds"]) == 5

@@ -32,10 +32,10 @@ FITTED = 4
 class Settings:
     base: tuple[int, int, int] = (2048, 1024, 16)
     """T, n, k where they do not vary."""
-    T: tuple[int, ...] = tuple(2**i for i in range(9, 16))
+    T: tuple[int, ...] = tuple(2**i for i in range(9, 15))
     n: tuple[int, ...] = tuple(2**i for i in range(6, 15))
     k: tuple[int, ...] = tuple(2**i for i in range(8))
-    repeats: int = 3
+    repeats: int = 2
     long: int = 4_000_000
     """Samples of the long stream, 64 inputs and 4 outputs."""
     readings: int = 50

@@ -44,7 +44,7 @@ class Settings:
     """Rows that are drawn; the file repeats them."""
     csv_rows: int = 40_000
     repeats: int = 2
-    seconds: tuple[float, float, float] = (18.0, 8.0, 5.0)
+    seconds: tuple[float, float, float] = (13.0, 6.0, 4.0)
     """What to expect of NPY, CSV and memory."""
 
 

@@ -23,9 +23,9 @@ class Contest:
 @dataclass(frozen=True)
 class Settings:
     contests: tuple[Contest, ...] = (
-        Contest(64, 4, 50_000, installable=20, compiled=1 / 1.3, seconds=11),
+        Contest(64, 4, 50_000, installable=20, compiled=1 / 1.3, seconds=7),
         Contest(1024, 64, 3_000, installable=5, compiled=1, seconds=13),
-        Contest(4096, 32, 2_000, installable=5, compiled=1, seconds=13),
+        Contest(4096, 32, 2_000, installable=5, compiled=1, seconds=18),
         Contest(16384, 64, 1_200, installable=10, compiled=2.5, seconds=24),
     )
     heats: int = 2

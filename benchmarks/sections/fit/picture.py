@@ -7,7 +7,6 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.markdown import size
 from benchmarks.sections.fit.grid import INCREMENTAL, OURS, PLAIN
 from benchmarks.sections.fit.report import ratio
 from benchmarks.sections.fit.settings import MEDIAN, RUNS, WIDE
@@ -16,7 +15,7 @@ from eigenstream.plotting import BLACK, BLUE, ORANGE, PURPLE, SKY, panels
 
 def draw(results: dict[str, Any]) -> Figure:
     """Bars for the ratios above, for the processes below."""
-    figure, (ratios, processes) = panels(2, 1, 11, 8)
+    figure, (ratios, processes) = panels(2, 1, 12, 8)
     _draw_ratios(ratios, results["grid"])
     _draw_processes(processes, results)
     return figure
@@ -35,9 +34,9 @@ def _draw_ratios(axis: Axes, grid: list[dict[str, Any]]) -> None:
     axis.axhline(MEDIAN, color=ORANGE, linestyle="--", label="target of the median")
     axis.set_yscale("log")
     axis.grid(visible=False, axis="x")
-    labels = [f"{size(entry['n'], entry['k'])}\n{entry['T']:,}" for entry in grid]
+    labels = [f"{entry['n']}\n{entry['k']}\n{entry['T']:,}" for entry in grid]
     axis.set_xticks(range(len(grid)), labels, fontsize=8)
-    axis.set(xlabel="(n, k) and number of rows", ylabel="IncrementalPCA's time over ours")
+    axis.set(xlabel="inputs n, components k, rows", ylabel="IncrementalPCA's time over ours")
     axis.set_title("fit against IncrementalPCA, one thread (above 1: ours is faster)")
     axis.margins(y=0.12)
     axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
