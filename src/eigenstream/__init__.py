@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .calibration import calibrate_alpha as calibrate_alpha
     from .estimators import AdaptivePCA as AdaptivePCA
     from .estimators import OnlineAdaptivePCA as OnlineAdaptivePCA
+    from .estimators import compare_half_lives as compare_half_lives
     from .estimators import compare_to_offline as compare_to_offline
     from .estimators import load as load
     from .estimators import merge as merge
@@ -43,6 +44,7 @@ _HOME_OF = {
     "ScaleDependent": "regularizers",
     "SquaredOutput": "regularizers",
     "calibrate_alpha": "calibration",
+    "compare_half_lives": "estimators",
     "compare_to_offline": "estimators",
     "load": "estimators",
     "merge": "estimators",
@@ -60,6 +62,7 @@ __all__ = [
     "ScaleDependent",
     "SquaredOutput",
     "calibrate_alpha",
+    "compare_half_lives",
     "compare_to_offline",
     "load",
     "merge",

@@ -2,8 +2,19 @@
 
 from .adaptive_pca import AdaptivePCA
 from .comparison import Comparison, compare_to_offline
+from .half_lives import HalfLife, HalfLives, compare_half_lives
 from .merging import merge
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .persistence import load
 
-__all__ = ["AdaptivePCA", "Comparison", "OnlineAdaptivePCA", "compare_to_offline", "load", "merge"]
+__all__ = [
+    "AdaptivePCA",
+    "Comparison",
+    "HalfLife",
+    "HalfLives",
+    "OnlineAdaptivePCA",
+    "compare_half_lives",
+    "compare_to_offline",
+    "load",
+    "merge",
+]

@@ -116,7 +116,7 @@ class Plan:
         if self.solver == "exact":
             # A look costs n^3 here, as much as learning some hundred rows: wide input is looked at less, and
             # narrow input more, so that events do not wait for a look.
-            widest = max(self.window / 32, min(8 * self.n, self.window / 4))
+            widest = max(self.window / 16, min(8 * self.n, self.window / 4))
             return time + self._whole_blocks(min(max(min(2 * time, 8 * self.n), time // 16), widest))
         return time + self._whole_blocks(min(max(self.block, time // 16), self.window / 16))
 
