@@ -3,14 +3,17 @@
 import warnings
 from functools import cache
 
+import click
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn import datasets
 from sklearn.decomposition import PCA
 
 from eigenstream import AdaptivePCA, InputOutput, OnlineAdaptivePCA, load, rules, streams
 from eigenstream.advice import advice
 from eigenstream.calibration import decide
+from eigenstream.cli.options import estimator_options
 from eigenstream.rules import Evidence, NoiseEdge, ParallelAnalysis, VarianceShare, rule_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
@@ -302,3 +305,20 @@ def test_other_ranks_are_those_of_models_with_these_rules():
     for text, found in rules.other_ranks(evidence).items():
         assert AdaptivePCA(alpha=text, max_components=64).fit(X).n_components_ == found
         assert decide(InputOutput, rule_of(text), evidence).rank == found
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [("auto", "auto"), ("edge", "edge"), ("share:.9", "share:0.9"), ("parallel", "parallel"), ("0.25", 0.25)],
+)
+def test_the_command_line_takes_rules_by_name(given, value):
+    @click.command()
+    @estimator_options
+    def command(alpha, **others):
+        print(repr(alpha))
+
+    for option in ("--rank-rule", "--alpha"):
+        assert CliRunner().invoke(command, [option, given]).output.strip() == repr(value)
+    refused = CliRunner().invoke(command, ["--rank-rule", "share:2"])
+    assert refused.exit_code == 2
+    assert "expected edge, parallel or share:0.95, or a number" in " ".join(refused.output.split())
