@@ -290,6 +290,14 @@ class TestAdvice:
             assert OnlineAdaptivePCA().fit(real("digits")).advice_ == ""
             assert AdaptivePCA().fit(real("digits")).advice_ == ""
 
+    def test_without_a_floor_of_noise(self):
+        lam = 0.5 ** np.arange(12.0)
+        evidence = Evidence(lam, lam.sum(), 12, 12, 5000)
+        found = NoiseEdge().judge(evidence).rank()
+        assert found == 6
+        assert "without a floor of noise" in advice(evidence, found, NoiseEdge())
+        assert advice(evidence, found, VarianceShare()) == ""
+
     def test_nothing_varies(self):
         assert "all inputs are constant" in AdaptivePCA().fit(np.ones((10, 3))).advice_
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .rules import Evidence, Rule, other_ranks
+from .rules import Evidence, NoiseEdge, Rule, other_ranks
 
 FEW_SAMPLES = 4
 """Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
 
 
 def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
-    """What the spectrum looks like and what to try, where the rank is 0 or has reached the capacity.
+    """What the spectrum looks like and what to try, where the rank is 0 or as large as it can be.
 
     Empty where there is nothing to say.
 
@@ -26,7 +26,6 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
 
     Examples
     --------
-    >>> from eigenstream.rules import NoiseEdge
     >>> lam = np.linspace(1.3, 0.7, 20)
     >>> evidence = Evidence(lam, lam.sum(), capacity=8, n_inputs=20, n_samples=60)
     >>> print(advice(evidence, 0, NoiseEdge()))  # doctest: +ELLIPSIS
@@ -38,6 +37,8 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
         return " ".join([_flat(evidence), *_few(evidence), _others(evidence, rank, alpha)])
     if rank >= evidence.capacity < evidence.n_inputs:
         return " ".join([_full(evidence), _others(evidence, rank, alpha)])
+    if isinstance(alpha, NoiseEdge) and rank >= evidence.n_inputs // 2 > 1:
+        return " ".join([_floorless(rank), _others(evidence, rank, alpha)])
     return ""
 
 
@@ -64,6 +65,13 @@ def _full(evidence: Evidence) -> str:
     return (
         f"the rank has reached max_components={k}; there may be more components than that. These {k} make up "
         f"{share:.0%} of the variance, and the spectrum {shape}: raise max_components to see where it ends."
+    )
+
+
+def _floorless(rank: int) -> str:
+    return (
+        f"the spectrum falls all the way, without a floor of noise: the {rank} components kept are half of "
+        "the inputs' directions, which is as many as this rule keeps."
     )
 
 

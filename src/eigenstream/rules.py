@@ -139,9 +139,10 @@ class NoiseEdge(Rule):
        eighth of the spectrum if that is less) by the shape of the Marchenko-Pastur law. To this line a smooth
        spectrum, such as that of photographs, is noise of some colour, but only up to ``noise (edge + 9.3)``.
 
-    Where more components than that are equally large, the gap behind the last of them decides. At least half
-    of the directions have to be noise, and there have to be four samples for each component. A single input
-    that varies is one component: there is nothing else that could be noise. A network does not know the
+    Where more components than that are equally large, the gap behind the last of them decides. At most half
+    of the directions are kept, and one for four samples: a spectrum that falls by a factor from each eigenvalue
+    to the next has no floor of noise, and ends there. A single input that varies is one component: there is
+    nothing else that could be noise. A network does not know the
     eigenvalues that it does not keep. It has the first line only, at ``noise (2 edge + 1)``, and the noise
     includes the eigenvalue itself.
 

@@ -59,7 +59,7 @@ class AdaptivePCA(ReadingTransformer):
     alpha_ : float
         The coefficient used.
     advice_ : str
-        What to try where the rank is 0 or has reached the capacity; empty otherwise.
+        What to try where the rank is 0 or as large as it can be; empty otherwise.
     mean_, n_samples_seen_, n_features_in_
         As in scikit-learn.
 

@@ -126,7 +126,7 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         The network's own view: W_yx, W_yy and mu of the paper. With another solver, those of a network at the
         optimum of what is known.
     advice_ : str
-        What to try where the rank is 0 or has reached the capacity; empty otherwise.
+        What to try where the rank is 0 or as large as it can be; empty otherwise.
     tally_ : Tally
         How many rows were learnt, how many of them with entries filled in, and how many were skipped.
 
