@@ -140,11 +140,10 @@ class NoiseEdge(Rule):
        spectrum, such as that of photographs, is noise of some colour, but only up to ``noise (edge + 9.3)``.
 
     Where more components than that are equally large, the gap behind the last of them decides. At most half
-    of the directions are kept, and one for four samples: a spectrum that falls by a factor from each eigenvalue
-    to the next has no floor of noise, and ends there. A single input that varies is one component: there is
-    nothing else that could be noise. A network does not know the
-    eigenvalues that it does not keep. It has the first line only, at ``noise (2 edge + 1)``, and the noise
-    includes the eigenvalue itself.
+    of the directions are kept, and one for four samples: a spectrum that falls by a factor from each
+    eigenvalue to the next has no floor of noise, and ends there. A single input that varies is one component:
+    there is nothing else that could be noise. A network does not know the eigenvalues that it does not keep:
+    it has the first line only, at ``noise (2 edge + 1)``, and the noise includes the eigenvalue itself.
 
     Examples
     --------
@@ -248,7 +247,8 @@ class VarianceShare(Rule):
         lam = evidence.variances
         kept_before = np.concatenate(([0.0], np.cumsum(lam)[:-1]))[: len(lam)]
         missing = 1 - kept_before / max(evidence.total, TINY)
-        ratios = np.where(lam > evidence.ground, missing / (1 - self.share) * (1 - 1e-12), 0.0)
+        # A share is a sum, which fluctuates less than one eigenvalue does: hence the power.
+        ratios = np.where(lam > evidence.ground, (missing / (1 - self.share) * (1 - 1e-12)) ** 4, 0.0)
         return Judgement(ratios, np.maximum(lam, evidence.ground))
 
 
