@@ -112,7 +112,8 @@ def decide(
     effective samples), or where the rule has asked for more components, or for fewer, during five
     windows without pause. While the window fills, the number of samples has to double between two changes.
     There is no memory where alpha is a number, or where nothing is forgotten: such a model becomes ever more
-    certain, and says what an offline model of the same rows says (but for a network, which only comes near).
+    certain, and says what an offline model of the same rows says. Nor is there one for a network, which does
+    not learn what its threshold holds back.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def decide(
     if isinstance(alpha, Rule):
         judgement = alpha.judge(evidence)
         rank = judgement.rank()
-        if before is not None:
+        if before is not None and evidence.tells_below_threshold:
             rank, memory = _remembered(judgement, evidence, before)
         # The rank is what exceeds this threshold, whatever the regularizer: squared-output by itself would
         # always keep one mode.
@@ -198,7 +199,7 @@ def _between(lam: NDArray[np.float64], rank: int, lines: NDArray[np.float64]) ->
     if not lam.size:
         return 0.0
     first_dropped = float(lam[rank]) if rank < len(lam) else 0.0
-    wish = max(float(lines[min(rank, len(lam) - 1)]), first_dropped)
+    wish = max(float(lines[rank]), first_dropped)
     if not rank or wish < lam[rank - 1]:
         return wish if rank < len(lam) else min(wish, 0.9 * float(lam[-1]))
     below = 0.9 * float(lam[rank - 1])

@@ -90,7 +90,7 @@ class Judgement(NamedTuple):
     ratios: Vector
     """By what factor it stands above its line. Components are kept up to the first one that does not."""
     lines: Vector
-    """Where the threshold stands if this is the first one that is dropped."""
+    """Where the threshold stands if this is the first one that is dropped; one more for dropping none."""
 
     def rank(self, slack: float = 1.0) -> int:
         """How many stand above their lines by more than this factor before one does not."""
@@ -157,33 +157,35 @@ class NoiseEdge(Rule):
 
     def judge(self, evidence: Evidence) -> Judgement:
         lam, n, samples = evidence.variances, evidence.n_inputs, evidence.effective
-        above_noise, above_neighbours = self._lines(evidence)
+        above_noise, above_neighbours, above_rest = self._lines(evidence)
         ground = np.full(len(lam), max(evidence.ground, TINY))
         lines = np.maximum(np.maximum(above_noise, above_neighbours), ground)
         ratios = lam / lines
         most = min(len(lam), int(min(n // 2, samples // 4)) if n > 1 else 1)
         if len(lam) > 1 and most:
             last = slice(min(most, len(lam) - 1))
-            after = np.maximum(np.maximum(GAP * lam[1:], above_noise[:-1]), ground[1:])[last]
+            after = np.maximum(np.maximum(GAP * lam[1:], above_rest[:-1]), ground[1:])[last]
             gaps = np.maximum.accumulate((lam[last] / after)[::-1])[::-1]
             ratios[last] = np.maximum(ratios[last], gaps)
         ratios[most:] = 0.0
-        return Judgement(ratios, lines)
+        after_all = max(float(above_rest[-1]), float(ground[-1])) if len(lam) else 0.0
+        return Judgement(ratios, np.append(lines, after_all))
 
-    def _lines(self, evidence: Evidence) -> tuple[Vector, Vector]:
-        """Where each eigenvalue would stand above the noise, and above its neighbours."""
+    def _lines(self, evidence: Evidence) -> tuple[Vector, Vector, Vector]:
+        """Where each eigenvalue stands above the noise, above its neighbours, and above all behind it."""
         lam, n = evidence.variances, evidence.n_inputs
         neighbours = min(max(n // 8, 3), NEIGHBOURS)
         edge, spread, shape = _edge(n, evidence.n_samples, evidence.beta2, (neighbours + 0.5) / n)
         behind, place = evidence.total - np.cumsum(lam), np.arange(1, len(lam) + 1)
         above_neighbours = np.zeros(len(lam))
-        if not evidence.tells_below_threshold:
-            noise = np.maximum(behind + lam, 0.0) / np.maximum(n - place + 1, 1)
-            return (2 * edge + 1) * noise, above_neighbours
         noise = np.maximum(behind, 0.0) / np.maximum(n - place, 1)
+        if not evidence.tells_below_threshold:
+            with_itself = np.maximum(behind + lam, 0.0) / np.maximum(n - place + 1, 1)
+            return (2 * edge + 1) * with_itself, above_neighbours, (2 * edge + 1) * noise
         above_neighbours[: max(len(lam) - neighbours, 0)] = STANDING_OUT * shape * lam[neighbours:]
         np.minimum(above_neighbours, (edge + spread + VERY_UNEVEN) * noise, out=above_neighbours)
-        return (edge + spread + UNEVEN) * noise, above_neighbours
+        above_noise = (edge + spread + UNEVEN) * noise
+        return above_noise, above_neighbours, above_noise
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,7 @@ class ParallelAnalysis(Rule):
             v = np.full(n, evidence.total / n)
         edge, spread, _ = _edge(n, evidence.n_samples, evidence.beta2, 0.5)
         line = max(independence_edge(v, _samples_of(n, edge)) * (1 + spread / edge), evidence.ground)
-        return Judgement(lam / max(line, TINY), np.full(len(lam), line))
+        return Judgement(lam / max(line, TINY), np.full(len(lam) + 1, line))
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,7 @@ class VarianceShare(Rule):
         missing = 1 - kept_before / max(evidence.total, TINY)
         # A share is a sum, which fluctuates less than one eigenvalue does: hence the power.
         ratios = np.where(lam > evidence.ground, (missing / (1 - self.share) * (1 - 1e-12)) ** 4, 0.0)
-        return Judgement(ratios, np.maximum(lam, evidence.ground))
+        return Judgement(ratios, np.append(np.maximum(lam, evidence.ground), evidence.ground))
 
 
 DEFAULT = NoiseEdge()

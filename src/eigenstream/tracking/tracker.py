@@ -354,7 +354,7 @@ class Tracker:
             return 0.0
         from ..engine.network.optimum import seeded_variance
 
-        return seeded_variance(known.trace / known.effective, self.plan.n)
+        return seeded_variance(self.decision.threshold, known.trace / known.effective, self.plan.n)
 
     def _read(self, known: Knowledge, decision: Decision) -> Reading:
         """A reading of this knowledge after this decision, kept axes first."""

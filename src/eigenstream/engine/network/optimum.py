@@ -139,9 +139,12 @@ def _closed_form_tau(known: Knowledge, theta: float, rule: Rule) -> float:
     return rule.r0 * known.effective + rule.r1 * known.trace + rule.r2 * output
 
 
-def seeded_variance(total: float, n: int) -> float:
-    """Variances up to this level may be those of directions that a start has filled in, not the input's."""
-    return 2 * FLOOR**2 * total / n
+def seeded_variance(theta: float, total: float, n: int) -> float:
+    """Variances up to this level may be those of directions that a start has filled in, not the input's.
+
+    All per sample: the threshold, the variance of the input, and the result.
+    """
+    return 2 * FLOOR * max(theta, FLOOR * total / n)
 
 
 def _seed_eigenvalue(known: Knowledge, theta: float) -> float:
