@@ -7,7 +7,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from eigenstream.engine import compiled
+from eigenstream.engine.network import compiled
 
 SOURCE = """
 from eigenstream.engine.network.compiled import kernel

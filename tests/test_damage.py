@@ -548,40 +548,86 @@ def test_every_flipped_byte_of_scores_is_found(tmp_path):
     assert refused > (end - 4) / 2
 
 
+def _plan(**changes):
+    return lambda a, d: d["tracker"]["plan"].update(changes)
+
+
 RESIGNED = {
-    "a clock that would write beyond its arrays": lambda a, d: a.update({"state.clock": np.array([300, 1])}),
-    "a negative clock": lambda a, d: a.update({"state.clock": np.array([-1, 0])}),
     "nothing left to look at": lambda a, d: d["tracker"].update(look_at=d["tracker"]["time"]),
-    "consolidation in the past": lambda a, d: d["tracker"].update(consolidate_at=d["tracker"]["time"]),
-    "consolidation without a state": lambda a, d: [a.pop(name) for name in list(a) if name[:6] == "state."],
-    "half a state": lambda a, d: a.pop("state.N"),
-    "a gigantic plan": lambda a, d: d["plan"].update(n=10**12),
-    "gigantic arrays to come": lambda a, d: d["plan"].update(k=10**12),
+    "a gigantic plan": _plan(n=10**12),
+    "gigantic arrays to come": _plan(k=10**12),
     "no such handling of gaps": lambda a, d: d["parameters"].update(missing="hide"),
     "no such scores": lambda a, d: d["parameters"].update(scores="huge"),
     "a name too few": lambda a, d: d.update(features=["a", "b", "c", "d"]),
     "names that are none": lambda a, d: d.update(features=[1, 2, 3, 4, 5]),
-    "growing memory": lambda a, d: d["plan"].update(beta=1.5),
-    "consolidation all the time": lambda a, d: d["plan"].update(consolidation=1.0),
-    "NaN in what is learnt": lambda a, d: a["state.S"].__setitem__((0, 0), np.nan),
-    "a variance below the threshold": lambda a, d: d["view"].update(threshold=1e9),
-    "a threshold that is none": lambda a, d: d["view"].update(threshold=math.nan),
-    "more axes than components": lambda a, d: a.update({"view.axes": np.zeros((9, 5))}),
-    "a seed that is none": lambda a, d: d["plan"].update(seed=-1),
+    "growing memory": _plan(beta=1.5),
+    "consolidation all the time": _plan(consolidation=1.0),
+    "no such solver": _plan(solver="magic"),
+    "a cap that is none": _plan(cap_outliers="no"),
+    "a threshold that is none": lambda a, d: d["tracker"]["decision"].__setitem__(1, math.nan),
+    "a rank beyond the capacity": lambda a, d: d["tracker"]["decision"].__setitem__(2, 9),
+    "a rank without variances": lambda a, d: a.update({"kept": np.zeros(0)}),
+    "a seed that is none": _plan(seed=-1),
     "a number in words": lambda a, d: d["tracker"].update(time="300"),
+    "rows that wait without a block": lambda a, d: a.update({"waiting": np.zeros((99, 5))}),
+    "an infinite row that waits": lambda a, d: a.update({"waiting": np.full(a["waiting"].shape, np.inf)}),
+    "counts below nothing": lambda a, d: d["tracker"]["tally"].update(learnt=-1),
+}
+RESIGNED_OF = {
+    "exact": {
+        "half a scatter matrix": lambda a, d: a.update({"learner.C": np.eye(4)}),
+        "NaN in what is learnt": lambda a, d: a["learner.C"].__setitem__((0, 0), np.nan),
+        "a scatter matrix that is none": lambda a, d: a["learner.C"].__setitem__((0, 1), 1e9),
+        "more axes than components": lambda a, d: a.update({"learner.axes": np.zeros((9, 5))}),
+    },
+    "subspace": {
+        "NaN in what is learnt": lambda a, d: a["learner.L"].__setitem__((0, 0), np.nan),
+        "a direction without variance": lambda a, d: a["learner.lam"].__setitem__(0, 0.0),
+        "a negative count": lambda a, d: a["learner.totals"].__setitem__(0, -1.0),
+        "more components than asked for": lambda a, d: a["learner.counters"].__setitem__(1, 9),
+    },
+    "network": {
+        "a clock that would write beyond its arrays": lambda a, d: a.update(
+            {"learner.state.clock": np.array([300, 1])}
+        ),
+        "a negative clock": lambda a, d: a.update({"learner.state.clock": np.array([-1, 0])}),
+        "consolidation in the past": lambda a, d: a["learner.clock"].__setitem__(1, a["learner.clock"][0]),
+        "consolidation without a state": lambda a, d: [a.pop(name) for name in list(a) if "state." in name],
+        "half a state": lambda a, d: a.pop("learner.state.N"),
+        "NaN in what is learnt": lambda a, d: a["learner.state.S"].__setitem__((0, 0), np.nan),
+        "more axes than components": lambda a, d: a.update({"learner.axes": np.zeros((9, 5))}),
+    },
 }
 
 
-@pytest.mark.parametrize("damage", RESIGNED)
-def test_nonsense_under_a_right_checksum_is_refused(damage, tmp_path):
-    OnlineAdaptivePCA(max_components=3, random_state=0).fit(ROWS).save(tmp_path / "model")
+@pytest.mark.filterwarnings("ignore:the rank has reached")
+@pytest.mark.parametrize(
+    ("solver", "damage"),
+    [(solver, damage) for solver, own in RESIGNED_OF.items() for damage in (*RESIGNED, *own)],
+)
+def test_nonsense_under_a_right_checksum_is_refused(solver, damage, tmp_path):
+    OnlineAdaptivePCA(max_components=3, random_state=0, solver=solver).fit(ROWS[:290]).save(
+        tmp_path / "model"
+    )
     arrays, document = checkpoint.read(tmp_path / "model")
     arrays = {name: np.array(array) for name, array in arrays.items()}
     checkpoint.write(tmp_path / "model", arrays, document)
     load(tmp_path / "model")
-    RESIGNED[damage](arrays, document)
+    if solver == "network" and damage == "an infinite row that waits":
+        pytest.skip("no row waits for the network")
+    (RESIGNED | RESIGNED_OF[solver])[damage](arrays, document)
     checkpoint.write(tmp_path / "model", arrays, document)
     with pytest.raises(ValueError, match="is a damaged eigenstream model"):
+        load(tmp_path / "model")
+
+
+def test_a_file_of_an_older_format_says_what_to_do(tmp_path):
+    OnlineAdaptivePCA(max_components=2).fit(DATA).save(tmp_path / "model")
+    arrays, document = checkpoint.read(tmp_path / "model")
+    header = {"version": 1, "document": json.dumps(document), "checksum": "whatever"}
+    content = checkpoint.serialized(arrays, metadata={checkpoint.FORMAT: json.dumps(header)})
+    (tmp_path / "model").write_bytes(content)
+    with pytest.raises(ValueError, match=r"format version 1.*learn the model again from its source"):
         load(tmp_path / "model")
 
 
@@ -590,7 +636,7 @@ def test_a_file_deeper_than_anyone_writes_is_refused(tmp_path):
     model.save(tmp_path / "model")
     arrays, document = checkpoint.read(tmp_path / "model")
     text = json.dumps(document).replace('"position": null', '"position": ' + "[" * 100_000 + "]" * 100_000)
-    header = {"version": 1, "document": text, "checksum": checkpoint._checksum(arrays, text)}
+    header = {"version": checkpoint.VERSION, "document": text, "checksum": checkpoint._checksum(arrays, text)}
     content = checkpoint.serialized(arrays, metadata={checkpoint.FORMAT: json.dumps(header)})
     (tmp_path / "model").write_bytes(content)
     with pytest.raises(ValueError, match="is not a readable eigenstream model"):

@@ -11,6 +11,8 @@ import pytest
 from eigenstream import SquaredOutput, load
 from tests.online_model import paper, stored
 
+pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
+
 
 def test_files_continue_exactly_and_carry_everything(online, tmp_path):
     frame = pd.DataFrame(paper(900), columns=[f"sensor{i}" for i in range(64)])

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ...offline import fixed_signs
 from ...regularizers import Regularizer
 from ..axes import matched
 from ..knowledge import Floats, Knowledge, Matrix, Vector, nothing_known
@@ -120,9 +121,11 @@ class Network:
         """A network learns from rows alone; what these lack counts as noise, see `_power_factors`."""
 
     def known(self) -> Knowledge:
-        known = self.totals()
-        order, signs = matched(known.U, known.lam, self.axes, self.aligned)
-        return known._replace(lam=known.lam[order], U=known.U[order] * signs[:, None])
+        known, kept = self.totals(), slice(self.aligned)
+        lam, U = known.lam.copy(), fixed_signs(known.U) if len(known.U) else known.U.copy()
+        order, signs = matched(U[kept], lam[kept], self.axes, self.aligned)
+        lam[kept], U[kept] = lam[order], U[order] * signs[:, None]
+        return known._replace(lam=lam, U=np.asarray(U, dtype=np.float64))
 
     def totals(self) -> Knowledge:
         if self.state is not None:

@@ -101,7 +101,8 @@ def known_from_state(state: State) -> Knowledge:
 
 def optimal_threshold(known: Knowledge, regularizer: Regularizer) -> float:
     """theta at the optimum, in the units of the sums."""
-    return regularizer.threshold_from(known.lam, known.trace, n_samples=known.effective)
+    lam = -np.sort(-known.lam)  # near ties may be kept in another order
+    return regularizer.threshold_from(lam, known.trace, n_samples=known.effective)
 
 
 def start_from(

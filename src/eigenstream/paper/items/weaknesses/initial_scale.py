@@ -47,6 +47,7 @@ def _scaled_start(name: str, X: Array, seed: int) -> Array:
     model = OnlineAdaptivePCA(
         experiment.chosen_regularizer(name),
         max_components=experiment.DEFAULT.k,
+        solver="network",
         center=False,
         init_samples=0,
         consolidation=None,

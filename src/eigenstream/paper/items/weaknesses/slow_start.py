@@ -43,7 +43,12 @@ def _errors(X: Array, times: list[int], best: list[Any], seed: int, variant: str
 
     regularizer = InputOutput.for_threshold(SPECTRUM, THRESHOLD)
     model = OnlineAdaptivePCA(
-        regularizer, max_components=N_OUTPUTS, center=False, random_state=seed, **VARIANTS[variant]
+        regularizer,
+        max_components=N_OUTPUTS,
+        solver="network",
+        center=False,
+        random_state=seed,
+        **VARIANTS[variant],
     )
     errors, before = [], 0
     for T, components in zip(times, best, strict=True):
