@@ -178,7 +178,9 @@ class NoiseEdge(Rule):
         edge, spread, shape = _edge(n, evidence.n_samples, evidence.beta2, (neighbours + 0.5) / n)
         behind, place = evidence.total - np.cumsum(lam), np.arange(1, len(lam) + 1)
         above_neighbours = np.zeros(len(lam))
-        noise = np.maximum(behind, 0.0) / np.maximum(n - place, 1)
+        # Fewer samples than inputs have fewer eigenvalues, each of which holds more of the noise.
+        share = n / min(n, max(effective_samples(evidence.n_samples, evidence.beta2), 2.0))
+        noise = np.maximum(behind, 0.0) / np.maximum(n - share * place, share)
         if not evidence.tells_below_threshold:
             with_itself = np.maximum(behind + lam, 0.0) / np.maximum(n - place + 1, 1)
             return (2 * edge + 1) * with_itself, above_neighbours, (2 * edge + 1) * noise
