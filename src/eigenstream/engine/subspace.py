@@ -52,8 +52,8 @@ class Subspace:
     n
         Width of the input.
     k
-        How many components are asked for. More directions are kept inside, up to three times as many as there
-        are components: what is let go too early is what makes the others inaccurate.
+        How many components are asked for. More directions are kept inside, up to three times as many: what is
+        let go too early makes the others inaccurate, unless it is mere noise.
     block
         Rows per block.
     center
@@ -86,9 +86,8 @@ class Subspace:
 
     @property
     def directions(self) -> int:
-        """How many directions are kept: enough for the components there are, and for those asked for."""
-        components = self.k if self.decays else self.aligned
-        return min(max(3 * components - 8, self.k + 8, LEAST), self.n)
+        """How many directions are kept: a few more than asked for, many more if variances go on falling."""
+        return min(max(3 * self.k - 8 if self.decays else 0, self.k + 8, LEAST), self.n)
 
     @property
     def mean(self) -> Vector:
