@@ -168,5 +168,5 @@ class Learner(Protocol):
 def rowwise(rows: Floats, axes: Floats) -> Floats:
     """``rows @ axes.T``, one product per row: the bits do not depend on how many rows come together."""
     if len(rows) == 1:
-        return np.asarray(np.dot(axes, rows[0])[None])
-    return np.asarray(np.matmul(rows[:, None, :], axes.T)[:, 0])
+        return axes.dot(rows[0])[None]  # type: ignore[no-any-return]
+    return np.matmul(rows[:, None, :], axes.T)[:, 0]  # type: ignore[no-any-return]

@@ -99,12 +99,13 @@ class Scatter:
     def align(self, rank: int) -> Vector:
         self.aligned = rank
         known = self.known()
-        self.axes = known.U[: self.k]
+        self.axes = known.U[: self.k].copy()
         return known.lam[:rank]
 
     def project(self, rows: Floats, rank: int) -> Floats:
-        mean, axes = self._mean.astype(rows.dtype, copy=False), self.axes[:rank]
-        return rowwise(rows - mean, axes.astype(rows.dtype, copy=False))
+        if rows.dtype == np.float64:
+            return rowwise(rows - self._mean, self.axes[:rank])
+        return rowwise(rows - self._mean.astype(rows.dtype), self.axes[:rank].astype(rows.dtype))
 
     def seen(self, rank: int) -> tuple[Vector, Floats]:
         return self._mean, self.axes[:rank]

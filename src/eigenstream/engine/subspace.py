@@ -132,7 +132,8 @@ class Subspace:
 
     def align(self, rank: int) -> Vector:
         self.aligned = rank
-        self.decays = self.r > rank and bool(self.lam[rank] > DECAY * self.lam[-1])
+        crowded = rank > 3 * self.k // 4  # too few directions behind the components to tell
+        self.decays = crowded or (self.r > rank and bool(self.lam[rank] > DECAY * self.lam[-1]))
         return self.lam[:rank]
 
     def project(self, rows: Floats, rank: int) -> Floats:

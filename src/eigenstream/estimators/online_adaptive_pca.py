@@ -7,7 +7,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -206,7 +206,7 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
             raise ValueError(
                 f"expected one vector of n_features={tracker.plan.n} numbers, got shape {row.shape}"
             )
-        wide = row.astype(np.float64, copy=False)
+        wide = row if row.dtype == np.float64 else row.astype(np.float64)
         if not wide.dot(wide) < LARGEST_POWER[tracker.plan.dtype]:  # huge, infinite or NaN
             return np.asarray(self.learn_many(row[None])[0])
         lock = self._lock()
@@ -348,7 +348,9 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         """Hand rows to the tracker. Where that takes long, to a copy, which an interruption leaves behind."""
         how = self.scores if scored else None
         if len(rows) <= SHORT:
-            with interrupts_deferred():
+            # Rows that only wait change the model in one step; nothing can come in between.
+            only_wait = self._tracker.would_wait(len(rows)) and self.missing == "raise"
+            with nullcontext() if only_wait else interrupts_deferred():
                 return self._tracker.follow(rows, weights, self.missing, how)
         if self._tracker.time:
             self._tracker = copy.deepcopy(self._tracker)

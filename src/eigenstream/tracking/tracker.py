@@ -135,6 +135,7 @@ class Tracker:
             How to score each row by what was known before it (as of the last block and look), a name in
             `SCORES`; None: not at all.
         """
+        self._reading = None
         changes: list[RankChange] = []
         parts: list[Floats] = []
         usable: Any
@@ -153,7 +154,6 @@ class Tracker:
                     parts[-1][usable] = self._scores(self.fill(X).rows if gaps else X, scores)
                 changes += self._take(X, steps)
                 start = part.stop
-        self._reading = None
         return (np.vstack(parts) if parts else None), changes
 
     def follow_one(self, row: Floats, scores: str) -> tuple[Floats, list[RankChange]]:
@@ -181,6 +181,10 @@ class Tracker:
             return self._even if rows == block else self._even.part(slice(rows))
         even = Steps.even(rows, self.plan.beta2)
         return even if weights is None else replace(even, weight=weights)
+
+    def would_wait(self, rows: int) -> bool:
+        """Whether so many rows only join those that wait, so that nothing is learnt or decided yet."""
+        return self.all_vary and self.learner.block > 1 and rows < self.rows_until_due()
 
     def rows_until_due(self) -> int:
         """How many rows can be learnt before a block, a look or an event of the network is due."""
@@ -256,10 +260,9 @@ class Tracker:
             self.waiting[fresh] = rows
             for name in ("weight", "discount", "extra"):
                 getattr(self.waiting_steps, name)[fresh] = getattr(steps, name)
-            self.n_waiting += b
-            if self.n_waiting == block:
+            if self.n_waiting + b == block:
                 self._learn(self.learner, self.waiting, self.waiting_steps.part(slice(None)))
-                self.n_waiting = 0
+            self.n_waiting = (self.n_waiting + b) % block
         self.time += b
         self.tally.learnt += b
         return self._look() if self.time >= self.look_at else []

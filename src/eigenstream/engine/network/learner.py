@@ -122,10 +122,11 @@ class Network:
 
     def known(self) -> Knowledge:
         known, kept = self.totals(), slice(self.aligned)
-        lam, U = known.lam.copy(), fixed_signs(known.U) if len(known.U) else known.U.copy()
+        lam = known.lam.copy()
+        U: Matrix = fixed_signs(known.U).astype(np.float64) if len(known.U) else known.U.copy()
         order, signs = matched(U[kept], lam[kept], self.axes, self.aligned)
         lam[kept], U[kept] = lam[order], U[order] * signs[:, None]
-        return known._replace(lam=lam, U=np.asarray(U, dtype=np.float64))
+        return known._replace(lam=lam, U=U)
 
     def totals(self) -> Knowledge:
         if self.state is not None:
