@@ -125,6 +125,21 @@ def test_inspect_tells_what_a_model_is(folder):
     np.testing.assert_allclose(facts["spectrum"], eigenstream.load("sensors.model").spectrum_)
 
 
+def test_inspect_says_what_other_rules_would_find_and_what_became_of_rows(folder, X):
+    shown = call("inspect", "sensors.model")
+    facts = json.loads(call("inspect", "sensors.model", "--json"))
+    assert set(facts["other_ranks"]) == {"edge", "parallel", "share:0.95"}
+    for rule, rank in facts["other_ranks"].items():
+        assert f"{rule} {rank}" in shown
+    assert facts["tally"] == {"learnt": len(X), "imputed": 0, "skipped": 0, "capped": 0}
+    assert f"rows: {len(X):,} learnt" in shown
+    gappy = X.copy()
+    gappy[3, 0], gappy[9] = np.nan, np.nan
+    np.save("gappy.npy", gappy)
+    done = call("run", "gappy.npy", "--missing", "impute")
+    assert f"rows: {len(X) - 1:,} learnt, 1 of them with gaps filled, 1 skipped for their gaps" in done
+
+
 def test_inspect_refuses_what_is_not_a_model(folder):
     assert "is not a readable eigenstream model" in call("inspect", "sensors.csv", code=1)
 

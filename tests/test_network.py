@@ -36,9 +36,13 @@ def test_learning_is_the_printed_rule_and_local(kind):
 
 
 def test_without_forgetting_section_five_is_section_four(kind):
+    """The discounted rules approach the plain ones as beta approaches 1, and differ from them before."""
     X = paper(200)
-    plain, discounted = (HebbianNetwork(64, 6, kind(0.1), random_state=1, **o) for o in ({}, {"beta": 1.0}))
-    np.testing.assert_array_equal(plain.run(X), discounted.run(X))
+    plain, nearly, forgetful = (
+        HebbianNetwork(64, 6, kind(0.1), random_state=1, beta=beta).run(X) for beta in (1.0, 1 - 1e-12, 0.99)
+    )
+    np.testing.assert_allclose(nearly, plain, atol=1e-6 * np.abs(plain).max())
+    assert np.abs(forgetful - plain).max() > 1e-2 * np.abs(plain).max()
 
 
 def test_jacobi_settles_on_the_fixed_point(kind):

@@ -107,6 +107,8 @@ def _show(name: str, model: StreamModel) -> None:
     console = Console()
     say(console, f"{name}: a model of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
     print_model(console, model)
+    ranks = ", ".join(f"{rule} {rank}" for rule, rank in model.other_ranks_.items())
+    say(console, f"rank by each rule (--rank-rule): {ranks}")
     made = table("made with", "value")
     for parameter, value in {**_parameters(model), **_made_by(model)}.items():
         if value is not None:

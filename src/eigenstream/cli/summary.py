@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from .tables import table
@@ -32,6 +33,9 @@ def described(model: Model) -> dict[str, Any]:
         "noise_variance": float(model.noise_variance_),
         "spectrum": [float(value) for value in model.spectrum_],
         "rank_history": [list(change) for change in model.rank_history_],
+        "tally": asdict(model.tally_),
+        "other_ranks": model.other_ranks_,
+        "advice": model.advice_,
     }
 
 
@@ -73,6 +77,17 @@ def print_model(console: Console, model: Model) -> None:
     say(console, f"rank {model.n_components_}, threshold {model.threshold_:.4g}", "bold")
     console.print(spectrum_table(model))
     say(console, f"rank over time: {rank_story(model)}")
+    say(console, f"rows: {rows_told(model)}")
+    if model.advice_:
+        say(console, f"note: {model.advice_}", "yellow")
+
+
+def rows_told(model: Model) -> str:
+    """What became of the rows that a model was given."""
+    tally = model.tally_
+    others = {"with gaps filled": tally.imputed, "as capped outliers": tally.capped}
+    told = [f"{tally.learnt:,} learnt", *(f"{n:,} of them {how}" for how, n in others.items() if n)]
+    return ", ".join([*told, *([f"{tally.skipped:,} skipped for their gaps"] if tally.skipped else [])])
 
 
 def print_summary(

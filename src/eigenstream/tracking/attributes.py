@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..history import SpectrumHistory
 from ..reading import Floats, Reading
+from ..rules import other_ranks
 from .tracker import RankChange, Tally, Tracker
 
 
@@ -89,6 +90,11 @@ class TrackedAttributes(ReadingAttributes):
     @property
     def advice_(self) -> str:
         return self._fitted().advice()
+
+    @property
+    def other_ranks_(self) -> dict[str, int]:
+        """How many components each rule of `eigenstream.rules` would find, by its text."""
+        return other_ranks(self._fitted().evidence())
 
     @property
     def n_samples_seen_(self) -> int:
