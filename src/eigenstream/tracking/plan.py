@@ -83,7 +83,7 @@ class Plan:
         if self.solver == "subspace":
             from ..engine.subspace import Subspace
 
-            return Subspace(self.n, self.k, self.block, center=self.center, dtype=self.dtype)
+            return Subspace(self.n, self.k, self.block, center=self.center)
         from ..engine.network.learner import Network
 
         return Network(self.network(), alpha)

@@ -395,13 +395,7 @@ class Tracker:
             # So few rows are known exactly by their own directions, which is cheaper for any learner.
             from ..engine.subspace import Subspace
 
-            learner = Subspace(
-                self.plan.n,
-                self.learner.block,
-                self.learner.block,
-                center=self.plan.center,
-                dtype=self.plan.dtype,
-            )
+            learner = Subspace(self.plan.n, self.learner.block, self.learner.block, center=self.plan.center)
         self._learn(learner, self.waiting[waiting], self.waiting_steps.part(waiting))
         return learner
 
