@@ -43,10 +43,11 @@ def matched_overlap(
     if overlap.shape[1] == 0:
         return order, signs
     place = np.argmax(np.abs(overlap), axis=1)
-    related = np.abs(overlap[order, place]) > 0.5
-    signs = np.where(related, np.sign(overlap[order, place]), signs)
+    nearest = overlap[order, place]
+    related = np.abs(nearest) > 0.5
+    signs = np.where(np.abs(nearest) > 0.2, np.sign(nearest), signs)
     place = np.where(related, place, overlap.shape[1] + order)
-    near = np.flatnonzero(lam[:-1] < CROSSING * lam[1:])
+    near = np.flatnonzero(lam[: max(rank - 1, 0)] < CROSSING * lam[1:rank])
     for i in near:  # insertion sort by place, across near ties only
         while i >= 0 and i + 1 != rank:
             one, two = order[i], order[i + 1]

@@ -85,9 +85,9 @@ class Scatter:
 
     def known(self) -> Knowledge:
         lam, U = (array.copy() for array in self._eigenpairs())
-        kept = slice(self.aligned)
-        order, signs = matched(U[kept], lam[kept], self.axes, self.aligned)
-        lam[kept], U[kept] = lam[order], U[order] * signs[:, None]
+        first = slice(self.k)
+        order, signs = matched(U[first], lam[first], self.axes, self.aligned)
+        lam[first], U[first] = lam[order], U[order] * signs[:, None]
         return self._knowledge(lam, U)
 
     def totals(self) -> Knowledge:

@@ -221,13 +221,13 @@ class Subspace:
         return M
 
     def _aligned(self, e: Vector, P: Matrix, decay: float) -> tuple[Vector, Matrix]:
-        """Order and signs of the kept axes like those of their predecessors, by r^2 numbers.
+        """Order and signs of the first axes like those of their predecessors, by r^2 numbers.
 
         The inner product of new axis i and old axis j is ``P_ji sqrt(e_i / (D lam_j))``.
         """
-        rank = min(self.aligned, len(e))
-        overlap = P[: self.r, :rank].T * np.sqrt(e[:rank])[:, None] / np.sqrt(decay * self.lam)
-        order, signs = matched_overlap(overlap, e[:rank], rank, np.ones(rank))
+        first = min(self.k, len(e))
+        overlap = P[: self.r, :first].T * np.sqrt(e[:first])[:, None] / np.sqrt(decay * self.lam)
+        order, signs = matched_overlap(overlap, e[:first], min(self.aligned, first), np.ones(first))
         e, P = e.copy(), P.copy()
-        e[:rank], P[:, :rank] = e[order], P[:, order] * signs
+        e[:first], P[:, :first] = e[order], P[:, order] * signs
         return e, P

@@ -114,8 +114,8 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
     n_samples_seen_ : int
         Rows learnt from.
     spectrum_ : ndarray
-        Input variance along the first ``max_components_`` directions, kept or not, largest first. The network
-        does not tell apart directions that it does not keep: it shows their mean there.
+        Input variance along the first ``max_components_`` directions, kept or not, largest first but for near
+        ties. The network does not tell apart directions that it does not keep: it shows their mean there.
     spectrum_history_ : SpectrumHistory
         Spectrum, threshold and rank over time, at up to 256 moments.
     position_ : object
@@ -197,7 +197,7 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         return self
 
     def learn_one(self, x: ArrayLike) -> Floats:
-        """Learn from one vector, fast; returns its score before learning from it, as `learn_many` does."""
+        """Learn from one vector, fast; returns its score by the model of the last block, see `learn_many`."""
         if not self.__sklearn_is_fitted__():
             return np.asarray(self.learn_many(np.asarray(x)[None])[0])
         tracker = self._tracker
