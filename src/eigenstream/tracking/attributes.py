@@ -94,7 +94,8 @@ class TrackedAttributes(ReadingAttributes):
     @property
     def other_ranks_(self) -> dict[str, int]:
         """How many components each rule of `eigenstream.rules` would find, by its text."""
-        return other_ranks(self._fitted().evidence())
+        tracker = self._fitted()
+        return other_ranks(tracker.evidence()) if tracker.reading().count > 0 else {}
 
     @property
     def n_samples_seen_(self) -> int:
