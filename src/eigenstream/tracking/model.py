@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,7 @@ class StreamModel(TrackedAttributes):
         assert scores is not None
         return scores
 
-    def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> StreamModel:
+    def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
         """Learn from rows in order; ``timestamps`` as of `OnlineAdaptivePCA.partial_fit`."""
         self._learn(rows, timestamps, scored=False)
         return self
@@ -124,6 +124,16 @@ class StreamModel(TrackedAttributes):
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
 
     def _learn(self, rows: NDArray[Any], timestamps: Any, *, scored: bool) -> NDArray[Any] | None:
+        tracker, rows, times = self._checked(rows, timestamps)
+        how = self.parameters["scores"] if scored else None
+        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how, times)
+        self._announce(changes)
+        return scores
+
+    def _checked(
+        self, rows: NDArray[Any], timestamps: Any
+    ) -> tuple[Tracker, NDArray[Any], NDArray[np.float64] | None]:
+        """The tracker, which the first rows bring about, and rows and times as it takes them."""
         tracker = self.tracker
         if tracker is None:
             meaning.check_words(self.parameters)
@@ -134,12 +144,12 @@ class StreamModel(TrackedAttributes):
             meaning.refuse_tiny(rows, tracker.plan.solver)
         times = row_times(timestamps, len(rows), tracker.plan, tracker.clock.latest)
         self.tracker = tracker
-        how = self.parameters["scores"] if scored else None
-        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how, times)
+        return tracker, rows, times
+
+    def _announce(self, changes: list[RankChange]) -> None:
         if self.on_rank_change is not None:
             for change in changes:
                 self.on_rank_change(change)
-        return scores
 
     def _fitted(self) -> Tracker:
         if self.tracker is None:
@@ -148,22 +158,13 @@ class StreamModel(TrackedAttributes):
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file: it holds the old content or the new, never a part."""
-        tracker = self._fitted()
-        arrays, document = stored(tracker)
-        restored(arrays, document)  # raises, rather than replace a file by one that could not be read
-        checkpoint.write(
-            path,
-            arrays,
-            {
-                "parameters": _plain(self.parameters, tracker.plan.seed),
-                "features": self.features,
-                "tracker": document,
-                "position": position,
-            },
-        )
+        arrays, document = self._stored()
+        document["position"] = position
+        self._rebuilt(arrays, document)  # raises, rather than replace a file by one that could not be read
+        checkpoint.write(path, arrays, document)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> StreamModel:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """The model that `save` wrote; it continues exactly where it was. Nothing in the file is executed.
 
         Raises
@@ -177,8 +178,15 @@ class StreamModel(TrackedAttributes):
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: {error!r}") from None
 
+    def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and document from which `_rebuilt` makes the same model, but for its position."""
+        tracker = self._fitted()
+        arrays, document = stored(tracker)
+        parameters = _plain(self.parameters, tracker.plan.seed)
+        return arrays, {"parameters": parameters, "features": self.features, "tracker": document}
+
     @classmethod
-    def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> StreamModel:
+    def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> Self:
         parameters = dict(document["parameters"])
         if not set(DEFAULTS) - SINCE_3 <= set(parameters) <= set(DEFAULTS):
             raise ValueError(f"its parameters are {sorted(parameters)}, expected {sorted(DEFAULTS)}")

@@ -111,6 +111,7 @@ class Tracker:
         missing: Missing = "raise",
         scores: str | None = None,
         times: Vector | None = None,
+        left_out: NDArray[np.bool_] | None = None,
     ) -> tuple[Floats | None, list[RankChange]]:
         """Learn from rows in order; returns their scores from before, if asked for, and what changed.
 
@@ -130,6 +131,8 @@ class Tracker:
         times
             When each row came, in seconds, never backwards (`row_times`); if the plan's half-life is in
             seconds, and only then.
+        left_out
+            Which rows not to learn from; they are the predecessors of others all the same. None: none.
         """
         self._reading = None
         changes: list[RankChange] = []
@@ -142,8 +145,10 @@ class Tracker:
                 part = slice(start, start + self.rows_until_due())
                 X, usable = self._embedded(rows[part]), slice(None)
                 steps = self._steps(len(X), None if weights is None else weights[part])
-                if gaps:
-                    usable = self._usable(X, missing)
+                if gaps or left_out is not None:
+                    usable = self._usable(X, missing) if gaps else np.ones(len(X), dtype=bool)
+                    if left_out is not None:
+                        usable &= ~left_out[part]
                     X, steps = X[usable], steps.part(usable)
                 if times is not None:
                     steps = self._timed(steps, times[part][usable])
