@@ -470,6 +470,6 @@ def _first_seen(rows: Floats, plan: Plan) -> Seen:
     """What is known of the input by its first rows alone, some of which may be outliers: medians."""
     mean, gain = np.median(rows, axis=0).astype(np.float64), None
     if plan.standardize:
-        deviation = np.median(np.abs(rows - mean), axis=0).astype(np.float64)
+        deviation = 1.4826 * np.median(np.abs(rows - mean), axis=0).astype(np.float64)  # as of a Gaussian
         gain = np.divide(1.0, deviation, out=np.zeros(plan.n), where=deviation > 0)
     return Seen(mean, np.zeros((0, plan.n)), gain)
