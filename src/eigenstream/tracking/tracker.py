@@ -363,9 +363,10 @@ class Tracker:
         self.look_at = self.plan.next_look(self.time, window)
         learner = self._caught_up()
         known = learner.totals()
-        if not known.effective > 0:
-            return []
         before = self.decision.rank
+        if not known.effective > 0:  # nothing has been learnt yet, or all of it forgotten
+            self.decision, self.kept, self._factors = self.decision._replace(rank=0), np.zeros(0), {}
+            return self._noted_change(before)
         self.decision = self._decided(known)
         self.learner.recalibrate(self.decision.alpha)
         if self.learner.started:
@@ -380,6 +381,9 @@ class Tracker:
         told = len(known.lam) if self._tells else self.decision.rank
         spectrum = spectrum_of(known, self.plan, told)
         self.history.add(self.time, spectrum, self.decision.threshold, self.decision.rank)
+        return self._noted_change(before)
+
+    def _noted_change(self, before: int) -> list[RankChange]:
         if self.decision.rank == before:
             return []
         change = RankChange(self.time, before, self.decision.rank)
