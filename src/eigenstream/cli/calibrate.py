@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import source_argument, source_options
+from .options import lags_option, source_argument, source_options, standardize_option
 from .reading import open_source
 from .tables import table
 
@@ -19,6 +19,8 @@ MOST_COLUMNS = 10_000
 @click.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
 @click.option("--threshold", type=float, help="Where to put the threshold on variances.")
 @click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
+@standardize_option
+@lags_option
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @source_options
 def calibrate(
@@ -26,6 +28,8 @@ def calibrate(
     n_components: int | None,
     threshold: float | None,
     center: bool,
+    standardize: bool,
+    lags: int,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -33,13 +37,18 @@ def calibrate(
 
     Reads the source once; it takes memory for the square of the number of columns.
     """
+    import numpy as np
+
     from .. import calibrate_alpha
     from ..regularizers import REGULARIZERS
 
     if (n_components is None) == (threshold is None):
         raise click.UsageError("give either --n-components or --threshold")
     with open_source(source, options) as opened:
-        eigenvalues = _eigenvalues(opened, center)
+        moment = _second_moment(opened, center, lags)
+        if standardize:
+            moment = _correlation(moment)
+        eigenvalues = np.maximum(np.linalg.eigvalsh(moment)[::-1], 0)
     found: dict[str, float | None] = {}
     for name in REGULARIZERS:
         try:
@@ -55,18 +64,20 @@ def calibrate(
         _show(found, eigenvalues)
 
 
-def _eigenvalues(source: Any, center: bool) -> Any:
-    """Of the second moment of all rows, in one pass."""
+def _second_moment(source: Any, center: bool, lags: int) -> Any:
+    """The second moment of all rows beside their predecessors, in one pass."""
     import numpy as np
 
+    from ..delays import embedded, last_rows
     from ..sources import SourceError
 
-    n = source.width
+    n = source.width * (lags + 1)
     if n > MOST_COLUMNS:
         raise SourceError(f"{source.name}: {n:,} columns are too many to calibrate by; choose some of them")
-    moment, total, first = np.zeros((n, n)), np.zeros(n), None
+    moment, total, first, before = np.zeros((n, n)), np.zeros(n), None, None
     for batch in source:
-        rows = batch.rows.astype(np.float64)
+        raw = batch.rows.astype(np.float64)
+        rows, before = embedded(raw, lags, before), last_rows(raw, lags, before)
         first = (rows[0].copy() if center else np.zeros(n)) if first is None else first
         rows -= first  # far from zero, squares would drown the variances
         moment += rows.T @ rows
@@ -74,7 +85,18 @@ def _eigenvalues(source: Any, center: bool) -> Any:
     if first is None:
         raise SourceError(f"{source.name} has no rows")
     mean = total / source.count if center else np.zeros(n)
-    return np.maximum(np.linalg.eigvalsh(moment / source.count - np.outer(mean, mean))[::-1], 0)
+    return moment / source.count - np.outer(mean, mean)
+
+
+def _correlation(moment: Any) -> Any:
+    """The second moment of inputs that are each divided by their root mean square."""
+    import numpy as np
+
+    from ..engine.scale import gain_of
+
+    variances = np.maximum(np.diag(moment), 0.0)
+    gain = gain_of(variances, 1.0, np.zeros(len(variances)))
+    return gain * moment * gain[:, None]
 
 
 def _show(found: dict[str, float | None], eigenvalues: Any) -> None:
