@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from eigenstream.sources import SourceError
+from eigenstream.sources.columns import Choice
 from eigenstream.sources.csv_lines import Csv
 from eigenstream.sources.formats import Format
 from eigenstream.sources.lines import piece_of
@@ -162,7 +163,7 @@ FIELD = st.one_of(
 
 
 def csv_parser(columns, format=None):
-    return Csv(b"a,b,c\n", "x", columns, None, format or Format(","), 1, lambda: None)
+    return Csv(b"a,b,c\n", "x", Choice(columns), format or Format(","), 1, lambda: None)
 
 
 @settings(max_examples=300)

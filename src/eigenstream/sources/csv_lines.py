@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import cells
 from .batch import SKIP, Hint, SourceError
-from .columns import Columns, chosen_columns
+from .columns import Choice
 from .formats import Format
 from .lines import Piece
 from .text import WIDEST_TEXT, Complaint, Parser, refuse_wide, shortened
@@ -34,8 +34,8 @@ class Csv(Parser):
         The first line, and its number.
     source
         For messages.
-    columns, exclude
-        Which to read.
+    choice
+        Which columns to read.
     format
         What is known about the text.
     peek
@@ -46,8 +46,7 @@ class Csv(Parser):
         self,
         first: bytes,
         source: str,
-        columns: Columns,
-        exclude: Columns,
+        choice: Choice,
         format: Format,
         line: int,
         peek: Callable[[], bytes | None],
@@ -61,7 +60,11 @@ class Csv(Parser):
         self.full = len(fields)
         self.counting = False
         """Whether the names are the numbers from 0."""
-        self.titled = self._is_header(fields, peek) if format.header is None else format.header
+        known = set(choice.names or ())
+        self.titled = format.header or False
+        if format.header is None:
+            self.titled = bool(known) and known <= {field.strip() for field in fields}
+            self.titled = self.titled or self._is_header(fields, peek)
         self.titles = [field.strip() for field in fields] if self.titled else None
         if self.titled and "\N{REPLACEMENT CHARACTER}" in text and format.encoding is None:
             raise SourceError(
@@ -73,7 +76,8 @@ class Csv(Parser):
             example = self._fields(format.decoded(peek() or b"")) if self.titled else fields
             return [i for i, field in enumerate(example) if not self._is_value(field)]
 
-        self.chosen = chosen_columns(columns, self.titles, self.full, source, exclude, without_numbers)
+        self.chosen, self._kept = choice.of(self.titles, self.full, source, without_numbers)
+        self.kept = [self.titles[i] if self.titles else str(i) for i in self._kept]
         self.width = len(self.chosen)
         self.names = None if self.titles is None else [self.titles[i] for i in self.chosen]
         self._seen = False
@@ -145,6 +149,14 @@ class Csv(Parser):
                 )
         self._seen = True
         return numbers
+
+    def texts(self, line: bytes) -> list[str]:
+        text = self.format.decoded(line)
+        if self.delimiter != " " and '"' not in text:
+            fields = text.rstrip("\r\n").split(self.delimiter, max(self._kept) + 1)
+        else:
+            fields = self._fields(text)
+        return [fields[i] if i < len(fields) else "" for i in self._kept]
 
     def column(self, number: int) -> str:
         i = self.chosen[number]

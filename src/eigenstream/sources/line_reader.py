@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError
-from .columns import Columns
+from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError, texts_of
+from .columns import Choice
 from .contents import GZIP, PlainFile, Recoded, StandardInput, Unpacked
 from .csv_lines import Csv
 from .formats import Format
@@ -37,7 +37,7 @@ class LineReader(Reader):
         What they are read from, to be closed.
     kind
         "text", "gzip" or "pipe".
-    columns, exclude, format
+    choice, format
         What to make of them.
     """
 
@@ -48,8 +48,7 @@ class LineReader(Reader):
         lines: Lines,
         content: PlainFile | Unpacked | Recoded | None,
         kind: str,
-        columns: Columns = None,
-        exclude: Columns = None,
+        choice: Choice | None = None,
         format: Format | None = None,
     ) -> None:
         self.lines, self.content, self.name, self.kind = lines, content, lines.name, kind
@@ -64,15 +63,16 @@ class LineReader(Reader):
         self._first = np.zeros(0)
         """The first column of the first rows."""
         try:
-            self.parser = self._understand(columns, exclude)
+            self.parser = self._understand(choice or Choice())
         except BaseException:
             self.close()
             raise
-        self.full, self.width, self.names = self.parser.full, self.parser.width, self.parser.names
+        self.full, self.width = self.parser.full, self.parser.width
+        self.names, self.kept = self.parser.names, self.parser.kept
         self._step = max(1, min(10_000, CELLS // self.full))
         """Lines gone through at a time."""
 
-    def _understand(self, columns: Columns, exclude: Columns) -> Parser:
+    def _understand(self, choice: Choice) -> Parser:
         self._skip_top()
         piece = self._next(1)
         if not len(piece):
@@ -89,9 +89,9 @@ class LineReader(Reader):
                 f"{self.name}, line {line}: there are carriage returns within it; convert them to line feeds"
             )
         if first.lstrip().startswith((b"{", b"[")):
-            parser: Parser = JsonLines(first, self.name, columns, exclude, self.format, line)
+            parser: Parser = JsonLines(first, self.name, choice, self.format, line)
         else:
-            parser = Csv(first, self.name, columns, exclude, self.format, line, self._peek)
+            parser = Csv(first, self.name, choice, self.format, line, self._peek)
         if not parser.titled:
             shorter = len(piece.data) - len(first)
             self._held = Piece(first, piece.ends - shorter, piece.numbers)
@@ -128,7 +128,10 @@ class LineReader(Reader):
             )
             for i, one in bad
         ]
-        return Chunk(self.format.with_gaps(rows), numbers, values)
+        texts = None
+        if self.kept:
+            texts = texts_of([self.parser.texts(line) for line in piece.lines()], len(self.kept))
+        return Chunk(self.format.with_gaps(rows), numbers, values, texts)
 
     def ready(self, seconds: float) -> bool:
         return bool(len(self._held)) or self.lines.ready(seconds)
@@ -142,7 +145,10 @@ class LineReader(Reader):
             count -= step
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
-        return f"{self.name}, line {self._taken[row]}, {self.parser.column(column)}"
+        return f"{self.where_row(chunk, row)}, {self.parser.column(column)}"
+
+    def where_row(self, chunk: Chunk, row: int) -> str:
+        return f"{self.name}, line {self._taken[row]}"
 
     def notes(self) -> list[str]:
         note = self.parser.note()
@@ -236,14 +242,13 @@ def open_lines(
     *,
     follow: bool = False,
     idle: float | None = None,
-    columns: Columns = None,
-    exclude: Columns = None,
+    choice: Choice | None = None,
     format: Format | None = None,
 ) -> LineReader:
     """Text in a file, plain or gzip, or (None) on standard input."""
-    format = format or Format()
+    choice, format = choice or Choice(), format or Format()
     if path is None:
-        return _piped(columns, exclude, format)
+        return _piped(choice, format)
     start = _start(path)
     encoding = format.encoding if format.recoded() else WIDE_MARKS.get(start[:2])
     packed = start.startswith(GZIP)
@@ -254,27 +259,23 @@ def open_lines(
     if packed or encoding:
         unpacked = Unpacked(file.read, str(path), file.close) if packed else None
         if unpacked is not None and encoding is None:
-            return _read_again(unpacked, str(path), columns, exclude, format)
+            return _read_again(unpacked, str(path), choice, format)
         assert encoding is not None
         read = unpacked.read if unpacked else file.read
-        return _read_again(
-            Recoded(read, str(path), encoding, file.close), str(path), columns, exclude, format
-        )
+        return _read_again(Recoded(read, str(path), encoding, file.close), str(path), choice, format)
     lines = Lines(file.read, str(path), growing=follow, ready=file.ready if follow else None)
-    reader = LineReader(lines, file, "text", columns, exclude, format)
+    reader = LineReader(lines, file, "text", choice, format)
     reader.live = follow
     return reader
 
 
-def _read_again(
-    content: Unpacked | Recoded, name: str, columns: Columns, exclude: Columns, format: Format
-) -> LineReader:
+def _read_again(content: Unpacked | Recoded, name: str, choice: Choice, format: Format) -> LineReader:
     """Lines of content that is continued by reading it again from the beginning."""
     kind = "gzip" if isinstance(content, Unpacked) else "recoded"
-    return LineReader(Lines(content.read, name, digest=True), content, kind, columns, exclude, format)
+    return LineReader(Lines(content.read, name, digest=True), content, kind, choice, format)
 
 
-def _piped(columns: Columns, exclude: Columns, format: Format) -> LineReader:
+def _piped(choice: Choice, format: Format) -> LineReader:
     name, content = "standard input", StandardInput()
     read, ready = content.read, content.ready
     if content.begins_with(GZIP):
@@ -286,7 +287,7 @@ def _piped(columns: Columns, exclude: Columns, format: Format) -> LineReader:
     if encoding is not None:
         read = Recoded(read, name, encoding, None).read
     lines = Lines(read, name, digest=True, ready=ready)
-    piped = LineReader(lines, None, "pipe", columns, exclude, format)
+    piped = LineReader(lines, None, "pipe", choice, format)
     piped.live = True
     return piped
 

@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..streams import switching_stream
-from .arrays import Generated, Npy, Npz, Zarr
-from .batch import Floats, Reader, SourceError
-from .columns import Columns
+from .arrays import Generated
+from .batch import Floats, Hint, Reader, SourceError
+from .columns import Choice, Columns, listed
 from .formats import Format
 from .line_reader import open_lines
+from .npy import Npy, Npz
 from .parquet import Parquet
 from .redis_stream import open_redis
 from .several import Several
 from .source import Source
+from .times import Clock
+from .zarr_array import Zarr
 
+TIME_COLUMN = Hint("time_column", None, "names the column that says when each row was taken")
 SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".gz", ".npy", ".npz")
 """Of files that are read out of a folder; other files in it are not looked at."""
 
@@ -31,18 +35,24 @@ class Asked:
 
     columns: Columns = None
     exclude: Columns = None
+    keep: Columns = None
+    names: tuple[str, ...] | None = None
+    """As in `open`, and of `eigenstream.sources.columns.Choice`."""
     follow: bool = False
     idle: float | None = None
     array: str | None = None
     format: Format = field(default_factory=Format)
 
+    @property
+    def choice(self) -> Choice:
+        """Which columns to read."""
+        return Choice(self.columns, self.exclude, self.keep, self.names)
+
 
 Opener = Callable[[str, Asked], Reader]
 
 SCHEMES: dict[str, Opener] = {
-    "redis": lambda address, asked: open_redis(
-        address, asked.columns, asked.exclude, asked.follow, asked.idle
-    )
+    "redis": lambda address, asked: open_redis(address, asked.choice, asked.follow, asked.idle)
 }
 """Openers of addresses such as ``redis://127.0.0.1/0?stream=sensors``, by what stands before ``://``. An
 entry of your own makes `open` and the command line read your own kind of source."""
@@ -69,6 +79,10 @@ def open(
     encoding: str | None = None,
     na: str | Sequence[str | float] | None = None,
     array: str | None = None,
+    keep: Columns = None,
+    time_column: str | int | None = None,
+    time_format: str | None = None,
+    names: Sequence[str] | None = None,
 ) -> Source:
     """Open a stream of batches.
 
@@ -114,6 +128,14 @@ def open(
         Words and numbers that stand for a missing value (``"-999,?,Bad Input"``), besides the usual ones.
     array
         NPZ: the name of the array to read, where there are several.
+    keep
+        Columns to hand out as text (`Batch.texts`), such as a time or a name; they are not among the numbers.
+    time_column, time_format
+        The column that says when each row was taken (`Batch.times`, in seconds since 1970), which is kept,
+        too, and how it is written: ``"iso"``, ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` since 1970, or a format
+        of `datetime.strptime`; found out if None. No time may be before an earlier one.
+    names
+        Columns to read by name where there are names; ``columns`` and ``exclude`` count where there are none.
 
     Raises
     ------
@@ -124,8 +146,24 @@ def open(
     if start < 0 or (stop is not None and stop <= start):
         raise SourceError(f"expected a range of rows such as (0, 1000), got {rows}")
     format = Format(delimiter, header, decimal, comment, skip_lines, encoding, na)
-    reader = open_reader(source, Asked(columns, exclude, follow, idle, array, format))
+    clock = None if time_column is None else Clock(time_format)
+    if time_format is not None and clock is None:
+        raise SourceError("time_format says how times are written: it needs a time_column", TIME_COLUMN)
+    kept = [*([] if time_column is None else [time_column]), *([] if keep is None else listed(keep))]
+    asked = Asked(
+        columns=columns,
+        exclude=exclude,
+        keep=kept or None,
+        names=None if names is None else tuple(names),
+        follow=follow,
+        idle=idle,
+        array=array,
+        format=format,
+    )
+    reader = open_reader(source, asked)
     try:
+        if kept and not reader.kept:
+            raise SourceError(f"{reader.name}: a source of this kind cannot keep columns as text")
         opened = Source(
             reader,
             batch_rows=batch_rows,
@@ -133,6 +171,7 @@ def open(
             on_bad_row=on_bad_row,
             allow_nan=allow_nan,
             on_skip=on_skip,
+            clock=clock,
         )
         if position is not None:
             opened.continue_from(position)
@@ -160,7 +199,7 @@ def open_reader(
 
 def _open_one(source: str, asked: Asked) -> Reader:
     if source == "-":
-        return open_lines(None, columns=asked.columns, exclude=asked.exclude, format=asked.format)
+        return open_lines(None, choice=asked.choice, format=asked.format)
     scheme = re.match(r"([a-z][a-z0-9+.-]*)://", source)
     if scheme:
         if scheme[1] not in SCHEMES:
@@ -185,10 +224,10 @@ def _open_several(paths: list[Path], asked: Asked) -> Reader:
     if asked.follow:
         raise SourceError(f"{len(paths)} files cannot be followed: only a plain file of lines can grow")
 
-    def open_part(path: Path, columns: Columns, exclude: Columns) -> Reader:
-        return _open_file(path, replace(asked, columns=columns, exclude=exclude))
+    def open_part(path: Path, names: tuple[str, ...] | None) -> Reader:
+        return _open_file(path, asked if names is None else replace(asked, names=names))
 
-    return Several(paths, open_part, asked.columns, asked.exclude)
+    return Several(paths, open_part)
 
 
 def _open_folder(path: Path, asked: Asked) -> Reader:
@@ -221,8 +260,7 @@ def _open_file(path: Path, asked: Asked) -> Reader:
         path,
         follow=asked.follow,
         idle=asked.idle,
-        columns=asked.columns,
-        exclude=asked.exclude,
+        choice=asked.choice,
         format=asked.format,
     )
 
@@ -235,14 +273,14 @@ def _refuse_following(path: Path, asked: Asked) -> None:
 Kind = Callable[[Path, Asked], Reader]
 
 FOLDERS: list[tuple[tuple[str, ...], Kind]] = [
-    (("*.parquet",), lambda path, asked: Parquet(path, asked.columns, asked.exclude)),
-    (("zarr.json", ".zarray"), lambda path, asked: Zarr(path, asked.columns, asked.exclude)),
+    (("*.parquet",), lambda path, asked: Parquet(path, asked.choice)),
+    (("zarr.json", ".zarray"), lambda path, asked: Zarr(path, asked.choice)),
 ]
 """Kinds of folders, by files of which one is in them."""
 FILES: list[tuple[bytes, Kind]] = [
-    (b"\x93NUMPY", lambda path, asked: Npy(path, asked.columns, asked.exclude)),
-    (b"PK\x03\x04", lambda path, asked: Npz(path, asked.array, asked.columns, asked.exclude)),
-    (b"PAR1", lambda path, asked: Parquet(path, asked.columns, asked.exclude)),
+    (b"\x93NUMPY", lambda path, asked: Npy(path, asked.choice)),
+    (b"PK\x03\x04", lambda path, asked: Npz(path, asked.array, asked.choice)),
+    (b"PAR1", lambda path, asked: Parquet(path, asked.choice)),
 ]
 """Kinds of files, by their first bytes; what begins otherwise is text."""
 
@@ -275,4 +313,4 @@ def built_in(asked: Asked) -> Reader:
         yield from batches
 
     name = "built-in stream (its variance doubles at 1,000 and halves at 6,000)"
-    return Generated(name, (BUILT_IN_ROWS, 64), make, asked.columns, asked.exclude)
+    return Generated(name, (BUILT_IN_ROWS, 64), make, asked.choice)

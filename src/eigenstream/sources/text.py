@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,8 @@ class Parser(ABC):
     full: int
     """Columns there are, chosen or not."""
     names: list[str] | None
+    kept: Sequence[str] = ()
+    """What the columns are called that are handed out as text."""
     titled: bool = False
     """Whether the first line is not data."""
 
@@ -42,6 +45,10 @@ class Parser(ABC):
     @abstractmethod
     def row(self, line: bytes) -> list[float] | Complaint:
         """One line with care."""
+
+    @abstractmethod
+    def texts(self, line: bytes) -> list[str]:
+        """The cells of one line that are kept as text; empty where there are none."""
 
     @abstractmethod
     def column(self, number: int) -> str:
