@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import eigenstream.running
-import eigenstream.sinks
+import eigenstream.sinks.parquet
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.cli import main
 
@@ -141,6 +141,6 @@ def run(job):
 
 
 if __name__ == "__main__":
-    eigenstream.sinks.PART = 128
+    eigenstream.sinks.parquet.PART = 128
     OnlineAdaptivePCA(half_life=50).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]] * 100)  # loads the kernels
     print(json.dumps(run(json.loads(sys.argv[1]))))

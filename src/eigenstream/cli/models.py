@@ -37,7 +37,7 @@ def transform(
 ) -> None:
     """Scores of a source by a model that stays as it is."""
     from ..files import refuse_shared
-    from ..running.resume import output_opener, refuse_existing
+    from ..running.outlet import output_opener, refuse_existing
     from ..running.scoring import score
     from ..sinks import check_output
     from ..tracking import StreamModel
@@ -141,7 +141,7 @@ def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
     from .. import merge as merged_from
     from ..files import shown
     from ..running import ModelFile
-    from ..running.resume import refuse_existing
+    from ..running.outlet import refuse_existing
 
     refuse_existing(save, overwrite)
     merged = merged_from([load(path) for path in models])

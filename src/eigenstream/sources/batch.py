@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +137,10 @@ class Reader(ABC):
     """How many rows there are, where that is known."""
     row = 0
     """The number of the next row; `take` and `go_to` move it."""
+    files: Sequence[Path] = ()
+    """The files that it reads, where it reads files."""
+    lasts = True
+    """Whether it can be read again: not what comes through a pipe."""
 
     @abstractmethod
     def take(self, count: int) -> Chunk | None:
@@ -174,6 +179,10 @@ class Reader(ABC):
     def notes(self) -> list[str]:
         """What a person may want to know about how the source is read."""
         return []
+
+    def files_read(self) -> list[tuple[Path, int]]:
+        """The files that have been read, and how many bytes of each."""
+        return [(path, path.stat().st_size) for path in self.files] if self.row else []
 
     def progress(self) -> float | None:
         """The share that has been read, where it can be told."""

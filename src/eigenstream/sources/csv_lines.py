@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from . import cells
 from .batch import SKIP, Hint, SourceError
 from .columns import Choice
-from .formats import Format
+from .formats import GROUPED, Format
 from .lines import Piece
 from .text import WIDEST_TEXT, Complaint, Parser, refuse_wide, shortened
 
@@ -183,12 +183,27 @@ class Csv(Parser):
         word = field.strip()
         if fields[0].lstrip()[:1] == "#" or (not self._seen and self._begins_as_comment()):
             return (self._comment(),)
+        grouped = self._grouped(word)
+        if grouped:
+            return grouped
         if self.delimiter != "," and DECIMAL_COMMA.fullmatch(word):
             return (Hint("decimal", ",", "reads it as a number"),)
         if self._seen and MARKER.fullmatch(word):
             return (Hint("na", word, "reads it as a missing value"), SKIP)
         if not self._seen and self.titled and not any(self._is_value(fields[i]) for i in self.chosen):
             return (SKIP,)  # a line of units
+        return ()
+
+    def _grouped(self, word: str) -> tuple[Hint, ...]:
+        """What to say of a number that has thousands marks."""
+        for mark, decimal in ((".", ","), (",", "."), (" ", None)):
+            if mark == self.format.thousands or not GROUPED[mark].fullmatch(word):
+                continue
+            ends = decimal is not None and decimal in word
+            if ends or mark == " " or self.format.decimal == decimal == ",":
+                other = ends and decimal != self.format.decimal
+                turned = (Hint("decimal", decimal, "and"),) if other else ()
+                return (*turned, Hint("thousands", mark, "reads it as a number"))
         return ()
 
     def _begins_as_comment(self) -> bool:
@@ -210,13 +225,7 @@ class Csv(Parser):
         word = field.strip()
         if word.lower() in self.format.missing:
             return float("nan")
-        if "_" in word:  # Python reads 1_000 as a number; nobody else does
-            raise ValueError
-        if self.format.decimal == ",":
-            if "." in word:  # 1.000 may be a thousand
-                raise ValueError
-            word = word.replace(",", ".")
-        return float(word)
+        return self.format.number(word)
 
     def _is_value(self, field: str) -> bool:
         """Whether this can be in a column of numbers."""

@@ -1,10 +1,12 @@
-"""Rows out of lines of text: from files that may be growing, gzip files and standard input."""
+"""Rows out of lines of text."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count as counted
+from itertools import pairwise
 from operator import index
 from pathlib import Path
 
@@ -13,15 +15,14 @@ from numpy.typing import NDArray
 
 from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError, texts_of
 from .columns import Choice
-from .contents import GZIP, PlainFile, Recoded, StandardInput, Unpacked
+from .contents import PlainFile, Recoded, Unpacked
 from .csv_lines import Csv
 from .formats import Format
 from .json_lines import JsonLines
 from .lines import NOTHING, Lines, Piece
-from .text import Parser
+from .text import FEW, Parsed, Parser
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
-WIDE_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 """Which bytes a blank line begins with."""
 
@@ -39,6 +40,8 @@ class LineReader(Reader):
         "text", "gzip" or "pipe".
     choice, format
         What to make of them.
+    threads
+        How many parse lines at the same time.
     """
 
     unit = "bytes"
@@ -50,11 +53,14 @@ class LineReader(Reader):
         kind: str,
         choice: Choice | None = None,
         format: Format | None = None,
+        threads: int = 1,
     ) -> None:
         self.lines, self.content, self.name, self.kind = lines, content, lines.name, kind
         self.file = content if isinstance(content, PlainFile) else None
         """The content, where a place in it can be gone to."""
         self.format = format or Format()
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, "parsing") if threads > 1 else None
         self._held = NOTHING
         """The first line, where it is data: it had to be looked at to know what the others are."""
         self._taken = np.zeros(0, dtype=np.int64)
@@ -119,7 +125,7 @@ class LineReader(Reader):
             return None
         self._taken = piece.numbers
         numbers = np.arange(self.row, self.row + len(piece))
-        rows, bad = self.parser.parsed(piece)
+        rows, bad = self._parsed(piece)
         self._notice_index(rows)
         self.row += len(piece)
         values = [
@@ -132,6 +138,15 @@ class LineReader(Reader):
         if self.kept:
             texts = texts_of([self.parser.texts(line) for line in piece.lines()], len(self.kept))
         return Chunk(self.format.with_gaps(rows), numbers, values, texts)
+
+    def _parsed(self, piece: Piece) -> Parsed:
+        """The lines as rows, by several threads if there are; the rows are the same."""
+        if self._pool is None or len(piece) < FEW * self._threads:
+            return self.parser.parsed(piece)
+        cuts = [len(piece) * i // self._threads for i in range(self._threads + 1)]
+        parts = list(self._pool.map(self.parser.parsed, [piece.part(*cut) for cut in pairwise(cuts)]))
+        bad = [(i + cut, what) for cut, part in zip(cuts, parts, strict=False) for i, what in part[1]]
+        return np.concatenate([part[0] for part in parts]), bad
 
     def ready(self, seconds: float) -> bool:
         return bool(len(self._held)) or self.lines.ready(seconds)
@@ -195,9 +210,16 @@ class LineReader(Reader):
     def behind(self) -> int | None:
         return None if self.file is None else max(self.file.size() - self.lines.offset, 0)
 
+    def files_read(self) -> list[tuple[Path, int]]:
+        if self.file is None:
+            return super().files_read()
+        return [(path, self.lines.offset) for path in self.files] if self.row else []
+
     def close(self) -> None:
         if self.content is not None:
             self.content.close()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
 
     def _next(self, count: int) -> Piece:
         """At most so many lines with something on them, those held back first; none at the end."""
@@ -235,63 +257,3 @@ class LineReader(Reader):
                 f"{self.name}: the first column has no name and counts rows, as the index does that pandas "
                 "writes; it is read like any other column unless it is excluded"
             )
-
-
-def open_lines(
-    path: Path | None,
-    *,
-    follow: bool = False,
-    idle: float | None = None,
-    choice: Choice | None = None,
-    format: Format | None = None,
-) -> LineReader:
-    """Text in a file, plain or gzip, or (None) on standard input."""
-    choice, format = choice or Choice(), format or Format()
-    if path is None:
-        return _piped(choice, format)
-    start = _start(path)
-    encoding = format.encoding if format.recoded() else WIDE_MARKS.get(start[:2])
-    packed = start.startswith(GZIP)
-    if (packed or encoding) and follow:
-        kind = "a gzip file" if packed else f"text in {encoding}"
-        raise SourceError(f"{path}: {kind} cannot be followed; only a plain file of lines can grow")
-    file = PlainFile(path, follow=follow, idle=idle)
-    if packed or encoding:
-        unpacked = Unpacked(file.read, str(path), file.close) if packed else None
-        if unpacked is not None and encoding is None:
-            return _read_again(unpacked, str(path), choice, format)
-        assert encoding is not None
-        read = unpacked.read if unpacked else file.read
-        return _read_again(Recoded(read, str(path), encoding, file.close), str(path), choice, format)
-    lines = Lines(file.read, str(path), growing=follow, ready=file.ready if follow else None)
-    reader = LineReader(lines, file, "text", choice, format)
-    reader.live = follow
-    return reader
-
-
-def _read_again(content: Unpacked | Recoded, name: str, choice: Choice, format: Format) -> LineReader:
-    """Lines of content that is continued by reading it again from the beginning."""
-    kind = "gzip" if isinstance(content, Unpacked) else "recoded"
-    return LineReader(Lines(content.read, name, digest=True), content, kind, choice, format)
-
-
-def _piped(choice: Choice, format: Format) -> LineReader:
-    name, content = "standard input", StandardInput()
-    read, ready = content.read, content.ready
-    if content.begins_with(GZIP):
-        read = Unpacked(read, name).read
-    encoding = format.encoding if format.recoded() else None
-    for mark, known in WIDE_MARKS.items():
-        if encoding is None and content.begins_with(mark):
-            encoding = known
-    if encoding is not None:
-        read = Recoded(read, name, encoding, None).read
-    lines = Lines(read, name, digest=True, ready=ready)
-    piped = LineReader(lines, None, "pipe", choice, format)
-    piped.live = True
-    return piped
-
-
-def _start(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(4)

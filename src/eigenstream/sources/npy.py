@@ -28,6 +28,7 @@ class Npy(RowReader):
         try:
             self._read_head(path)
             super().__init__(str(path), self.shape, self.stored, choice)
+            self.files = [path]
         except BaseException:
             self.close()
             raise
@@ -84,6 +85,7 @@ class Npz(ForwardReader):
             self.member = self._member(array)
             self._begin()
             super().__init__(f"{path} ({self.member})", self.shape, self.stored, choice)
+            self.files = [path]
             if self.by_column and self.shape[0] * self.shape[1] > CELLS:
                 raise SourceError(
                     f"{self.name} is stored by columns: save it with np.ascontiguousarray, or as NPY"

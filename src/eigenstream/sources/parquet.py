@@ -49,7 +49,7 @@ class Parquet(ForwardReader):
         total = sum(footer.num_rows for footer in self.footers)
         dtype = np.float32 if types == {np.float32} else np.float64
         super().__init__(str(path), (total, len(self.names)), dtype, Choice())
-        self.kept = [names[i] for i in kept]
+        self.files, self.kept = self.parts, [names[i] for i in kept]
         self._rows = _Forward(self._pieces_from(self.columns, self._as_floats), self.name)
         self._texts = _Forward(self._pieces_from(self.kept, _as_texts), self.name)
 

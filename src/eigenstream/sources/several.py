@@ -33,7 +33,7 @@ class Several(Reader):
         for path in paths:
             if not path.is_file():
                 raise SourceError(f"{path} is not a file: only files can be read one after the other")
-        self.paths = list(paths)
+        self.paths = self.files = list(paths)
         self.name = f"{len(paths)} files from {paths[0]} to {paths[-1]}"
         self.sizes = [path.stat().st_size for path in paths]
         self._open_one = open_one
@@ -50,6 +50,8 @@ class Several(Reader):
         self.width, self.full = self._reader.width, self._reader.full
         self.names, self.kept = self._reader.names, self._reader.kept
         self._taken: Chunk | None = None
+        self._rowless: list[int] = []
+        """Files without rows among those that have been read."""
 
     def take(self, count: int) -> Chunk | None:
         while (chunk := self._reader.take(count)) is None:
@@ -70,6 +72,7 @@ class Several(Reader):
 
     def place(self) -> Callable[[], Place]:
         at = {"row": self.row, "file": self._number, "stamps": self._stamps.hexdigest()}
+        at["rowless"] = list(self._rowless)
         within = self._reader.place()()  # at once: the file may be closed by the time that somebody asks
         return lambda: {**at, "within": within}
 
@@ -94,6 +97,7 @@ class Several(Reader):
             self._open(number)
         self._reader.go_to(within)
         self._before, self._stamps, self.row = before, stamps, row
+        self._rowless = [index(one) for one in place.get("rowless", ())]
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         return self._reader.where(self._taken or chunk, row, column)
@@ -109,6 +113,10 @@ class Several(Reader):
         done = sum(self.sizes[: self._number]) + (share or 0.0) * self.sizes[self._number]
         return done / max(sum(self.sizes), 1)
 
+    def files_read(self) -> list[tuple[Path, int]]:
+        whole = [i for i in range(self._number) if self.sizes[i] and i not in self._rowless]
+        return [(self.paths[i], self.sizes[i]) for i in whole] + self._reader.files_read()
+
     def close(self) -> None:
         self._reader.close()
 
@@ -120,6 +128,7 @@ class Several(Reader):
         for path in self.paths[self._number : following]:
             self._stamps.update(_stamp(path))
         self._before += self._reader.row
+        self._rowless += [] if self._reader.row else [self._number]
         self._open(following)
         return True
 

@@ -26,6 +26,10 @@ class Complaint(NamedTuple):
     hints: tuple[Hint, ...] = ()
 
 
+Parsed = tuple[NDArray[np.float64], list[tuple[int, Complaint]]]
+"""Rows, and what is wrong with some of them."""
+
+
 class Parser(ABC):
     """From lines to numbers."""
 
@@ -58,7 +62,7 @@ class Parser(ABC):
         """What somebody may want to know about how the lines are read."""
         return None
 
-    def parsed(self, piece: Piece) -> tuple[NDArray[np.float64], list[tuple[int, Complaint]]]:
+    def parsed(self, piece: Piece) -> Parsed:
         """Rows, and what is wrong with some of them; halves the lines until most can be read at once."""
         quick = self.quick(piece)
         if quick is not None:
@@ -70,7 +74,7 @@ class Parser(ABC):
             return np.concatenate((rows, more)), bad + [(i + middle, what) for i, what in worse]
         return self._one_by_one(piece)
 
-    def _one_by_one(self, piece: Piece) -> tuple[NDArray[np.float64], list[tuple[int, Complaint]]]:
+    def _one_by_one(self, piece: Piece) -> Parsed:
         rows, bad = np.zeros((len(piece), self.width)), []
         for i, line in enumerate(piece.lines()):
             found = self.row(line)

@@ -87,9 +87,12 @@ class StreamModel(TrackedAttributes):
         meaning.check_words({**self.parameters, "missing": value})
         self.parameters["missing"] = value
 
-    def learn_many(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Learn from rows in order; returns each row's score before learning from it."""
-        scores = self._learn(rows, scored=True)
+    def learn_many(self, rows: NDArray[Any], *, residuals: bool = False) -> NDArray[Any]:
+        """Learn from rows in order; returns each row's score before learning from it.
+
+        With ``residuals``, a last column holds its squared residual by what was known then.
+        """
+        scores = self._learn(rows, scored=True, residuals=residuals)
         assert scores is not None
         return scores
 
@@ -103,7 +106,16 @@ class StreamModel(TrackedAttributes):
         tracker = self._fitted()
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
 
-    def _learn(self, rows: NDArray[Any], *, scored: bool) -> NDArray[Any] | None:
+    def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Squared distance of each row from what the components can express; NaN where values are missing."""
+        tracker = self._fitted()
+        rows = np.ascontiguousarray(rows, dtype=tracker.plan.dtype)
+        if self.missing == "impute":
+            observed = ~np.isnan(rows).all(axis=1)
+            rows[observed] = tracker.fill(rows[observed]).rows
+        return tracker.reading().astype(tracker.plan.dtype).squared_residuals(rows)
+
+    def _learn(self, rows: NDArray[Any], *, scored: bool, residuals: bool = False) -> NDArray[Any] | None:
         tracker = self.tracker
         if tracker is None:
             meaning.check_words(self.parameters)
@@ -114,7 +126,7 @@ class StreamModel(TrackedAttributes):
             meaning.refuse_tiny(rows, tracker.plan.solver)
         self.tracker = tracker
         how = self.parameters["scores"] if scored else None
-        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how)
+        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how, residuals)
         if self.on_rank_change is not None:
             for change in changes:
                 self.on_rank_change(change)

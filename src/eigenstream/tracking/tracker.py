@@ -120,6 +120,7 @@ class Tracker:
         weights: Vector | None = None,
         missing: Missing = "raise",
         scores: str | None = None,
+        residuals: bool = False,
     ) -> tuple[Floats | None, list[RankChange]]:
         """Learn from rows in order; returns their scores from before, if asked for, and what changed.
 
@@ -134,6 +135,8 @@ class Tracker:
         scores
             How to score each row by what was known before it (as of the last block and look), a name in
             `SCORES`; None: not at all.
+        residuals
+            Whether a last column of the scores holds each row's squared residual by the same.
         """
         self._reading = None
         changes: list[RankChange] = []
@@ -150,8 +153,11 @@ class Tracker:
                     usable = self._usable(X, missing)
                     X, steps = X[usable], steps.part(usable)
                 if scores is not None:
-                    parts.append(np.full((len(rows[part]), self.plan.k), np.nan, dtype=rows.dtype))
-                    parts[-1][usable] = self._scores(self.fill(X).rows if gaps else X, scores)
+                    filled, k = self.fill(X).rows if gaps else X, self.plan.k
+                    parts.append(np.full((len(rows[part]), k + residuals), np.nan, dtype=rows.dtype))
+                    parts[-1][usable, :k] = self._scores(filled, scores)
+                    if residuals:
+                        parts[-1][usable, k] = self._squared_residuals(filled)
                 changes += self._take(X, steps)
                 start = part.stop
         return (np.vstack(parts) if parts else None), changes
@@ -414,6 +420,15 @@ class Tracker:
             self._factors[how] = SCORES[how](self.kept, self.decision.threshold).astype(rows.dtype)
         scores[:, :rank] = projections * self._factors[how]
         return scores
+
+    def _squared_residuals(self, rows: Floats) -> Floats:
+        """By the last block and look, NaN before the first; the same bits for any chunking."""
+        if self.early is None and not self.learner.started:
+            return np.full(len(rows), np.nan, dtype=rows.dtype)
+        mean, axes = (array.astype(rows.dtype) for array in self._seen())
+        centered = rows - mean
+        outside = centered - rowwise(rowwise(centered, axes), np.ascontiguousarray(axes.T))
+        return np.asarray(np.matmul(outside[:, None, :], outside[:, :, None])[:, 0, 0])
 
     def _record(self, variances: Vector, total: float) -> None:
         """Write the spectrum to the history; the mean of the rest where single variances are not known."""
