@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import source_argument, source_options
+from .options import missing_option, source_argument, source_options
 from .reading import open_source
 from .tables import table
 
@@ -20,12 +20,14 @@ MOST_COLUMNS = 10_000
 @click.option("--threshold", type=float, help="Where to put the threshold on variances.")
 @click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@missing_option
 @source_options
 def calibrate(
     source: str | list[str],
     n_components: int | None,
     threshold: float | None,
     center: bool,
+    missing: str,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -38,7 +40,11 @@ def calibrate(
 
     if (n_components is None) == (threshold is None):
         raise click.UsageError("give either --n-components or --threshold")
-    with open_source(source, options) as opened:
+    if missing == "impute":
+        raise click.UsageError(
+            "--missing impute needs a model: use skip, which leaves out rows that lack values"
+        )
+    with open_source(source, options, allow_nan=missing == "skip") as opened:
         eigenvalues = _eigenvalues(opened, center)
     found: dict[str, float | None] = {}
     for name in REGULARIZERS:
@@ -64,17 +70,21 @@ def _eigenvalues(source: Any, center: bool) -> Any:
     n = source.width
     if n > MOST_COLUMNS:
         raise SourceError(f"{source.name}: {n:,} columns are too many to calibrate by; choose some of them")
-    moment, total, first = np.zeros((n, n)), np.zeros(n), None
+    moment, total, first, count = np.zeros((n, n)), np.zeros(n), None, 0
     for batch in source:
         rows = batch.rows.astype(np.float64)
+        rows = rows[~np.isnan(rows).any(axis=1)]
+        if not len(rows):
+            continue
+        count += len(rows)
         first = (rows[0].copy() if center else np.zeros(n)) if first is None else first
         rows -= first  # far from zero, squares would drown the variances
         moment += rows.T @ rows
         total += rows.sum(axis=0)
     if first is None:
-        raise SourceError(f"{source.name} has no rows")
-    mean = total / source.count if center else np.zeros(n)
-    return np.maximum(np.linalg.eigvalsh(moment / source.count - np.outer(mean, mean))[::-1], 0)
+        raise SourceError(f"{source.name} has no rows" + (" without gaps" if source.count else ""))
+    mean = total / count if center else np.zeros(n)
+    return np.maximum(np.linalg.eigvalsh(moment / count - np.outer(mean, mean))[::-1], 0)
 
 
 def _show(found: dict[str, float | None], eigenvalues: Any) -> None:

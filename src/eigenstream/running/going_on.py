@@ -7,7 +7,7 @@ recognised. Where some of several files were learnt before, the others are read;
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from ..sources import Hint, Source, SourceError
 from ..sources.identity import Identity, learnt_files, learnt_place
 from ..tracking import StreamModel
 from .model_file import RunError
-from .record import READING, Record, Request, Scalar, record_of
+from .record import MOST_SOURCES, READING, Record, Request, Scalar, record_of
 
 PathLike = str | os.PathLike[str]
 
@@ -101,6 +101,38 @@ def named(source: Any) -> str:
     if isinstance(source, list):
         return f"{len(source)} files from {files.shown(source[0])} to {files.shown(source[-1])}"
     return "standard input" if source == "-" else files.shown(source)
+
+
+def merged_record(positions: Sequence[Any], models: Sequence[str]) -> tuple[Record | None, list[str]]:
+    """How the files of merged models were read and which those were, if all say so; and what is odd about it.
+
+    Raises
+    ------
+    RunError
+        If the models have learnt from other columns.
+    """
+    records = [record_of(position) for position in positions]
+    known = [record for record in records if record is not None]
+    if len(known) < len(records):
+        return None, []
+    learnt, notes = list[Identity](), list[str]()
+    for record, path in zip(known, models, strict=True):
+        if record.names != known[0].names:
+            first, other = (", ".join(names or ["unnamed"]) for names in (known[0].names, record.names))
+            raise RunError(f"{models[0]} and {path} have learnt from other columns: {first}; {other}")
+        names = [one["name"] for one in record.sources if any(_is_same(one, before) for before in learnt)]
+        notes += [f"{name} was learnt by {path} and by another: its rows count twice" for name in names]
+        learnt += record.sources
+    request = replace(known[0].request, source=None, output=None, rows=(0, None), residuals=False)
+    return Record(request, None, None, known[0].names, learnt[-MOST_SOURCES:]), notes
+
+
+def _is_same(one: Identity, other: Identity) -> bool:
+    same = [name for name in ("bytes", "sha256", "place") if name in one or name in other]
+    if any(one.get(name) != other.get(name) for name in same):
+        return False
+    rows = other.get("rows")
+    return one.get("rows") is None or rows is None or _overlaps((rows[0], rows[1]), one["rows"])
 
 
 def files_left(source: Source, learnt: list[Identity]) -> list[str] | None:

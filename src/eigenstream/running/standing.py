@@ -81,7 +81,7 @@ class Standing:
         if self.names and source.names and source.names != self.names:
             source.close()
             raise SourceError(
-                f"{source.name}: the columns chosen are not the model's, {', '.join(self.names)}"
+                f"{source.name}: the columns chosen are not the model's: {', '.join(self.names)}"
             )
         return source
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,6 +32,11 @@ class Times:
         self.pairs.append([samples, seconds])
         if len(self.pairs) > LIMIT:
             self.pairs = self.pairs[1::2]
+
+    @property
+    def at_all(self) -> Callable[[ArrayLike], NDArray[np.float64]] | None:
+        """`at`, where any time is known."""
+        return self.at if self.pairs else None
 
     def at(self, samples: ArrayLike) -> NDArray[np.float64]:
         """When these samples were taken: in between, as if time had passed evenly."""

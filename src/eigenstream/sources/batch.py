@@ -180,9 +180,9 @@ class Reader(ABC):
         """What a person may want to know about how the source is read."""
         return []
 
-    def files_read(self) -> list[tuple[Path, int]]:
-        """The files that have been read, and how many bytes of each."""
-        return [(path, path.stat().st_size) for path in self.files] if self.row else []
+    def files_read(self) -> list[tuple[Path, int, bool]]:
+        """The files that have been read, how many bytes of each, and whether these had rows."""
+        return [(path, path.stat().st_size, self.row > 0) for path in self.files]
 
     def progress(self) -> float | None:
         """The share that has been read, where it can be told."""

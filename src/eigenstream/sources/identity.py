@@ -16,7 +16,7 @@ Identity = dict[str, Any]
 
 def identities(reader: Reader) -> list[Identity]:
     """What has been read, after the last row: one for each file."""
-    found = [_file(path, size) for path, size in reader.files_read()]
+    found = [_file(*read) for read in reader.files_read()]
     if found or reader.row == 0 or not reader.lasts:
         return found
     return [{"name": reader.name, "place": reader.place()()}]
@@ -43,13 +43,15 @@ def learnt_place(reader: Reader, learnt: list[Identity]) -> Identity | None:
     return None
 
 
-def _file(path: Path, size: int) -> Identity:
-    return {"name": str(path), "bytes": size, "sha256": _ends(path, size)}
+def _file(path: Path, size: int, has_rows: bool) -> Identity:
+    return {"name": str(path), "bytes": size, "sha256": _ends(path, size), "has_rows": has_rows}
 
 
 def _begins_as(path: Path, one: Identity) -> bool:
-    size: int = one["bytes"]
-    return path.stat().st_size >= size and _ends(path, size) == one["sha256"]
+    """Whether the file is the one that was learnt; it may have grown, unless only its head had been there."""
+    size, now = one["bytes"], path.stat().st_size
+    fits = now >= size if one.get("has_rows", True) else now == size
+    return bool(fits and _ends(path, size) == one["sha256"])
 
 
 def _ends(path: Path, size: int) -> str:

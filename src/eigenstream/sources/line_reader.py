@@ -210,10 +210,9 @@ class LineReader(Reader):
     def behind(self) -> int | None:
         return None if self.file is None else max(self.file.size() - self.lines.offset, 0)
 
-    def files_read(self) -> list[tuple[Path, int]]:
-        if self.file is None:
-            return super().files_read()
-        return [(path, self.lines.offset) for path in self.files] if self.row else []
+    def files_read(self) -> list[tuple[Path, int, bool]]:
+        read = super().files_read()
+        return read if self.file is None else [(path, self.lines.offset, some) for path, _, some in read]
 
     def close(self) -> None:
         if self.content is not None:

@@ -113,9 +113,9 @@ class Several(Reader):
         done = sum(self.sizes[: self._number]) + (share or 0.0) * self.sizes[self._number]
         return done / max(sum(self.sizes), 1)
 
-    def files_read(self) -> list[tuple[Path, int]]:
-        whole = [i for i in range(self._number) if self.sizes[i] and i not in self._rowless]
-        return [(self.paths[i], self.sizes[i]) for i in whole] + self._reader.files_read()
+    def files_read(self) -> list[tuple[Path, int, bool]]:
+        before = [(self.paths[i], self.sizes[i], i not in self._rowless) for i in range(self._number)]
+        return before + self._reader.files_read()
 
     def close(self) -> None:
         self._reader.close()
