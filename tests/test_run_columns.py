@@ -125,10 +125,10 @@ def test_calibrate_skips_rows_that_lack_values():
 @pytest.mark.parametrize(
     ("content", "options", "hint"),
     [
-        ('a;b\n"1.234,5";2,5\n3,5;4,5\n', ["--decimal", ","], "--thousands . reads it as a number"),
-        ('a,b\n"1,234.5",2.5\n3.5,4.5\n', [], "--thousands , reads it as a number"),
-        ("a;b\n1.234,5;2,5\n3,5;4,5\n", [], "--decimal , and; --thousands . reads it as a number"),
-        ("a;b\n1 234.5;2.5\n3.5;4.5\n", ["--delimiter", ";"], "--thousands ' ' reads it as a number"),
+        ('a;b\n"1.234,5";2,5\n3,5;4,5\n', ["--decimal", ","], "--thousands . reads groups of three digits"),
+        ('a,b\n"1,234.5",2.5\n3.5,4.5\n', [], "--thousands , reads groups of three digits"),
+        ("a;b\n1.234,5;2,5\n3,5;4,5\n", [], "--decimal , reads the decimal mark; --thousands . reads groups"),
+        ("a;b\n1 234.5;2.5\n3.5;4.5\n", ["--delimiter", ";"], "--thousands ' ' reads groups of three digits"),
     ],
 )
 def test_thousands_marks_are_read_or_named(content, options, hint):

@@ -116,7 +116,7 @@ class Job:
                     if self._is_due():
                         self._save(final=False)
                 if self._last is None and self.position is None and not stop.asked():
-                    raise SourceError(f"{self.source.name} has no rows to learn from")
+                    raise SourceError(f"{self.source.name} has no rows to learn from{self._why_none()}")
                 self._save(final=not stop.asked())
             except SourceError:
                 self._save(final=False)
@@ -218,6 +218,12 @@ class Job:
         if self.file is not None and position is not None:
             for watcher in self.watchers:
                 watcher.saved(self._learner.samples)
+
+    def _why_none(self) -> str:
+        source = self.source
+        return f": all {source.skipped:,} were left out, the first since {source.first_skip}" * bool(
+            source.skipped
+        )
 
     def _record(self, position: dict[str, Any], place: dict[str, Any] | None, final: bool) -> Record:
         ended = None

@@ -21,6 +21,7 @@ BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 MARKER = re.compile(r"[^\d]{1,20}|#\w+.?")
 """What people write where there is no value."""
+SKIP_LINES = Hint("skip_lines", None, "says how many lines stand before the names")
 INDEX_NAMES = ("", "Unnamed: 0")
 """What the column of row numbers is called that pandas writes."""
 
@@ -130,6 +131,9 @@ class Csv(Parser):
         return rows if len(rows) == count else None
 
     def row(self, line: bytes) -> list[float] | Complaint:
+        if line.count(b'"') % 2 and b'"' in line.rpartition(self.delimiter.encode())[2]:
+            what = "a quoted text goes on in the next line; only rows of one line each are read"
+            return Complaint("", what, (SKIP,))
         separators = line.count(self.delimiter.encode())
         plain = b'"' not in line and self.delimiter != " "
         if separators > WIDEST_TEXT or (plain and separators + 1 != self.full):
@@ -176,7 +180,7 @@ class Csv(Parser):
         if not self._seen and self._begins_as_comment():
             hints.append(self._comment())
         elif not self._seen and self.titled:
-            hints.append(Hint("skip_lines", None, "says how many lines stand before the names"))
+            hints.append(SKIP_LINES)
         return Complaint("", what, tuple(hints))
 
     def _hints(self, field: str, fields: Sequence[str]) -> tuple[Hint, ...]:
@@ -191,7 +195,7 @@ class Csv(Parser):
         if self._seen and MARKER.fullmatch(word):
             return (Hint("na", word, "reads it as a missing value"), SKIP)
         if not self._seen and self.titled and not any(self._is_value(fields[i]) for i in self.chosen):
-            return (SKIP,)  # a line of units
+            return (SKIP,) if self.full > 1 else (SKIP_LINES,)  # a line of units, or one before the names
         return ()
 
     def _grouped(self, word: str) -> tuple[Hint, ...]:
@@ -202,8 +206,8 @@ class Csv(Parser):
             ends = decimal is not None and decimal in word
             if ends or mark == " " or self.format.decimal == decimal == ",":
                 other = ends and decimal != self.format.decimal
-                turned = (Hint("decimal", decimal, "and"),) if other else ()
-                return (*turned, Hint("thousands", mark, "reads it as a number"))
+                turned = (Hint("decimal", decimal, "reads the decimal mark"),) if other else ()
+                return (*turned, Hint("thousands", mark, "reads groups of three digits"))
         return ()
 
     def _begins_as_comment(self) -> bool:

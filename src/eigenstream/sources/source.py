@@ -62,6 +62,8 @@ class Source:
         self.batch_rows = batch_rows or max(1, min(ROWS, CELLS // (reader.full or reader.width)))
         self.on_bad_row, self.allow_nan, self.on_skip = on_bad_row, allow_nan, on_skip
         self.count = self.skipped = self._read = 0
+        self.first_skip = ""
+        """Why the first of the rows was left out that were."""
 
     @property
     def name(self) -> str:
@@ -191,6 +193,7 @@ class Source:
             raise SourceError(f"{bad[0].where}: {bad[0].what}", *(bad[0].hints or self._advice(bad[0].row)))
         rows = sorted({value.row for value in bad})
         self.skipped += len(rows)
+        self.first_skip = self.first_skip or f"{bad[0].where}: {bad[0].what}"
         if self.on_skip is not None:
             for row in rows:
                 first = next(value for value in bad if value.row == row)

@@ -31,7 +31,7 @@ class Clock:
     format
         ``"iso"`` (``2024-01-31 12:00:00.5+01:00``, UTC where it does not say), ``"s"``, ``"ms"``, ``"us"`` or
         ``"ns"`` since 1970, or a format of `datetime.strptime`. If None, the first time shows which of the
-        former it is.
+        former it is that can be read.
 
     Examples
     --------
@@ -58,8 +58,8 @@ class Clock:
 
     def read(self, texts: Sequence[str]) -> Times:
         """The times in seconds; NaN where a text is no time."""
-        if self.format is None and len(texts):
-            self.format = _likely(texts[0])
+        if self.format is None:
+            self.format = next(filter(None, map(_likely, texts)), None)
         if self.format is None:
             return np.full(len(texts), np.nan)
         seconds = _reader(self.format)
