@@ -28,7 +28,7 @@ from tests.source_files import (
     [
         (b"a,b,c\n1,2,3\n\n \n4,5,x\n", r"line 5, column 2 \(c\): 'x' is not a number"),
         (b"\n\na,b,c\n1,2,3\n4,,6\n", r"line 5, column 1 \(b\): is missing"),
-        (b'a,b,c\n1,"x\ny",3\n', r"line 2: a quoted text goes on in the next line"),
+        (b'a,b,c\n1,2,3\n4,"x\ny",3\n', r"line 3: a quoted text goes on in the next line"),
         (b"1,2,3\n\n4,5\n", r"line 3: has 2 fields where 3 were expected"),
         (b"1,2,3\n4,5,6,\n", r"line 2: has 4 fields where 3 were expected"),
         (b"1,2\r\n\r\n3,inf\r\n", r"line 3, column 1: inf is not a finite number"),

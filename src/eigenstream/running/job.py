@@ -220,10 +220,8 @@ class Job:
                 watcher.saved(self._learner.samples)
 
     def _why_none(self) -> str:
-        source = self.source
-        return f": all {source.skipped:,} were left out, the first since {source.first_skip}" * bool(
-            source.skipped
-        )
+        skipped, first = self.source.skipped, self.source.first_skip
+        return f": all {skipped:,} were left out, the first since {first}" if skipped else ""
 
     def _record(self, position: dict[str, Any], place: dict[str, Any] | None, final: bool) -> Record:
         ended = None
