@@ -530,7 +530,7 @@ def test_damage_gives_a_clear_error_or_a_right_result(what, first, last):
 
 def test_every_flipped_byte_of_scores_is_found(tmp_path):
     """Parts that a job writes carry checksums; what a flip changes beyond them is no number."""
-    sink = sinks.open_sink(str(tmp_path / "x.parquet"), 2, np.float64)
+    sink = sinks.open_sink(str(tmp_path / "x.parquet"), sinks.Layout(2, np.float64))
     sink.write(np.arange(40), DATA[:, :2])
     sink.settle(final=True)
     sink.close()

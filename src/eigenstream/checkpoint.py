@@ -80,7 +80,11 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
                 raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: its checksum is wrong")
             return arrays, json.loads(header["document"])
     except UNREADABLE as error:
-        raise ValueError(f"{os.fspath(path)!r} is not a readable eigenstream model: {error}") from None
+        what = "" if isinstance(error, SafetensorError) else f": {error}"
+        raise ValueError(
+            f"{os.fspath(path)!r} is not a readable eigenstream model{what}; expected a file "
+            "that eigenstream run or a model's save wrote"
+        ) from None
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]], document: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import lags_option, source_argument, source_options, standardize_option
+from .options import lags_option, missing_option, source_argument, source_options, standardize_option
 from .reading import open_source
 from .tables import table
 
@@ -22,6 +22,7 @@ MOST_COLUMNS = 10_000
 @standardize_option
 @lags_option
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@missing_option
 @source_options
 def calibrate(
     source: str | list[str],
@@ -30,6 +31,7 @@ def calibrate(
     center: bool,
     standardize: bool,
     lags: int,
+    missing: str,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -44,7 +46,11 @@ def calibrate(
 
     if (n_components is None) == (threshold is None):
         raise click.UsageError("give either --n-components or --threshold")
-    with open_source(source, options) as opened:
+    if missing == "impute":
+        raise click.UsageError(
+            "--missing impute needs a model: use skip, which leaves out rows that lack values"
+        )
+    with open_source(source, options, allow_nan=missing == "skip") as opened:
         moment = _second_moment(opened, center, lags)
         if standardize:
             moment = _correlation(moment)
@@ -74,18 +80,22 @@ def _second_moment(source: Any, center: bool, lags: int) -> Any:
     n = source.width * (lags + 1)
     if n > MOST_COLUMNS:
         raise SourceError(f"{source.name}: {n:,} columns are too many to calibrate by; choose some of them")
-    moment, total, first, before = np.zeros((n, n)), np.zeros(n), None, None
+    moment, total, first, before, count = np.zeros((n, n)), np.zeros(n), None, None, 0
     for batch in source:
         raw = batch.rows.astype(np.float64)
         rows, before = embedded(raw, lags, before), last_rows(raw, lags, before)
+        rows = rows[~np.isnan(rows).any(axis=1)]
+        if not len(rows):
+            continue
+        count += len(rows)
         first = (rows[0].copy() if center else np.zeros(n)) if first is None else first
         rows -= first  # far from zero, squares would drown the variances
         moment += rows.T @ rows
         total += rows.sum(axis=0)
     if first is None:
-        raise SourceError(f"{source.name} has no rows")
-    mean = total / source.count if center else np.zeros(n)
-    return moment / source.count - np.outer(mean, mean)
+        raise SourceError(f"{source.name} has no rows" + (" without gaps" if source.count else ""))
+    mean = total / count if center else np.zeros(n)
+    return moment / count - np.outer(mean, mean)
 
 
 def _correlation(moment: Any) -> Any:

@@ -176,6 +176,11 @@ source_options = together(
     ),
     click.option("--encoding", help="Of text, such as latin-1.  [default: UTF-8, or as its first bytes say]"),
     click.option("--na", help="More ways to write a missing value, such as '-999,?,Bad Input'."),
+    click.option(
+        "--thousands",
+        type=click.Choice([".", ",", " "]),
+        help="CSV: what stands between groups of three digits, as in 1.234,5.",
+    ),
     click.option("--array", help="NPZ: the array to read, where there are several."),
 )
 
@@ -188,6 +193,39 @@ lags_option = click.option(
     default=0,
     show_default=True,
     help="Learn each row together with so many rows before it.",
+)
+
+keep_options = together(
+    click.option(
+        "--keep", help="Columns to copy to the output as they are, such as 'unit,id'; they are not learnt."
+    ),
+    click.option(
+        "--time-column",
+        help="The column that says when a row was taken; kept, not learnt, and the axis of pictures.",
+    ),
+    click.option(
+        "--time-format",
+        help="How it is written: iso, s, ms, us or ns since 1970, or such as '%d.%m.%Y %H:%M'.  "
+        "[default: found out]",
+    ),
+)
+
+residuals_option = click.option(
+    "--residuals",
+    is_flag=True,
+    help="Write each row's squared residual, too: its squared distance from what the components can express.",
+)
+
+threads_option = click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="How many parse text."
+)
+
+missing_option = click.option(
+    "--missing",
+    type=click.Choice(["raise", "skip", "impute"]),
+    default="raise",
+    show_default=True,
+    help="What to do with rows that lack values.",
 )
 
 estimator_options = together(
@@ -234,13 +272,7 @@ estimator_options = together(
         show_default=True,
         help="Learn from rows that are far off as they are, or no more than from ten usual ones.",
     ),
-    click.option(
-        "--missing",
-        type=click.Choice(["raise", "skip", "impute"]),
-        default="raise",
-        show_default=True,
-        help="What to do with rows that lack values.",
-    ),
+    missing_option,
     click.option(
         "--scores",
         type=click.Choice(["shrunk", "projected", "whitened"]),
@@ -301,4 +333,5 @@ def names_of(options: Decorator) -> tuple[str, ...]:
 
 
 SOURCE_OPTIONS = names_of(source_options)
+KEEP_OPTIONS = names_of(keep_options)
 ESTIMATOR_OPTIONS = names_of(estimator_options)

@@ -58,8 +58,10 @@ class MonitoredModel(StreamModel):
                 self.on_alarm(alarm)
         return verdicts
 
-    def learn_many(self, rows: NDArray[Any], timestamps: Any = None) -> NDArray[Any]:
-        """`judge_many`, as a matrix with the columns `COLUMNS`."""
+    def learn_many(
+        self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False
+    ) -> NDArray[Any]:
+        """`judge_many`, as a matrix with the columns `COLUMNS`; SPE is the residual."""
         verdicts = self.judge_many(rows, timestamps)
         return np.column_stack([getattr(verdicts, name).astype(np.float64) for name in COLUMNS])
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..engine.knowledge import Floats, Matrix, Vector
 from ..tracking import RankChange, Tracker
-from ..tracking.tracker import Missing
+from ..tracking.blocks import Missing
 from .events import Alarm, Followed, Watch
 from .limits import Limits
 from .reference import STATISTICS, Reference

@@ -109,3 +109,15 @@ class LastLook:
             self._factors[how] = SCORES[how](self.kept, self.decision.threshold).astype(rows.dtype)
         scores[:, :rank] = projections * self._factors[how]
         return scores
+
+    def _squared_residuals(self, rows: Floats) -> Floats:
+        """By the last block and look, NaN before the first; the same bits for any chunking."""
+        if self.early is None and not self.learner.started:
+            return np.full(len(rows), np.nan, dtype=rows.dtype)
+        mean, axes, gain = self._seen()
+        centered = rows - mean.astype(rows.dtype)
+        if gain is not None:
+            centered *= gain.astype(rows.dtype)
+        axes = axes.astype(rows.dtype)
+        outside = centered - rowwise(rowwise(centered, axes), np.ascontiguousarray(axes.T))
+        return np.asarray(np.matmul(outside[:, None, :], outside[:, :, None])[:, 0, 0])

@@ -107,9 +107,14 @@ class StreamModel(TrackedAttributes):
         meaning.check_words({**self.parameters, "missing": value})
         self.parameters["missing"] = value
 
-    def learn_many(self, rows: NDArray[Any], timestamps: Any = None) -> NDArray[Any]:
-        """Learn from rows in order; returns each row's score before learning from it."""
-        scores = self._learn(rows, timestamps, scored=True)
+    def learn_many(
+        self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False
+    ) -> NDArray[Any]:
+        """Learn from rows in order; returns each row's score before learning from it.
+
+        With ``residuals``, a last column holds its squared residual by what was known then.
+        """
+        scores = self._learn(rows, timestamps, scored=True, residuals=residuals)
         assert scores is not None
         return scores
 
@@ -123,10 +128,20 @@ class StreamModel(TrackedAttributes):
         tracker = self._fitted()
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
 
-    def _learn(self, rows: NDArray[Any], timestamps: Any, *, scored: bool) -> NDArray[Any] | None:
+    def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Squared distance of each row from what the components can express; NaN where values are missing."""
+        tracker = self._fitted()
+        rows = tracker.prepared(np.ascontiguousarray(rows, dtype=tracker.plan.dtype), self.missing)
+        return tracker.reading().astype(tracker.plan.dtype).squared_residuals(rows)
+
+    def _learn(
+        self, rows: NDArray[Any], timestamps: Any, *, scored: bool, residuals: bool = False
+    ) -> NDArray[Any] | None:
         tracker, rows, times = self._checked(rows, timestamps)
         how = self.parameters["scores"] if scored else None
-        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how, times)
+        scores, changes = tracker.follow(
+            rows, None, self.parameters["missing"], how, times, residuals=residuals
+        )
         self._announce(changes)
         return scores
 

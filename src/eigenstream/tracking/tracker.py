@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..advice import advice
 from ..calibration import Decision, Evidence, decide
@@ -76,6 +77,7 @@ class Tracker(Blocks):
         scores: str | None = None,
         times: Vector | None = None,
         left_out: NDArray[np.bool_] | None = None,
+        residuals: bool = False,
     ) -> tuple[Floats | None, list[RankChange]]:
         """Learn from rows in order; returns their scores from before, if asked for, and what changed.
 
@@ -97,6 +99,8 @@ class Tracker(Blocks):
             seconds, and only then.
         left_out
             Which rows not to learn from; they are the predecessors of others all the same. None: none.
+        residuals
+            Whether a last column of the scores holds each row's squared residual by the same.
         """
         self._reading = None
         changes: list[RankChange] = []
@@ -117,8 +121,11 @@ class Tracker(Blocks):
                 if times is not None:
                     steps = self._timed(steps, times[part][usable])
                 if scores is not None:
-                    parts.append(np.full((len(rows[part]), self.plan.k), np.nan, dtype=rows.dtype))
-                    parts[-1][usable] = self._scores(self.fill(X).rows if gaps else X, scores)
+                    filled, k = self.fill(X).rows if gaps else X, self.plan.k
+                    parts.append(np.full((len(rows[part]), k + residuals), np.nan, dtype=rows.dtype))
+                    parts[-1][usable, :k] = self._scores(filled, scores)
+                    if residuals:
+                        parts[-1][usable, k] = self._squared_residuals(filled)
                 changes += self._take(X, steps)
                 start = part.stop
         if times is not None and len(times):
