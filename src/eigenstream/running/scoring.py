@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..delays import last_rows
 from ..sinks import Sink
 from ..sources import Source, SourceError
 
@@ -36,9 +39,13 @@ def score(model: Model, source: Source, sink: Callable[[int, Any], Sink]) -> int
             "columns"
         )
     output, rows = None, 0
+    lags, before = model._fitted().plan.lags, None
     try:
         for batch in source:
-            scores = model.transform(batch.rows)
+            scores = model.transform(batch.rows if before is None else np.vstack((before, batch.rows)))
+            if lags:  # a batch goes on where the one before it ended
+                scores = scores if before is None else scores[lags:]
+                before = last_rows(batch.rows, lags, before)
             output = output or sink(scores.shape[1], scores.dtype)
             output.write(batch.numbers, scores)
             rows += len(scores)
