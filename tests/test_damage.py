@@ -631,6 +631,29 @@ def test_a_file_of_an_older_format_says_what_to_do(tmp_path):
         load(tmp_path / "model")
 
 
+def test_a_file_of_format_version_2_continues_exactly(tmp_path):
+    """It has no word of standardization, lags or times, which it does not need."""
+    model = OnlineAdaptivePCA(max_components=2, random_state=0).fit(DATA)
+    model.save(tmp_path / "model")
+    arrays, document = checkpoint.read(tmp_path / "model")
+    for part, names in (
+        (document["parameters"], ("standardize", "lags")),
+        (document["tracker"]["plan"], ("standardize", "lags", "seconds")),
+        (document["tracker"], ("clock",)),
+    ):
+        for name in names:
+            del part[name]
+    text = json.dumps(document)
+    header = {"version": 2, "document": text, "checksum": checkpoint._checksum(arrays, text)}
+    content = checkpoint.serialized(arrays, metadata={checkpoint.FORMAT: json.dumps(header)})
+    (tmp_path / "model").write_bytes(content)
+    again = load(tmp_path / "model").partial_fit(DATA)
+    np.testing.assert_array_equal(again.components_, model.partial_fit(DATA).components_)
+    assert not again.standardize
+    again.save(tmp_path / "model")
+    assert load(tmp_path / "model").n_samples_seen_ == 2 * len(DATA)
+
+
 def test_a_file_deeper_than_anyone_writes_is_refused(tmp_path):
     model = OnlineAdaptivePCA(max_components=2, random_state=0).fit(DATA)
     model.save(tmp_path / "model")

@@ -155,7 +155,9 @@ def decide(
 
 def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> tuple[int, Memory]:
     """The rank, given what was decided before, and what to remember."""
-    held, capacity, memory = before.rank, evidence.capacity, before.memory
+    # After a long pause little is left of what was known: fewer samples, and perhaps fewer directions.
+    held, capacity = min(before.rank, len(evidence.variances)), evidence.capacity
+    memory = before.memory._replace(since=min(before.memory.since, evidence.effective))
     asked = judgement.rank()
     wanted = min(asked, capacity)
     samples = evidence.effective
@@ -166,7 +168,7 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
         if memory.doubt * doubt > 0:
             doubt += memory.doubt
             mean = memory.asked + (wanted - memory.asked) * passed / abs(doubt)
-    if wanted == held or not memory.samples or _is_clear(judgement, evidence, before):
+    if wanted == held or not memory.samples or _is_clear(judgement, evidence, held, memory.since):
         rank = wanted
     elif abs(doubt) >= PATIENCE * _window(evidence.beta2):
         rank = round(mean)
@@ -178,12 +180,12 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
     return asked if rank == capacity else rank, Memory(evidence.n_samples, since)
 
 
-def _is_clear(judgement: Judgement, evidence: Evidence, before: Decision) -> bool:
+def _is_clear(judgement: Judgement, evidence: Evidence, held: int, since: float) -> bool:
     """Whether the rank has to change at once."""
-    capacity, held, samples = evidence.capacity, before.rank, evidence.effective
+    capacity, samples = evidence.capacity, evidence.effective
     if evidence.beta2 == 1 and evidence.tells_below_threshold:
         return True
-    if samples < min(2 * before.memory.since, 0.75 * effective_samples(math.inf, evidence.beta2)):
+    if samples < min(2 * since, 0.75 * effective_samples(math.inf, evidence.beta2)):
         return False
     deviation = math.sqrt(2 / samples)
     least, most = judgement.rank(math.exp(ENTER * deviation)), judgement.rank(math.exp(-LEAVE * deviation))

@@ -22,7 +22,8 @@ from safetensors.numpy import save as serialized
 from . import files
 
 FORMAT = "eigenstream"
-VERSION = 2
+VERSION, OLDEST = 3, 2
+"""The format that is written, and the oldest that is read."""
 UNREADABLE = (
     SafetensorError,
     json.JSONDecodeError,
@@ -69,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
                     f"{os.fspath(path)!r} has format version {version}, newer than this eigenstream reads "
                     f"({VERSION}): upgrade eigenstream"
                 )
-            if version < VERSION:
+            if version < OLDEST:
                 raise ValueError(
                     f"{os.fspath(path)!r} has format version {version}, which this eigenstream no longer "
                     "reads: learn the model again from its source, or use the version that wrote it"

@@ -14,10 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .engine.learner import Seen
+
 Floats = NDArray[np.floating[Any]]
 
 LIMIT = 10.0
 """c: how many times the usual a row may pull."""
+
+GAUSSIAN = 1.4826
+"""The standard deviation of Gaussian numbers over their median absolute deviation."""
 
 
 class Usual(NamedTuple):
@@ -38,7 +43,15 @@ class Capped(NamedTuple):
     usual: Usual
 
 
-def cap(rows: Floats, mean: Floats, axes: Floats, variances: Floats, usual: Usual, decay: float) -> Capped:
+def cap(
+    rows: Floats,
+    mean: Floats,
+    axes: Floats,
+    variances: Floats,
+    usual: Usual,
+    decay: float,
+    gain: Floats | None = None,
+) -> Capped:
     """Scale rows down that lie too far off what is known.
 
     Parameters
@@ -51,6 +64,8 @@ def cap(rows: Floats, mean: Floats, axes: Floats, variances: Floats, usual: Usua
         What rows were off by so far.
     decay
         The discount over these rows.
+    gain
+        What each centered input is multiplied by before distances are measured (n); None: nothing.
 
     Examples
     --------
@@ -61,8 +76,9 @@ def cap(rows: Floats, mean: Floats, axes: Floats, variances: Floats, usual: Usua
            [0.  , 3.16]]), 1)
     """
     centered = rows - mean.astype(rows.dtype)
-    inside = centered @ axes.T.astype(rows.dtype)
-    power = np.einsum("ij,ij->i", centered, centered, dtype=np.float64)
+    measured = centered if gain is None else centered * gain.astype(rows.dtype)
+    inside = measured @ axes.T.astype(rows.dtype)
+    power = np.einsum("ij,ij->i", measured, measured, dtype=np.float64)
     spe = np.maximum(power - np.einsum("ij,ij->i", inside, inside, dtype=np.float64), 0.0)
     distance = usual.distance if usual.weight > 0 else float(np.median(spe))
     share = np.ones(len(rows))
@@ -81,3 +97,21 @@ def cap(rows: Floats, mean: Floats, axes: Floats, variances: Floats, usual: Usua
     capped = rows.copy()
     capped[far] = (mean + np.sqrt(share[far])[:, None] * centered[far]).astype(rows.dtype)
     return Capped(capped, int(np.count_nonzero(far)), after)
+
+
+def first_seen(rows: Floats, *, standardize: bool) -> Seen:
+    """What is known of the input by its first rows alone, some of which may be outliers: medians.
+
+    Parameters
+    ----------
+    rows
+        Rows without gaps.
+    standardize
+        Whether to measure each input in units of its own spread.
+    """
+    n = rows.shape[1]
+    mean, gain = np.median(rows, axis=0).astype(np.float64), None
+    if standardize:
+        deviation = GAUSSIAN * np.median(np.abs(rows - mean), axis=0).astype(np.float64)
+        gain = np.divide(1.0, deviation, out=np.zeros(n), where=deviation > 0)
+    return Seen(mean, np.zeros((0, n)), gain)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import missing_option, source_argument, source_options
+from .options import lags_option, missing_option, source_argument, source_options, standardize_option
 from .reading import open_source
 from .tables import table
 
@@ -19,6 +19,8 @@ MOST_COLUMNS = 10_000
 @click.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
 @click.option("--threshold", type=float, help="Where to put the threshold on variances.")
 @click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
+@standardize_option
+@lags_option
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @missing_option
 @source_options
@@ -27,6 +29,8 @@ def calibrate(
     n_components: int | None,
     threshold: float | None,
     center: bool,
+    standardize: bool,
+    lags: int,
     missing: str,
     as_json: bool,
     **options: Any,
@@ -35,6 +39,8 @@ def calibrate(
 
     Reads the source once; it takes memory for the square of the number of columns.
     """
+    import numpy as np
+
     from .. import calibrate_alpha
     from ..regularizers import REGULARIZERS
 
@@ -45,7 +51,10 @@ def calibrate(
             "--missing impute needs a model: use skip, which leaves out rows that lack values"
         )
     with open_source(source, options, allow_nan=missing == "skip") as opened:
-        eigenvalues = _eigenvalues(opened, center)
+        moment = _second_moment(opened, center, lags)
+        if standardize:
+            moment = _correlation(moment)
+        eigenvalues = np.maximum(np.linalg.eigvalsh(moment)[::-1], 0)
     found: dict[str, float | None] = {}
     for name in REGULARIZERS:
         try:
@@ -61,18 +70,20 @@ def calibrate(
         _show(found, eigenvalues)
 
 
-def _eigenvalues(source: Any, center: bool) -> Any:
-    """Of the second moment of all rows, in one pass."""
+def _second_moment(source: Any, center: bool, lags: int) -> Any:
+    """The second moment of all rows beside their predecessors, in one pass."""
     import numpy as np
 
+    from ..delays import embedded, last_rows
     from ..sources import SourceError
 
-    n = source.width
+    n = source.width * (lags + 1)
     if n > MOST_COLUMNS:
         raise SourceError(f"{source.name}: {n:,} columns are too many to calibrate by; choose some of them")
-    moment, total, first, count = np.zeros((n, n)), np.zeros(n), None, 0
+    moment, total, first, before, count = np.zeros((n, n)), np.zeros(n), None, None, 0
     for batch in source:
-        rows = batch.rows.astype(np.float64)
+        raw = batch.rows.astype(np.float64)
+        rows, before = embedded(raw, lags, before), last_rows(raw, lags, before)
         rows = rows[~np.isnan(rows).any(axis=1)]
         if not len(rows):
             continue
@@ -84,7 +95,18 @@ def _eigenvalues(source: Any, center: bool) -> Any:
     if first is None:
         raise SourceError(f"{source.name} has no rows" + (" without gaps" if source.count else ""))
     mean = total / count if center else np.zeros(n)
-    return np.maximum(np.linalg.eigvalsh(moment / count - np.outer(mean, mean))[::-1], 0)
+    return moment / count - np.outer(mean, mean)
+
+
+def _correlation(moment: Any) -> Any:
+    """The second moment of inputs that are each divided by their root mean square."""
+    import numpy as np
+
+    from ..engine.scale import gain_of
+
+    variances = np.maximum(np.diag(moment), 0.0)
+    gain = gain_of(variances, 1.0, np.zeros(len(variances)))
+    return gain * moment * gain[:, None]
 
 
 def _show(found: dict[str, float | None], eigenvalues: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,6 +47,27 @@ class NumberOr(ParamType):
             return self.number(value)
         except ValueError:
             self.fail(f"{value!r} is neither a number nor {' nor '.join(self.words)}", param, ctx)
+
+
+class SamplesOrDuration(ParamType):
+    """A number of samples above 0, or a duration that `eigenstream.durations.seconds` reads."""
+
+    name = "number|10min"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..durations import seconds
+
+        try:
+            number = float(value)
+        except ValueError:
+            try:
+                seconds(value)
+            except ValueError as error:
+                self.fail(f"{error}; or a number of samples", param, ctx)
+            return value
+        if not 0 < number < inf:
+            self.fail(f"{value} is not a number of samples above 0", param, ctx)
+        return number
 
 
 class NumberOrRule(ParamType):
@@ -163,6 +184,17 @@ source_options = together(
     click.option("--array", help="NPZ: the array to read, where there are several."),
 )
 
+standardize_option = click.option(
+    "--standardize", is_flag=True, help="Divide each input by its (running) standard deviation."
+)
+lags_option = click.option(
+    "--lags",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Learn each row together with so many rows before it.",
+)
+
 keep_options = together(
     click.option(
         "--keep", help="Columns to copy to the output as they are, such as 'unit,id'; they are not learnt."
@@ -226,10 +258,13 @@ estimator_options = together(
     ),
     click.option(
         "--half-life",
-        type=click.FloatRange(min=0, min_open=True),
-        help="Samples after which a sample counts half.  [default: never forgets]",
+        type=SamplesOrDuration(),
+        help="Samples after which a sample counts half; or a time such as 10min, 2h or 1h30min, for rows "
+        "that come with their times.  [default: never forgets]",
     ),
     click.option("--center/--no-center", default=True, show_default=True, help="Subtract the running mean."),
+    standardize_option,
+    lags_option,
     click.option(
         "--outliers",
         type=click.Choice(["keep", "cap"]),

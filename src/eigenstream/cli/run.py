@@ -29,7 +29,6 @@ from .reading import reading, require_input
 if TYPE_CHECKING:
     from ..live import Page
     from ..running import Job, Outcome, Watcher
-    from ..sources import Source
 
 WIDE = 4096
 """From so many columns on, linear algebra gains from more than one thread."""
@@ -140,7 +139,7 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     require_input(given["source"])
     with ExitStack() as stack:
         job = stack.enter_context(_prepared(given, stated))
-        page = _page(given, job.source, stack) if given["live"] else None
+        page = _page(given, job, stack) if given["live"] else None
         outcome, notes = _carry_out(job, given, page)
         _report(job, outcome, notes, given)
         if page is not None and outcome.signal is None:
@@ -222,13 +221,14 @@ def _threads(width: int) -> AbstractContextManager[object]:
     return limits
 
 
-def _page(given: dict[str, Any], source: Source, stack: ExitStack) -> Page:
+def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
     """The live page, up for as long as the stack lasts."""
+    from ..delays import input_names
     from ..live import Page
 
-    page = Page(
-        source.name, source.names, given["live_address"], given["live_port"], lag_unit=source.reader.unit
-    )
+    source, lags = job.source, int(job.request.parameters.get("lags") or 0)
+    names = None if source.names is None else input_names(source.names, lags)
+    page = Page(source.name, names, given["live_address"], given["live_port"], lag_unit=source.reader.unit)
     try:
         url = page.start()
     except ImportError as error:

@@ -86,7 +86,7 @@ def say(console: Console, text: str, style: str = "") -> None:
 def spectrum_table(model: Model) -> Table:
     """Components kept, and what is left."""
     shown = table("component", "variance", "share of total", "after shrinking")
-    shares, rest = model.explained_variance_ratio_, model.n_features_in_ - model.n_components_
+    shares, rest = model.explained_variance_ratio_, len(model.mean_) - model.n_components_
     columns = zip(model.explained_variance_, shares, model.output_variance_, strict=True)
     for i, (variance, share, shrunk) in enumerate(list(columns)[:SHOWN]):
         shown.add_row(str(i), f"{variance:.4g}", f"{share:.1%}", f"{shrunk:.4g}")

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .scale import gain_of, scale_of
+
 Floats = NDArray[np.floating[Any]]
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -30,6 +32,27 @@ class Knowledge(NamedTuple):
     """Sum of squares of each centered input, the diagonal of the scatter matrix (n); None if not kept."""
     accumulated: tuple[float, float] | None = None
     """``(tau, theta0)`` of a network, whose threshold is ``alpha tau + theta0``; None: the closed form's."""
+    scale: Vector | None = None
+    """What each input is divided by (n): everything else but the mean is in these units. None: raw units."""
+
+    def discounted(self, factor: float) -> Knowledge:
+        """What is left of it after more time, during which no sample came."""
+        return self._replace(
+            lam=factor * self.lam,
+            effective=factor * self.effective,
+            trace=factor * self.trace,
+            inputs=None if self.inputs is None else factor * self.inputs,
+        )
+
+    def factor(self) -> Matrix:
+        """F (r, n), with ``F'F`` the known part of the scatter matrix in raw units."""
+        factor = np.sqrt(self.lam)[:, None] * self.U
+        return factor if self.scale is None else factor * self.scale
+
+    def raw_sums(self) -> Vector:
+        """`input_sums` in raw units."""
+        sums = self.input_sums()
+        return sums if self.scale is None else sums * np.square(self.scale)
 
     def input_sums(self) -> Vector:
         """`inputs`, or the best guess: known directions exactly, the rest spread evenly over the others."""
@@ -50,7 +73,8 @@ def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowl
     """What several models of different rows of one source know together.
 
     Scatter matrices add, and so does what lies between the means:
-    ``C = sum_i (C_i + w_i (m_i - m)(m_i - m)')``. Each C_i enters as the rows ``diag(sqrt(lam)) U``.
+    ``C = sum_i (C_i + w_i (m_i - m)(m_i - m)')``. Each C_i enters as the rows ``diag(sqrt(lam)) U``. Where
+    inputs are standardized, all this is added up in raw units and then divided by the scale of the whole.
 
     Parameters
     ----------
@@ -65,9 +89,19 @@ def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowl
     total = float(counts.sum())
     mean = counts @ means / max(total, np.finfo(np.float64).tiny)
     between = np.sqrt(counts)[:, None] * (means - mean)
-    rows = [between, *(np.sqrt(part.lam)[:, None] * part.U for part in parts)]
-    _, s, U = np.linalg.svd(np.vstack(rows), full_matrices=False)
-    known = s > s[0] * rounding
-    trace = sum(part.trace for part in parts) + float(np.sum(between**2))
+    rows = np.vstack([between, *(part.factor() for part in parts)])
     inputs = sum(part.input_sums() for part in parts) + np.sum(between**2, axis=0)
-    return Knowledge(s[known][:directions] ** 2, U[known][:directions], total, trace, mean, inputs)
+    trace = sum(part.trace for part in parts) + float(np.sum(between**2))
+    gain, scale = None, None
+    if parts[0].scale is not None:
+        raw = sum(part.raw_sums() for part in parts) + np.sum(between**2, axis=0)
+        gain = gain_of(raw, max(total, np.finfo(np.float64).tiny), np.abs(mean))
+        rows, inputs, scale = rows * gain, raw * np.square(gain), scale_of(gain)
+        trace = float(inputs.sum())
+    _, s, U = np.linalg.svd(rows, full_matrices=False)
+    if gain is not None:
+        U[:, gain == 0] = 0.0  # exactly: rounding errors would count as an input
+    known = s > s[0] * rounding
+    return Knowledge(
+        s[known][:directions] ** 2, U[known][:directions], total, trace, mean, inputs, None, scale
+    )

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import checkpoint
+from ..delays import input_names
+from ..durations import is_duration, seconds, text
 from ..regularizers import REGULARIZERS, Regularizer
 from ..rules import Rule, rule_of
 from . import parameters as meaning
 from .attributes import TrackedAttributes
+from .events import RankChange
+from .stamps import row_times
 from .stored_form import restored, stored
-from .tracker import RankChange, Tracker
+from .tracker import Tracker
 
 DEFAULTS: dict[str, Any] = {
     "regularizer": "input-output",
@@ -27,6 +31,8 @@ DEFAULTS: dict[str, Any] = {
     "solver": "auto",
     "half_life": None,
     "center": True,
+    "standardize": False,
+    "lags": 0,
     "outliers": "keep",
     "missing": "raise",
     "scores": "shrunk",
@@ -36,6 +42,9 @@ DEFAULTS: dict[str, Any] = {
     "random_state": None,
 }
 """The parameters of a model and their defaults."""
+
+SINCE_3 = {"standardize", "lags"}
+"""Parameters that files of format version 2 do not have."""
 
 
 class StreamModel(TrackedAttributes):
@@ -75,7 +84,18 @@ class StreamModel(TrackedAttributes):
 
     @property
     def n_features_in_(self) -> int:
-        return self._fitted().plan.n
+        return self._fitted().plan.width
+
+    @property
+    def input_names_(self) -> list[str]:
+        """Names of the numbers that are learnt from together: with lags, also of predecessors."""
+        plan = self._fitted().plan
+        return input_names(self.features or [f"x{i}" for i in range(plan.width)], plan.lags)
+
+    @property
+    def needs_timestamps(self) -> bool:
+        """Whether the half-life is a duration, so that every row needs its time."""
+        return is_duration(self.parameters["half_life"])
 
     @property
     def missing(self) -> str:
@@ -87,18 +107,20 @@ class StreamModel(TrackedAttributes):
         meaning.check_words({**self.parameters, "missing": value})
         self.parameters["missing"] = value
 
-    def learn_many(self, rows: NDArray[Any], *, residuals: bool = False) -> NDArray[Any]:
+    def learn_many(
+        self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False
+    ) -> NDArray[Any]:
         """Learn from rows in order; returns each row's score before learning from it.
 
         With ``residuals``, a last column holds its squared residual by what was known then.
         """
-        scores = self._learn(rows, scored=True, residuals=residuals)
+        scores = self._learn(rows, timestamps, scored=True, residuals=residuals)
         assert scores is not None
         return scores
 
-    def partial_fit(self, rows: NDArray[Any]) -> StreamModel:
-        """Learn from rows in order."""
-        self._learn(rows, scored=False)
+    def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
+        """Learn from rows in order; ``timestamps`` as of `OnlineAdaptivePCA.partial_fit`."""
+        self._learn(rows, timestamps, scored=False)
         return self
 
     def transform(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -109,13 +131,24 @@ class StreamModel(TrackedAttributes):
     def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
         tracker = self._fitted()
-        rows = np.ascontiguousarray(rows, dtype=tracker.plan.dtype)
-        if self.missing == "impute":
-            observed = ~np.isnan(rows).all(axis=1)
-            rows[observed] = tracker.fill(rows[observed]).rows
+        rows = tracker.prepared(np.ascontiguousarray(rows, dtype=tracker.plan.dtype), self.missing)
         return tracker.reading().astype(tracker.plan.dtype).squared_residuals(rows)
 
-    def _learn(self, rows: NDArray[Any], *, scored: bool, residuals: bool = False) -> NDArray[Any] | None:
+    def _learn(
+        self, rows: NDArray[Any], timestamps: Any, *, scored: bool, residuals: bool = False
+    ) -> NDArray[Any] | None:
+        tracker, rows, times = self._checked(rows, timestamps)
+        how = self.parameters["scores"] if scored else None
+        scores, changes = tracker.follow(
+            rows, None, self.parameters["missing"], how, times, residuals=residuals
+        )
+        self._announce(changes)
+        return scores
+
+    def _checked(
+        self, rows: NDArray[Any], timestamps: Any
+    ) -> tuple[Tracker, NDArray[Any], NDArray[np.float64] | None]:
+        """The tracker, which the first rows bring about, and rows and times as it takes them."""
         tracker = self.tracker
         if tracker is None:
             meaning.check_words(self.parameters)
@@ -124,13 +157,14 @@ class StreamModel(TrackedAttributes):
         meaning.refuse_huge(rows)
         if self.tracker is None:
             meaning.refuse_tiny(rows, tracker.plan.solver)
+        times = row_times(timestamps, len(rows), tracker.plan, tracker.clock.latest)
         self.tracker = tracker
-        how = self.parameters["scores"] if scored else None
-        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how, residuals)
+        return tracker, rows, times
+
+    def _announce(self, changes: list[RankChange]) -> None:
         if self.on_rank_change is not None:
             for change in changes:
                 self.on_rank_change(change)
-        return scores
 
     def _fitted(self) -> Tracker:
         if self.tracker is None:
@@ -139,22 +173,13 @@ class StreamModel(TrackedAttributes):
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file: it holds the old content or the new, never a part."""
-        tracker = self._fitted()
-        arrays, document = stored(tracker)
-        restored(arrays, document)  # raises, rather than replace a file by one that could not be read
-        checkpoint.write(
-            path,
-            arrays,
-            {
-                "parameters": _plain(self.parameters, tracker.plan.seed),
-                "features": self.features,
-                "tracker": document,
-                "position": position,
-            },
-        )
+        arrays, document = self._stored()
+        document["position"] = position
+        self._rebuilt(arrays, document)  # raises, rather than replace a file by one that could not be read
+        checkpoint.write(path, arrays, document)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> StreamModel:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """The model that `save` wrote; it continues exactly where it was. Nothing in the file is executed.
 
         Raises
@@ -168,10 +193,17 @@ class StreamModel(TrackedAttributes):
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: {error!r}") from None
 
+    def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and document from which `_rebuilt` makes the same model, but for its position."""
+        tracker = self._fitted()
+        arrays, document = stored(tracker)
+        parameters = _plain(self.parameters, tracker.plan.seed)
+        return arrays, {"parameters": parameters, "features": self.features, "tracker": document}
+
     @classmethod
-    def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> StreamModel:
+    def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> Self:
         parameters = dict(document["parameters"])
-        if set(parameters) != set(DEFAULTS):
+        if not set(DEFAULTS) - SINCE_3 <= set(parameters) <= set(DEFAULTS):
             raise ValueError(f"its parameters are {sorted(parameters)}, expected {sorted(DEFAULTS)}")
         if isinstance(parameters["regularizer"], dict):
             named = parameters["regularizer"]
@@ -180,7 +212,7 @@ class StreamModel(TrackedAttributes):
             parameters["alpha"] = _alpha_of(parameters["alpha"])
         meaning.check_words(parameters)
         tracker = restored(arrays, document["tracker"])
-        features, n = document["features"], tracker.plan.n
+        features, n = document["features"], tracker.plan.width
         if features and (len(features) != n or not all(isinstance(name, str) for name in features)):
             raise ValueError(f"its {n} features have other names than {features!r}")
         model = cls(**parameters)
@@ -195,6 +227,8 @@ def _alpha_of(text: str) -> str | Rule:
 def _plain(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Parameters as values that JSON can hold."""
     plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in parameters.items()}
+    if is_duration(parameters["half_life"]):
+        plain["half_life"] = text(seconds(parameters["half_life"]))
     regularizer = plain["regularizer"]
     if isinstance(regularizer, Regularizer):
         plain["regularizer"] = {"name": regularizer.name, "alpha": float(regularizer.alpha)}
