@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from ..engine.knowledge import Floats, Matrix, Vector
 from ..tracking import RankChange, Tracker
 from ..tracking.blocks import Missing
-from .events import Alarm, Followed, Watch
+from .events import Alarm, Contributors, Followed, Watch
+from .history import Stretches
 from .limits import Limits
 from .reference import STATISTICS, Reference
 from .verdicts import Verdicts
@@ -64,6 +65,8 @@ class Counts:
     unjudged: int = 0
     """Rows before there was a model to judge them by, or that could not be judged because of gaps."""
     alarmed: int = 0
+    alarms: int = 0
+    """How many alarms began to count."""
     accepted: int = 0
     """How often a new normal was accepted."""
 
@@ -75,6 +78,8 @@ class Findings(NamedTuple):
     alarms: list[Alarm]
     """Alarms that began to count, or ended."""
     rank_changes: list[RankChange]
+    contributors: list[Contributors]
+    """For each row the inputs to blame, if asked for; nothing where it does not alarm."""
 
 
 @dataclass
@@ -89,6 +94,8 @@ class Monitor:
     limits: Limits = field(init=False)
     watch: Watch = field(init=False)
     counts: Counts = field(default_factory=Counts)
+    stretches: Stretches = field(default_factory=Stretches)
+    """The control charts so far."""
     reference: Reference | None = None
     """What rows are judged by; None before the first look."""
     origin: Reference | None = None
@@ -110,20 +117,27 @@ class Monitor:
         self.watch = Watch(settings.false_alarm_rate, settings.confirm)
         self.recent = deque(maxlen=min(RESTART, settings.accept_after))
 
-    def follow(self, rows: Floats, missing: Missing = "raise", times: Vector | None = None) -> Findings:
-        """Judge rows, then learn those that do not exceed a limit; parameters as of `Tracker.follow`."""
+    def follow(
+        self, rows: Floats, missing: Missing = "raise", times: Vector | None = None, *, blame: bool = False
+    ) -> Findings:
+        """Judge rows, then learn those that do not exceed a limit; parameters as of `Tracker.follow`.
+
+        With ``blame``, it is said of each row that alarms which inputs are to blame.
+        """
         parts: list[Verdicts] = []
         alarms: list[Alarm] = []
         changes: list[RankChange] = []
+        contributors: list[Contributors] = []
         start = 0
         while start < len(rows):
             part = slice(start, start + self._rows_until_due())
-            found = self._take(rows[part], missing, None if times is None else times[part])
+            found = self._take(rows[part], missing, None if times is None else times[part], blame)
             parts.append(found.verdicts)
             alarms += found.alarms
             changes += found.rank_changes
+            contributors += found.contributors
             start = part.stop
-        return Findings(Verdicts.joined(parts), alarms, changes)
+        return Findings(Verdicts.joined(parts), alarms, changes, contributors)
 
     def judge(self, rows: Floats, missing: Missing = "raise") -> Verdicts:
         """Verdicts on rows by everything learnt so far; nothing changes. They are a stretch of their own."""
@@ -140,6 +154,10 @@ class Monitor:
         if reference is None:
             return {name: np.full((len(rows), plan.width), np.nan) for name in STATISTICS}
         return {name: _per_input(added, plan.width) for name, added in reference.contributions(rows).items()}
+
+    def begin(self) -> None:
+        """Judge rows by what the tracker knows already."""
+        self._renew()
 
     def freeze(self) -> None:
         """From now on judge rows by what is known now, and learn nothing."""
@@ -164,7 +182,7 @@ class Monitor:
         until_renewed = min(tracker.look_at, self.renew_at) - tracker.time
         return min(self.correct_at - self.counts.came, until_renewed, until_accepted)
 
-    def _take(self, rows: Floats, missing: Missing, times: Vector | None) -> Findings:
+    def _take(self, rows: Floats, missing: Missing, times: Vector | None, blame: bool) -> Findings:
         """Judge and learn at most `_rows_until_due` rows."""
         first = self.counts.came
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
@@ -176,9 +194,12 @@ class Monitor:
         self._blame(followed, judged, ratios, index, exceeds)
         self.recent.extend(rows[followed.since >= 0])
         alarm = exceeds & _counting(followed, first)
+        contributors = self._contributors_of(judged, ratios, alarm) if blame else []
+        self.stretches.add(first, statistics, limits, index, alarm)
         self.counts.came += len(rows)
         self.counts.unjudged += int(np.count_nonzero(np.isnan(statistics[:, -1])))
         self.counts.alarmed += int(np.count_nonzero(alarm))
+        self.counts.alarms += len(followed.begun)
         changes = self._learn(rows, missing, times, exceeds)
         if not self.frozen:
             self.pending += (
@@ -188,7 +209,7 @@ class Monitor:
         if self.watch.on is None:
             self.recent.clear()
         verdicts = Verdicts.of(first, statistics, limits, index, alarm, followed.since)
-        return Findings(verdicts, followed.begun + followed.ended, changes)
+        return Findings(verdicts, followed.begun + followed.ended, changes, contributors)
 
     def _learn(self, rows: Floats, missing: Missing, times: Vector | None, exceeds: Any) -> list[RankChange]:
         """Learn rows that do not exceed; a model that is frozen only sees them pass."""
@@ -285,12 +306,24 @@ class Monitor:
             at = int(np.argmax(inside))
             if inside[at] > alarm.peak:
                 alarm.peak, alarm.peak_row = float(inside[at]), first + at
-                alarm.statistic = STATISTICS[
-                    int(np.nanargmax(np.where(self.limits.told, ratios[at] / self.limits.factors, np.nan)))
-                ]
+                alarm.statistic = self._largest(ratios[at])
                 alarm.contributors = self._contributors(rows[at], alarm.statistic)
 
-    def _contributors(self, row: Floats, statistic: str) -> tuple[tuple[str, float], ...]:
+    def _largest(self, ratios: Vector) -> str:
+        """The statistic that is largest in units of its limit."""
+        told = np.where(self.limits.told, ratios / self.limits.factors, np.nan)
+        return STATISTICS[int(np.nanargmax(told))]
+
+    def _contributors_of(
+        self, rows: Floats, ratios: Matrix, alarm: NDArray[np.bool_]
+    ) -> list[Contributors]:
+        """For each row the inputs to blame: one by one, so that bits do not depend on which come together."""
+        found: list[Contributors] = [()] * len(rows)
+        for i in np.flatnonzero(alarm):
+            found[i] = self._contributors(rows[i], self._largest(ratios[i]))
+        return found
+
+    def _contributors(self, row: Floats, statistic: str) -> Contributors:
         assert self.reference is not None
         width = self.tracker.plan.width
         shares = _per_input(self.reference.contributions(row[None])[statistic], width)[0]
