@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.knowledge import Matrix, Vector
+from ..history import ControlHistory as ControlHistory
 from .reference import STATISTICS
 
 LIMIT = 512
@@ -16,21 +16,6 @@ LIMIT = 512
 
 WIDTH = 1 + 2 * len(STATISTICS) + 2
 """Numbers per stretch: its first row, statistics, limits, index, alarm."""
-
-
-class ControlHistory(NamedTuple):
-    """The statistics of a stream in up to 512 stretches of equal length."""
-
-    row: NDArray[np.int64]
-    """The first row of each stretch (m)."""
-    statistics: Matrix
-    """The largest T², SPE and distance in it; NaN where no row was judged (m, 3)."""
-    limits: Matrix
-    """The limits at its end; infinity where there was none (m, 3)."""
-    index: Vector
-    """The largest index in it (m)."""
-    alarm: NDArray[np.bool_]
-    """Whether a row of it alarmed (m)."""
 
 
 @dataclass
@@ -41,7 +26,9 @@ class Stretches:
     """Rows per stretch; doubled whenever there are too many."""
     table: Matrix = field(default_factory=lambda: np.zeros((0, WIDTH)))
 
-    def add(self, first: int, statistics: Matrix, limits: Vector, index: Vector, alarm: Vector) -> None:
+    def add(
+        self, first: int, statistics: Matrix, limits: Vector, index: Vector, alarm: NDArray[np.bool_]
+    ) -> None:
         """Count rows that follow those before and share their limits; parameters as of `Verdicts.of`."""
         if not len(index):
             return

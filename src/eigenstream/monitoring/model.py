@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .. import checkpoint
@@ -23,6 +22,7 @@ def load(path: str | os.PathLike[str]) -> StreamModel:
     arrays, document = checkpoint.read(path)
     kind = MonitoredModel if "monitor" in document else StreamModel
     return kind.from_stored(arrays, document, path)
+
 
 class MonitoredModel(StreamModel):
     """A `StreamModel` that judges rows before it learns them, and does not learn those that alarm.
@@ -55,9 +55,7 @@ class MonitoredModel(StreamModel):
         """Judge rows in order, and learn those that do not alarm."""
         return self._followed(rows, timestamps).verdicts
 
-    def explain_many(
-        self, rows: NDArray[Any], timestamps: Any = None
-    ) -> tuple[Verdicts, list[Contributors]]:
+    def explain_many(self, rows: NDArray[Any], timestamps: Any = None) -> tuple[Verdicts, list[Contributors]]:
         """`judge_many`, and for each row that alarms the inputs to blame, with their shares."""
         found = self._followed(rows, timestamps, blame=True)
         return found.verdicts, found.contributors

@@ -314,9 +314,7 @@ class Monitor:
         told = np.where(self.limits.told, ratios / self.limits.factors, np.nan)
         return STATISTICS[int(np.nanargmax(told))]
 
-    def _contributors_of(
-        self, rows: Floats, ratios: Matrix, alarm: NDArray[np.bool_]
-    ) -> list[Contributors]:
+    def _contributors_of(self, rows: Floats, ratios: Matrix, alarm: NDArray[np.bool_]) -> list[Contributors]:
         """For each row the inputs to blame: one by one, so that bits do not depend on which come together."""
         found: list[Contributors] = [()] * len(rows)
         for i in np.flatnonzero(alarm):

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 from .. import files
 from ..sinks import check_output
 from ..sources import Hint
-from ..tracking import StreamModel
 from .job import Job
+from .judge import model_for
 from .model_file import ModelFile, RunError
 from .outlet import REPLACE, Outlet
 from .record import Request
-from .standing import GO_ON, standing_of
+from .standing import GO_ON, Standing, standing_of
 
 if TYPE_CHECKING:
     from .learner import Model
@@ -69,7 +69,8 @@ def prepare(
         Names of the settings and parameters that must agree with those of the job that is resumed; by default
         those that are not left at their defaults.
     model
-        What to begin with; by default a `StreamModel` with the request's parameters.
+        What to begin with; by default a `StreamModel` (a `MonitoredModel` if it watches) with the request's
+        parameters.
     follow, idle, threads
         As in `eigenstream.sources.open`.
     **pace
@@ -84,7 +85,7 @@ def prepare(
     files.refuse_shared({"source": request.source, "model": save, "output": request.output})
     files.refuse_shared({"source": request.source, "model to go on from": start, "output": request.output})
     if request.output is not None:
-        check_output(request.output, keep=request.keep is not None)
+        check_output(request.output, keep=request.keep is not None or request.watches)
     opening = {"follow": follow, "idle": idle, "threads": threads}
     with ExitStack() as stack:
         file = ModelFile(save) if save is not None else None
@@ -101,7 +102,7 @@ def prepare(
         source = standing.opened(request, stated, opening)
         stack.callback(source.close)
         job = Job(
-            standing.model or model or _new_model(request),
+            _model(standing, request, model),
             source,
             sink=None if request.output is None else outlet.open,
             file=file,
@@ -110,6 +111,7 @@ def prepare(
             request=replace(request, batch_rows=source.batch_rows),
             learnt=standing.learnt_before(source, request, anyway),
             times=standing.times,
+            numbering=standing.numbering,
             names=standing.names,
             going_on=standing.in_place,
             **pace,
@@ -130,5 +132,13 @@ def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool) -> 
         )
 
 
-def _new_model(request: Request) -> StreamModel:
-    return StreamModel(**dict(request.parameters))
+def _model(standing: Standing, request: Request, given: Model | None) -> Model:
+    if standing.record is not None and standing.model is not None:
+        return standing.model
+    if standing.model is None and given is not None:
+        return given
+    try:
+        return model_for(request, standing.model)
+    except ValueError as error:
+        where = f"{standing.beginning.path}: " if standing.beginning else ""
+        raise RunError(f"{where}{error}") from None
