@@ -39,6 +39,18 @@ class ControlHistory(NamedTuple):
     alarm: NDArray[np.bool_]
     """Whether a row of it alarmed (m)."""
 
+    def chart(self, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A statistic and its limit as a chart shows them: NaN where there is nothing to show.
+
+        Before there is a limit, and just after, a model knows so little that statistics are of any size.
+        """
+        statistic, limit = self.statistics[:, i].copy(), self.limits[:, i].copy()
+        told = np.flatnonzero(np.isfinite(limit))
+        first = told[len(told) // 50] if len(told) else len(limit)
+        statistic[:first] = limit[:first] = np.nan
+        statistic[~(statistic > 0)] = limit[~np.isfinite(limit)] = np.nan
+        return statistic, limit
+
 
 @dataclass
 class History:

@@ -53,16 +53,12 @@ def draw_control(
     rows: NDArray[Any] = history.row
     ends: NDArray[Any] = np.append(rows[1:], rows[-1:] + np.diff(rows[-2:], append=rows[-1:] + 1)[:1])
     if times is not None:
-        rows, ends = ((times(one) * 1e3).astype("datetime64[ms]") for one in (rows, ends))
+        rows, ends = ((times(one + 1) * 1e3).astype("datetime64[ms]") for one in (rows, ends))
     for i, (axis, name) in enumerate(zip(axes, SHOWN.values(), strict=True)):
-        statistic, limit = history.statistics[:, i], history.limits[:, i]
-        axis.plot(rows, np.where(statistic > 0, statistic, np.nan), color=BLUE, linewidth=1.2)
-        axis.plot(rows, np.where(np.isfinite(limit), limit, np.nan), color=RED, linewidth=1.5, linestyle="--")
-        axis.set(yscale="log", ylabel=name)
-        # Before there is a limit, and while it is still a guess, statistics are of any size.
-        settled = statistic[np.isfinite(limit) & (statistic > 0)][len(limit) // 50 :]
-        if len(settled):
-            axis.set_ylim(settled.min() / 2, 2 * max(settled.max(), np.median(limit[np.isfinite(limit)])))
+        statistic, limit = history.chart(i)
+        axis.plot(rows, statistic, color=BLUE, linewidth=1.2)
+        axis.plot(rows, limit, color=RED, linewidth=1.5, linestyle="--")
+        axis.set(yscale="log", ylabel=name, xlim=(rows[0], ends[-1]))
         for stretch in _stretches(history.alarm):
             axis.axvspan(rows[stretch[0]], ends[stretch[-1]], color=ORANGE, alpha=0.3, linewidth=0)
     axes[0].set_title(title, parse_math=False)  # a name with $ in it is no formula

@@ -99,7 +99,8 @@ def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
     source, lags = job.source, int(job.request.parameters.get("lags") or 0)
     names = None if source.names is None else input_names(source.names, lags)
     where, timed = (given["live_address"], given["live_port"]), source.clock is not None
-    page = Page(source.name, names, *where, lag_unit=source.reader.unit, timed=timed)
+    unit, watching = source.reader.unit, job.request.watches
+    page = Page(source.name, names, *where, lag_unit=unit, timed=timed, watching=watching)
     try:
         url = page.start()
     except ImportError as error:
@@ -111,7 +112,7 @@ def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
 
 def _metrics(given: dict[str, Any], job: Job, stack: ExitStack) -> Watcher:
     """Numbers for Prometheus, served for as long as the stack lasts."""
-    from ..running.metrics import Metrics
+    from ..running.prometheus import Metrics
 
     try:
         metrics = Metrics(job.source, given["metrics_host"], given["metrics"])

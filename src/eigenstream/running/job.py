@@ -192,7 +192,7 @@ class Job:
             raise self._unwritable("the output", error) from None
         self._last, self._count = batch, batch.count
         if batch.times is not None and not self.times.pairs:
-            self.times.add(came, float(batch.times[0]))
+            self.times.add(came + 1, float(batch.times[0]))
         if batch.times is not None and batch.count % self.source.batch_rows == 0:  # not where a pipe paused
             self.times.add(self._learner.came, float(batch.times[-1]))
         for watcher in self.watchers:
