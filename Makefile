@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-plain test-lowest test-python check bench reproduce docs clean
+.PHONY: run test test-slow test-plain test-lowest test-python soak check bench reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
@@ -23,7 +23,8 @@ KERNEL_TESTS := -m "not slow" --ignore tests/test_online_adaptive_pca.py --ignor
 	--ignore tests/test_benchmark_peers.py --ignore tests/test_package.py --ignore tests/test_paper.py \
 	--ignore tests/test_reproduce.py --ignore tests/test_run.py --ignore tests/test_commands.py \
 	--ignore tests/test_live.py --ignore tests/test_damage.py --ignore tests/test_resume.py \
-	--ignore tests/test_kills.py --ignore tests/test_names_and_streams.py tests
+	--ignore tests/test_kills.py --ignore tests/test_watch.py --ignore tests/test_prometheus.py \
+	--ignore tests/test_live_watching.py --ignore tests/test_names_and_streams.py tests
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto $(KERNEL_TESTS) -W "ignore:overflow encountered:RuntimeWarning" \
 		--cov=eigenstream.engine --cov=eigenstream.network --cov-report=term-missing
@@ -43,6 +44,11 @@ test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
 	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow"
+
+# Watching for MINUTES at full speed with kills, rotations, full disks and lookers-on; writes tests/soak/report.md.
+MINUTES ?= 30
+soak: $(READY)
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 check: $(READY)
 	$(BIN)/ruff check .
