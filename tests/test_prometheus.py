@@ -1,5 +1,6 @@
 """`--metrics`: numbers that Prometheus reads, on this computer only, while learning goes on."""
 
+import http.client
 import os
 import socket
 import subprocess
@@ -101,6 +102,22 @@ def test_only_this_computer_is_answered(plant):
                 OSError, match=r"cannot serve metrics on 127\.0\.0\.1, port .*: choose another"
             ):
                 Metrics(prepared.source, port=metrics._server.server_port)
+        finally:
+            metrics.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost", 200), ("127.0.0.1:9", 200), ("[::1]", 200), ("evil.example", 403), ("", 403)],
+)
+def test_a_name_that_somebody_points_here_is_told_nothing(plant, host, status):
+    with job(plant) as prepared:
+        metrics = Metrics(prepared.source)
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", metrics._server.server_port, timeout=30)
+            connection.request("GET", "/metrics", headers={"Host": host})
+            assert connection.getresponse().status == status
+            connection.close()
         finally:
             metrics.close()
 

@@ -6,14 +6,22 @@ over HTTP is answered from these by a thread of its own. Nobody waits for anybod
 
 from __future__ import annotations
 
+import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from ipaddress import ip_address
+from socketserver import ThreadingMixIn
+from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from ..monitoring import STATISTICS
 from .job import Watcher
 
 if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
     from ..monitoring import Monitor, Verdicts
     from ..sources import Batch, Source
     from .learner import Model
@@ -27,6 +35,54 @@ class Number(NamedTuple):
     name: str
     meaning: str
     value: float | dict[str, float]
+
+
+class Server(ThreadingMixIn, WSGIServer):
+    """Answers each connection in a thread of its own, if it names this computer.
+
+    A web site whose name somebody points here (DNS rebinding) is refused: it would send its own name.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, answer: WSGIApplication, host: str, port: int) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._names = {host, "localhost", socket.gethostname()}
+        try:
+            super().__init__((host, port), Handler)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"cannot serve metrics on {host}, port {port} ({error.strerror}): choose another port, or 0 "
+                "for any free one",
+            ) from None
+        self.set_app(self._guarded(answer))
+
+    def _guarded(self, answer: WSGIApplication) -> WSGIApplication:
+        def guarded(environment: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+            if self._is_here(environment.get("HTTP_HOST", "")):
+                return answer(environment, start)
+            start("403 Forbidden", [("Content-Type", "text/plain")])
+            return [b"this computer has another name\n"]
+
+        return guarded
+
+    def _is_here(self, host: str) -> bool:
+        name = urlsplit(f"//{host}").hostname or ""
+        try:
+            ip_address(name)
+        except ValueError:
+            return name in self._names
+        return True
+
+
+class Handler(WSGIRequestHandler):
+    """Says nothing, and does not wait for ever for the rest of a request."""
+
+    timeout = 10
+
+    def log_message(self, *said: object) -> None:
+        pass
 
 
 class Metrics(Watcher):
@@ -49,7 +105,7 @@ class Metrics(Watcher):
 
     def __init__(self, source: Source, host: str = "127.0.0.1", port: int = 0) -> None:
         try:
-            from prometheus_client import CollectorRegistry, start_http_server
+            from prometheus_client import CollectorRegistry, make_wsgi_app
         except ImportError:
             raise ImportError(
                 "metrics need prometheus-client: pip install 'eigenstream[metrics]'", name="prometheus_client"
@@ -61,16 +117,11 @@ class Metrics(Watcher):
         self._drift: tuple[Any, float] = (None, 0.0)
         registry = CollectorRegistry()
         registry.register(self)
-        try:
-            self._server, self._thread = start_http_server(port, host, registry)
-        except OSError as error:
-            raise OSError(
-                error.errno,
-                f"cannot serve metrics on {host}, port {port} ({error.strerror}): choose another port, or 0 "
-                "for any free one",
-            ) from None
+        self._server = Server(make_wsgi_app(registry), host, port)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._server.server_port}/metrics"
+        self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
         """Stop serving."""
