@@ -90,8 +90,7 @@ MONITOR_OPTIONS = (
 
 
 @click.command(
-    epilog="Example: eigenstream watch plant.csv --time-column time --follow --save plant.monitor "
-    "--output verdicts.csv"
+    epilog="Example: eigenstream watch sensors.csv --confirm 3/5 --output verdicts.csv --save sensors.monitor"
 )
 @source_argument(required=False)
 @click.option(
