@@ -53,6 +53,11 @@ def lettered(axes: Sequence[Axes], titles: Sequence[str] = ()) -> None:
 
 
 def curve(axis: Axes, name: str, x: Any, y: Any, **style: Any) -> None:
-    """A line in the regularizer's look, labelled with its name unless told otherwise."""
+    """A line in the regularizer's look, labelled with its name unless told otherwise.
+
+    Broken lines lie above solid ones, so that lines which coincide are all seen.
+    """
     look = LOOKS[name]
-    axis.plot(x, y, **{"color": look.color, "linestyle": look.line, "lw": 1.8, "label": name, **style})
+    line = style.pop("linestyle", look.line)
+    usual = {"color": look.color, "lw": 1.8, "label": name, "zorder": 2.0 if line == "-" else 2.1}
+    axis.plot(x, y, linestyle=line, **{**usual, **style})

@@ -193,7 +193,7 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 def _marks(axis: Axes) -> None:
-    for change, label in ((DOUBLED, "x2"), (RESTORED, "x1")):
+    for change, label in ((DOUBLED, r"$\times 2$"), (RESTORED, r"$\times 1$")):
         axis.axvline(change, color="0.3", lw=0.8, ls=":", zorder=1)
         axis.text(change + 80, 0.98, label, fontsize=7, va="top", transform=axis.get_xaxis_transform())
 
@@ -231,10 +231,10 @@ def _draw_ranks(axis: Axes, tables: Sequence[Table], names: Sequence[str], setti
             if not chosen:
                 continue
             rank = np.median([_rank(t, settings) for t in chosen], axis=0) + shift
-            shift += 0.05  # lines on top of one another could not be told apart
+            shift += 0.1  # lines on top of one another could not be told apart
             label = f"{LABEL[form]}, {name}"
             axis.plot(chosen[0]["times"], rank, ls=lines[form], color=LOOKS[name].color, lw=1.5, label=label)
-    axis.set(xlabel="samples T", ylim=(1.8, 6), yticks=(2, 3, 4), xlim=(0, settings.n_samples))
+    axis.set(xlabel="samples T", ylim=(2.4, 5.9), yticks=(3, 4), xlim=(0, settings.n_samples))
     _marks(axis)
     axis.legend(loc="upper center", fontsize=6, frameon=True, framealpha=1, edgecolor="none")
 

@@ -65,6 +65,7 @@ class Settings:
 FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=1_000, printed_seeds=3)
 QUICK = Settings(n_samples=10_000, n_seeds=5, printed_samples=300, printed_seeds=1)
 TAKEN = "as taken"
+SYMBOL = {"k": "$k$", "n": "$n$", "alpha": r"$\alpha$", "mu_0": r"$\mu_0$", "W_yx": "$W_{yx}$"}
 
 
 def variations(setup: Setup) -> list[Variation]:
@@ -205,7 +206,7 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     left.set_xticks([0.001, 0.003, 0.01, 0.03, 0.1], ["0.001", "0.003", "0.01", "0.03", "0.1"])
     left.set_xticks([], minor=True)
     left.set_xlim(0.0009, 0.1)
-    left.set_yticks(range(len(keys)), [f"{c}: {o}" if o else c for c, o, _ in keys])
+    left.set_yticks(range(len(keys)), [f"{SYMBOL.get(c, c)}: {o}" if o else c for c, o, _ in keys])
     right.set(xscale="log", xlabel="largest / smallest median", xlim=(0.9, 30))
     right.set_xticks([1, 3, 10, 30], ["1", "3", "10", "30"])
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)

@@ -144,7 +144,8 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
         axis.plot(noise, signal, look.marker, color=look.color, ms=size, mec=DARK, mew=0.8, zorder=4)
         for alpha, x, y in table["marked"]:
             axis.plot(x, y, look.marker, color=look.color, ms=4, mec=DARK, mew=0.5, zorder=3)
-            axis.annotate(f"{alpha:g}", (x, y), xytext=OFFSET[name], textcoords="offset points", fontsize=6)
+            offset = ABOVE if name == "input-output" and x > 0.1 else OFFSET[name]
+            axis.annotate(f"{alpha:g}", (x, y), xytext=offset, textcoords="offset points", fontsize=6)
     for axis in axes:
         axis.set(xlabel="share of pairs whose noise is transmitted", xlim=(-0.04, 1.04), ylim=(-0.02, 1.06))
         axis.plot(0, 1, "+", color=DARK, ms=13, mew=1.2, zorder=5, label="goal: no noise, all signal")
@@ -156,6 +157,8 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 OFFSET = {"scale-dependent": (5, -7), "input-output": (5, -9), "squared-output": (-2, 6)}
 """Where an alpha is written beside its mark, in points."""
+ABOVE = (0, 6)
+"""For marks of the input-output regularizer below which runs the scale-dependent's curve."""
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:

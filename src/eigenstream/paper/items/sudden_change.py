@@ -28,9 +28,9 @@ TITLE = "Fig. 6: a sudden change, with forgetting"
 CAPTION = (
     r"Top four eigenvalues of the last 1,000 samples' input (grey, dashed) and output (coloured; the "
     r"fourth black): medians of the seeds, bands from the lowest to the highest seed. The input's "
-    r"variance doubles at 1,000 (marked x2) and returns at 6,000 (marked x1). Above with forgetting; "
-    r"below the control without, which the paper does not show: R_TY never recovers, the "
-    r"self-calibrating networks need no forgetting to."
+    r"variance doubles at 1,000 (marked $\times 2$) and returns at 6,000 (marked $\times 1$). "
+    r"Above with forgetting; below the control without, which the paper does not show: R_TY never "
+    r"recovers, the self-calibrating networks need no forgetting to."
 )
 ALT = (
     "Six panels, regularizers from left to right, with forgetting above and without below. The three "
@@ -161,7 +161,7 @@ def _draw_lines(axis: Axes, name: str, chosen: Sequence[Table]) -> None:
         names = {0: "output, top three", experiment.N_SIGNAL: "output, fourth"}
         axis.plot(T, np.median(y[:, :, i], axis=0), color=color, lw=1.7, label=names.get(i))
         axis.fill_between(T, y[:, :, i].min(axis=0), y[:, :, i].max(axis=0), color=color, alpha=0.25, lw=0)
-    for change, label in ((DOUBLED, "x2"), (RESTORED, "x1")):
+    for change, label in ((DOUBLED, r"$\times 2$"), (RESTORED, r"$\times 1$")):
         axis.axvline(change, color=DARK, lw=0.8, ls=":", zorder=1)
         axis.text(change + 100, 13.6, label, fontsize=7, va="top")
     axis.set(xlim=(0, T[-1]), ylim=(-0.4, 13.8))
