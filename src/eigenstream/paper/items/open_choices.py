@@ -65,7 +65,14 @@ class Settings:
 FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=1_000, printed_seeds=3)
 QUICK = Settings(n_samples=10_000, n_seeds=5, printed_samples=300, printed_seeds=1)
 TAKEN = "as taken"
-SYMBOL = {"k": "$k$", "n": "$n$", "alpha": r"$\alpha$", "mu_0": r"$\mu_0$", "W_yx": "$W_{yx}$"}
+SYMBOL = {
+    "k": "$k$",
+    "n": "$n$",
+    "alpha": r"$\alpha$",
+    "mu_0": r"$\mu_0$",
+    "W_yx": "$W_{yx}$",
+    "W_yy": "$W_{yy}$",
+}
 
 
 def variations(setup: Setup) -> list[Variation]:
@@ -215,13 +222,13 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 SAYS = {
-    "k": ("number of outputs k: only k < n", "20"),
+    "k": ("number of outputs $k$: only $k < n$", "20"),
     "mu_0": ("initial cumulative activity: nothing", "10"),
     "W_yx": ('"initialized randomly"', "orthogonal rows of length 0.71"),
     "W_yy": ('"initialized randomly"', "0"),
     "tol": ("when the iteration has converged: nothing", "1e-5 (relative change)"),
     "alpha": ('"chosen", not how', "from the spectrum with the noise at its mean"),
-    "n": ("n = 64, but eigenvalues numbered up to 60", "60 noise eigenvalues, n = 64"),
+    "n": ("$n = 64$, but eigenvalues numbered up to 60", "60 noise eigenvalues, $n = 64$"),
     "generators": ("nothing", "one for the stream, one for the weights"),
 }
 
@@ -234,11 +241,17 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
             length = f"as taken, printed network, T = {settings.printed_samples:,}"
             rows.append(_row(length, ("", ""), _medians(tables, key)))
         elif key[0] != TAKEN:
-            rows.append(_row(f"{key[0]}: {key[1]}", SAYS[key[0]], _medians(tables, key)))
+            rows.append(_row(f"{SYMBOL.get(key[0], key[0])}: {key[1]}", SAYS[key[0]], _medians(tables, key)))
     elsewhere = [
         ("T", "nothing for Figs. 4 and 5", "10,000", "see Fig. 5: similar from 2,000 samples on", ""),
-        ("beta", "nothing", "0.995", "see Fig. 6: 0.95 biases eigenvalues low, 0.999 lags", ""),
-        ("n1, n2", "nothing", "10, 10", "no change of Fig. 1; Fig. 2 keeps its form (sliders below it)", ""),
+        (r"$\beta$", "nothing", "0.995", "see Fig. 6: 0.95 biases eigenvalues low, 0.999 lags", ""),
+        (
+            "$n_1$, $n_2$",
+            "nothing",
+            "10, 10",
+            "no change of Fig. 1; Fig. 2 keeps its form (sliders below it)",
+            "",
+        ),
     ]
     return [
         Sheet(
@@ -251,7 +264,7 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
                 "Largest over smallest",
             ),
             (*rows, *elsewhere),
-            f"Medians of {settings.n_seeds} seeds at T = {settings.n_samples:,} (tol and W_yy: "
+            f"Medians of {settings.n_seeds} seeds at T = {settings.n_samples:,} (tol and $W_{{yy}}$: "
             f"{settings.printed_seeds} at {settings.printed_samples:,}).",
         )
     ]
@@ -275,7 +288,7 @@ def _small_weights_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
     small, few, taken = (_medians(tables, (*key, "engine")) for key in keys)
     listed = ", ".join(f"{name} {float(found[-1]):.2g}" for name, found in small.items())
     return Claim(
-        "ours: initial weights W_yx, whose size the paper does not state",
+        "ours: initial weights $W_{yx}$, whose size the paper does not state",
         "with small initial weights the three algorithms do not perform similarly, even at the end",
         f"eigenvalue error at T = {settings.n_samples:,}, rows of length 0.1; largest over smallest median",
         f"{listed}: a factor of {_ratio(small):.0f}, against {_ratio(taken):.1f} as taken (and "
@@ -292,7 +305,7 @@ def _harmless_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
         "ours: the other open choices",
         "no other choice makes the errors at the end large",
         f"largest median eigenvalue error at T = {settings.n_samples:,}, to be below 0.05",
-        f"at most {errors[worst]:.2g} ({worst[0]}: {worst[1]}), {len(others)} changes",
+        f"at most {errors[worst]:.2g} ({SYMBOL.get(worst[0], worst[0])}: {worst[1]}), {len(others)} changes",
         verdict(errors[worst] < 0.05),
     )
 
@@ -305,9 +318,9 @@ def _printed_claim(tables: Sequence[Table]) -> Claim:
             medians = _medians(tables, key)
             changes[key] = max(abs(float(medians[n][-1] / taken[n][-1]) - 1) for n in KINDS)
     return Claim(
-        "ours: tol and W_yy",
+        "ours: tol and $W_{yy}$",
         "neither the tolerance of the iteration nor small random lateral weights change the error much",
         "eigenvalue error of the printed network, relative to the choices taken",
-        "; ".join(f"{choice} {other}: {change:+.1%}" for (choice, other, _), change in changes.items()),
+        "; ".join(f"{SYMBOL.get(c, c)} {other}: {change:+.1%}" for (c, other, _), change in changes.items()),
         verdict(max(changes.values()) < 1),
     )
