@@ -37,7 +37,8 @@ class AdaptivePCA(ReadingTransformer):
         Whether to subtract the mean.
     scores
         ``"shrunk"``: scores as the network transmits them, each axis times ``sqrt((lam - theta) / lam)``;
-        ``"projected"``: plain projections as in PCA; ``"whitened"``: projections with variance 1.
+        ``"projected"``: plain projections as in PCA (`offline.solve_hard`); ``"whitened"``: projections with
+        variance 1 (`offline.solve_equalizing`).
 
     Attributes
     ----------
