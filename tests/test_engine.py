@@ -38,6 +38,8 @@ from eigenstream.streams import random_orthonormal
 
 from .oracle import DirectNetwork, accumulate, centered_scatter
 
+pytestmark = pytest.mark.kernel
+
 SPECTRUM = np.r_[6.0, 5.0, 4.0, 2.0, np.full(60, 0.1)]
 ALPHA = {"scale-dependent": 0.5, "input-output": 0.08, "squared-output": 0.15}
 
