@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -39,16 +38,8 @@ from eigenstream.live.charts import Charts
 from eigenstream.live.gate import Gate
 from eigenstream.live.server import MOST_CLIENTS, Server
 
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+from .chromium import CHROMIUM, FLAGS, launched
+
 BOUND = 15_000
 """Milliseconds after which a browser is taken not to show something."""
 
@@ -478,13 +469,8 @@ def test_nothing_is_printed() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on this computer")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @contextmanager
