@@ -87,6 +87,13 @@ class Reference:
         return 1 / damped, 1 / (self.rest + ridge)
 
     @cached_property
+    def _sums(self) -> Matrix:
+        """Squared projections times this: T², what is kept and dropped of the length, distance (r, 4)."""
+        along, _ = self._weights
+        kept = np.arange(len(self.variances)) < self.rank
+        return np.stack((along * kept, kept, ~kept, along), axis=1)
+
+    @cached_property
     def degrees(self) -> float:
         """The mean of the distance."""
         along, elsewhere = self._weights
@@ -107,19 +114,15 @@ class Reference:
         Z = np.zeros((tiles * TILE, len(self.mean)))
         inside = slice(ahead, ahead + len(rows))
         Z[inside] = self._standardized(rows)
-        squares = np.matmul(Z.reshape(tiles, TILE, -1), self.axes.T).reshape(tiles * TILE, -1)[inside]
+        squares = np.matmul(Z.reshape(tiles, TILE, -1), self.axes.T)
         np.square(squares, out=squares)
-        power = np.einsum("ij,ij->i", Z[inside], Z[inside])
-        along, elsewhere = self._weights
-        kept = slice(self.rank)
-        t2 = np.einsum("ij,j->i", squares[:, kept], along[kept])
-        distance = np.einsum("ij,j->i", squares, along)
+        sums = np.matmul(squares, self._sums).reshape(tiles * TILE, -1)[inside]
+        t2, kept, dropped, distance = sums.T
         if self.others:
-            spe = power - np.einsum("ij->i", squares[:, kept])
-            distance += np.maximum(power - np.einsum("ij->i", squares), 0.0) * elsewhere
-        else:
-            spe = np.einsum("ij->i", squares[:, self.rank :])
-        return np.stack((t2, np.maximum(spe, 0.0), distance), axis=1)
+            power = np.einsum("ij,ij->i", Z[inside], Z[inside])
+            beyond = np.maximum(power - kept - dropped, 0.0)
+            return np.stack((t2, dropped + beyond, distance + beyond * self._weights[1]), axis=1)
+        return np.stack((t2, dropped, distance), axis=1)
 
     def contributions(self, rows: Floats) -> dict[str, Matrix]:
         """What each input adds to each statistic, for each row (T, n): never negative, and they add up.

@@ -198,6 +198,11 @@ class Tracker(Blocks):
                 self._reading = reading_of(known, self.plan, self._decided(known), self._tells)
         return self._reading
 
+    def reading_as_decided(self) -> Reading:
+        """`reading` with the rank and threshold of the last look: cheap right after it."""
+        with one_thread() if self.plan.n < WIDE else nullcontext():
+            return reading_of(self.known(), self.plan, self.decision, self._tells)
+
     def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
         """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
         rows = self.prepared(rows, missing)
