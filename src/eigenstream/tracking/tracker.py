@@ -95,6 +95,7 @@ class Tracker(Blocks):
             When each row came, in seconds, never backwards (`row_times`); if the plan's half-life is in
             seconds, and only then.
         """
+        assert (times is None) == (self.plan.seconds is None)
         self._reading = None
         changes: list[RankChange] = []
         parts: list[Floats] = []
