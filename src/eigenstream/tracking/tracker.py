@@ -102,6 +102,7 @@ class Tracker(Blocks):
         residuals
             Whether a last column of the scores holds each row's squared residual by the same.
         """
+        assert (times is None) == (self.plan.seconds is None)
         self._reading = None
         changes: list[RankChange] = []
         parts: list[Floats] = []
