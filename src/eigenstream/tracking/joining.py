@@ -8,6 +8,7 @@ from dataclasses import fields
 import numpy as np
 
 from ..engine.knowledge import joint
+from ..engine.threads import threads_for
 from ..outliers import Usual
 from .plan import Plan
 from .tracker import Tally, Tracker
@@ -46,8 +47,9 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
     one.decision = one.decision._replace(alpha=alpha)
     one.learner.recalibrate(alpha)
     directions = plan.n if plan.solver == "exact" else (3 if plan.solver == "subspace" else 1) * plan.k
-    known = joint([tracker.known() for tracker in trackers], directions, float(np.finfo(plan.dtype).eps))
-    one.restart(known, sum(tracker.time for tracker in trackers))
+    with threads_for(plan.n):
+        known = joint([tracker.known() for tracker in trackers], directions, float(np.finfo(plan.dtype).eps))
+        one.restart(known, sum(tracker.time for tracker in trackers))
     return one
 
 

@@ -23,7 +23,7 @@ from ..advice import advice
 from ..calibration import Decision, Evidence, decide
 from ..engine.knowledge import Floats, Knowledge, Vector
 from ..engine.learner import Learner, Steps, rowwise
-from ..engine.threads import WIDE, one_thread
+from ..engine.threads import threads_for
 from ..history import History
 from ..imputation import Filled, complete, fill, fill_by_means
 from ..outliers import Usual, cap
@@ -140,7 +140,7 @@ class Tracker:
         parts: list[Floats] = []
         usable: Any
         gaps = missing != "raise" and bool(np.isnan(rows).any())
-        with nullcontext() if self.plan.n >= WIDE else one_thread():
+        with threads_for(self.plan.n):
             start = 0
             while start < len(rows):
                 part = slice(start, start + self.rows_until_due())
@@ -162,7 +162,8 @@ class Tracker:
         i = self.n_waiting
         if self.learner.block == 1 or i + 1 == self.learner.block or not self.all_vary:
             self._reading = None
-            with interrupts_deferred():
+            due = self.rows_until_due() == 1
+            with interrupts_deferred(), threads_for(self.plan.n) if due else nullcontext():
                 return score, self._take(row[None], self._steps(1))
         steps = self.waiting_steps
         self.waiting[i] = row
@@ -172,7 +173,10 @@ class Tracker:
         self.tally.learnt += 1
         self.n_waiting = i + 1
         self.time += 1
-        return score, self._look() if self.time >= self.look_at else []
+        if self.time < self.look_at:
+            return score, []
+        with threads_for(self.plan.n):
+            return score, self._look()
 
     def _steps(self, rows: int, weights: Vector | None = None) -> Steps:
         """What these rows count."""
@@ -195,7 +199,7 @@ class Tracker:
     def reading(self) -> Reading:
         """What the model says of everything learnt so far; remembered until the next row."""
         if self._reading is None:
-            with one_thread() if self.plan.n < WIDE else nullcontext():
+            with threads_for(self.plan.n):
                 known = self.known()
                 self._reading = self._read(known, self._decided(known))
         return self._reading
