@@ -15,7 +15,6 @@ from click.core import ParameterSource
 
 from .options import (
     ESTIMATOR_OPTIONS,
-    Finite,
     estimator_options,
     keep_options,
     require_picture,
@@ -25,6 +24,7 @@ from .options import (
     threads_option,
 )
 from .reading import reading, require_input
+from .types import Finite
 
 if TYPE_CHECKING:
     from ..live import Page
