@@ -128,7 +128,7 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         raise click.UsageError("--resume needs --save MODEL: the model to continue")
     if given["anyway"] and not given["model"]:
         raise click.UsageError("--anyway needs --model MODEL: the model to go on from")
-    if given["residuals"] and not given["output"] and not given["model"]:
+    if given["residuals"] and not given["output"] and not given["resume"]:
         raise click.UsageError("--residuals are written beside the scores: they need --output")
     if given["idle"] is not None and not given["follow"]:
         raise click.UsageError("--idle says when to stop following: it needs --follow")
