@@ -167,7 +167,7 @@ def test_resuming_with_other_rows_says_what_it_does():
     assert load("m").n_samples_seen_ == 500
     for rows in (":400", "100:600"):
         said = call("run", "x.csv", "--rows", rows, "--save", "m", "--resume", code=1)
-        assert "m was made with rows=(0, 500)" in said
+        assert "m was made with --rows 0:500, not with --rows " in said
     call("run", "x.csv", "--rows", "0:", "--save", "m", "--resume", "--quiet")
     assert load("m").n_samples_seen_ == ROWS
 
