@@ -167,7 +167,7 @@ def test_resuming_with_other_rows_says_what_it_does():
     assert load("m").n_samples_seen_ == 500
     for rows in (":400", "100:600"):
         said = call("run", "x.csv", "--rows", rows, "--save", "m", "--resume", code=1)
-        assert "m was made with rows=(0, 500)" in said
+        assert "m was made with --rows 0:500, not with --rows " in said
     call("run", "x.csv", "--rows", "0:", "--save", "m", "--resume", "--quiet")
     assert load("m").n_samples_seen_ == ROWS
 
@@ -269,3 +269,15 @@ def test_a_half_life_in_time_goes_on_and_resumes(output):
 def test_with_lags_predecessors_are_named():
     said = call("run", "x.csv", *KEEPING, "--lags", "1", "--alpha", "share:0.95")
     assert re.search(r"component 0: .*(flow|heat)", said)
+
+
+def test_a_source_to_transform_needs_inputs_and_nothing_else():
+    call("run", "x.csv", *KEEPING, "--save", "m", "--max-components", "2", "--quiet")
+    lines = [",".join(map(repr, row)) for row in X[:5, [3, 0, 1, 2]].tolist()]
+    Path("bare.csv").write_text("\n".join(["hum,flow,heat,noise", *lines]) + "\n")
+    said = call("transform", "m", "bare.csv")
+    assert said.startswith("row,component_0,component_1\n")
+    assert "there is no column 'unit'" in call("transform", "m", "bare.csv", "--keep", "unit", code=1)
+    assert "there is no column 'time'" in call("run", "bare.csv", "--model", "m", code=1)
+    call("run", "bare.csv", "--model", "m", "--save", "m", "--keep", "", "--time-column", "", "--quiet")
+    assert load("m").n_samples_seen_ == ROWS + 5

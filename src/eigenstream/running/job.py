@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from ..sinks import Layout, Sink, SinkError
 from ..sources import Batch, Hint, Source, SourceError
 from ..sources.identity import Identity, identities
+from ..tracking import StreamModel
 from .learner import Learner, Model
 from .model_file import ModelFile, RunError
 from .read_ahead import ReadAhead
@@ -84,6 +85,8 @@ class Job:
     def __post_init__(self) -> None:
         if self.rate is not None and not SLOWEST <= self.rate < math.inf:
             raise ValueError(f"rate must be at least {SLOWEST} rows per second and finite, got {self.rate}")
+        if self.request.residuals and not isinstance(self.model, StreamModel):
+            raise ValueError(f"residuals need a StreamModel, got {type(self.model).__name__}")
         if not self.every_rows >= 1 or not self.every_seconds >= 0:
             raise ValueError(
                 "expected a checkpoint after every_rows >= 1 and every_seconds >= 0, got "
