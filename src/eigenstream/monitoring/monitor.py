@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.knowledge import Floats, Matrix, Vector
+from ..engine.threads import threads_for
 from ..reading import Reading
 from ..tracking import RankChange, Tracker
 from ..tracking.blocks import Missing
@@ -146,13 +147,14 @@ class Monitor:
         alarms: list[Alarm] = []
         changes: list[RankChange] = []
         start = 0
-        while start < len(rows):
-            part = slice(start, start + self._rows_until_due())
-            found = self._take(rows[part], missing, None if times is None else times[part])
-            parts.append(found.verdicts)
-            alarms += found.alarms
-            changes += found.rank_changes
-            start = part.stop
+        with threads_for(self.tracker.plan.n):
+            while start < len(rows):
+                part = slice(start, start + self._rows_until_due())
+                found = self._take(rows[part], missing, None if times is None else times[part])
+                parts.append(found.verdicts)
+                alarms += found.alarms
+                changes += found.rank_changes
+                start = part.stop
         return Findings(Verdicts.joined(parts), alarms, changes)
 
     def judge(self, rows: Floats, missing: Missing = "raise") -> Verdicts:
