@@ -7,7 +7,7 @@ breaks. It needs no number of components, no limits and no scaling: inputs are s
 and limits are corrected by the rows that it sees.
 
 The data are those of the Tennessee Eastman plant, 52 measurements every three minutes (Downs and Vogel 1993).
-They are not part of the package: put ``tennessee_eastman.npz`` into the folder that ``EIGENSTREAM_DATA`` names.
+They are not part of the package: put ``tennessee_eastman.npz`` into the folder that EIGENSTREAM_DATA names.
 Without them, a plant of our own stands in: 20 sensors that follow three slow processes, one of which drifts.
 """
 
