@@ -6,6 +6,7 @@ from .parameters import plan_for
 from .plan import Plan, automatic_solver
 from .tracker import RankChange, Tally, Tracker
 from .weights import network_weights
+from .widening import widened
 
 __all__ = [
     "Plan",
@@ -17,4 +18,5 @@ __all__ = [
     "joined",
     "network_weights",
     "plan_for",
+    "widened",
 ]

@@ -212,6 +212,10 @@ class Tracker:
             encoded[np.isnan(rows).any(axis=1)] = np.nan
         return encoded
 
+    def scores(self, rows: Floats, how: str) -> Floats:
+        """Scores by the last block and look, as `follow` returns them; nothing is learnt."""
+        return self._scores(self.fill(rows).rows, how)
+
     def known(self) -> Knowledge:
         """What is known of the input, waiting rows too; sums over samples."""
         return self._caught_up().known()
