@@ -91,6 +91,8 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: float, *, cent
         Mean, relative to the same origin, and effective number of the samples before.
     center
         Whether to subtract means.
+
+    Blocks of m streams at once are rows (m, b, n) with means (m, n) and counts (m, 1): the same bits.
     """
     counts, weight, decay, scales = steps.fading
     total, extra = decay * count + weight, float(counts @ steps.extra)
@@ -99,8 +101,8 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: float, *, cent
         block_mean = (counts @ rows) / weight
         difference = block_mean - mean
         shift = weight / total * difference
-        block_mean -= math.sqrt(decay * count / total) * difference
-        rows -= block_mean.astype(rows.dtype, copy=False)
+        block_mean -= np.sqrt(decay * count / total) * difference
+        rows -= block_mean.astype(rows.dtype, copy=False)[..., None, :]
     if scales is not None:
         rows *= scales.astype(rows.dtype, copy=False)[:, None]
     return BlockTotals(decay, total, shift, extra)

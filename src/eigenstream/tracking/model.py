@@ -134,7 +134,7 @@ class StreamModel(TrackedAttributes):
             path,
             arrays,
             {
-                "parameters": _plain(self.parameters, tracker.plan.seed),
+                "parameters": plain(self.parameters, tracker.plan.seed),
                 "features": self.features,
                 "tracker": document,
                 "position": position,
@@ -158,15 +158,7 @@ class StreamModel(TrackedAttributes):
 
     @classmethod
     def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> StreamModel:
-        parameters = dict(document["parameters"])
-        if set(parameters) != set(DEFAULTS):
-            raise ValueError(f"its parameters are {sorted(parameters)}, expected {sorted(DEFAULTS)}")
-        if isinstance(parameters["regularizer"], dict):
-            named = parameters["regularizer"]
-            parameters["regularizer"] = REGULARIZERS[named["name"]](named["alpha"])
-        if isinstance(parameters["alpha"], str):
-            parameters["alpha"] = _alpha_of(parameters["alpha"])
-        meaning.check_words(parameters)
+        parameters = rebuilt_parameters(document["parameters"])
         tracker = restored(arrays, document["tracker"])
         features, n = document["features"], tracker.plan.n
         if features and (len(features) != n or not all(isinstance(name, str) for name in features)):
@@ -180,14 +172,28 @@ def _alpha_of(text: str) -> str | Rule:
     return text if text == "auto" else rule_of(text)
 
 
-def _plain(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def rebuilt_parameters(written: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of which `plain` made values for JSON."""
+    parameters = dict(written)
+    if set(parameters) != set(DEFAULTS):
+        raise ValueError(f"its parameters are {sorted(parameters)}, expected {sorted(DEFAULTS)}")
+    if isinstance(parameters["regularizer"], dict):
+        named = parameters["regularizer"]
+        parameters["regularizer"] = REGULARIZERS[named["name"]](named["alpha"])
+    if isinstance(parameters["alpha"], str):
+        parameters["alpha"] = _alpha_of(parameters["alpha"])
+    meaning.check_words(parameters)
+    return parameters
+
+
+def plain(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Parameters as values that JSON can hold."""
-    plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in parameters.items()}
-    regularizer = plain["regularizer"]
+    values = {name: v.item() if isinstance(v, np.generic) else v for name, v in parameters.items()}
+    regularizer = values["regularizer"]
     if isinstance(regularizer, Regularizer):
-        plain["regularizer"] = {"name": regularizer.name, "alpha": float(regularizer.alpha)}
-    if isinstance(plain["alpha"], Rule):
-        plain["alpha"] = str(plain["alpha"])
-    if not isinstance(plain["random_state"], int | None):
-        plain["random_state"] = seed
-    return plain
+        values["regularizer"] = {"name": regularizer.name, "alpha": float(regularizer.alpha)}
+    if isinstance(values["alpha"], Rule):
+        values["alpha"] = str(values["alpha"])
+    if not isinstance(values["random_state"], int | None):
+        values["random_state"] = seed
+    return values

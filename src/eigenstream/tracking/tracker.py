@@ -301,27 +301,32 @@ class Tracker:
 
     def _look(self) -> list[RankChange]:
         """Decide about threshold and rank, and note what has changed."""
-        self.look_at = self.plan.next_look(self.time)
         learner = self._caught_up()
         known = learner.totals()
         if not known.effective > 0:
+            self.look_at = self.plan.next_look(self.time)
             return []
-        before = self.decision.rank
-        self.decision = self._decided(known)
-        self.learner.recalibrate(self.decision.alpha)
+        evidence = self.evidence_in(known)
+        decision = decide(self.plan.kind, self.plan.alpha, evidence, self.decision)
+        self.learner.recalibrate(decision.alpha)
         if self.learner.started:
             self.early = None
-            kept = self.learner.align(self.decision.rank) / known.effective
+            kept = self.learner.align(decision.rank) / known.effective
         else:
-            self.early = self._read(learner.known(), self.decision)
+            self.early = self._read(learner.known(), decision)
             kept = self.early.kept_variances.astype(np.float64)
-        self.kept, self._factors = np.maximum(kept, self.decision.threshold), {}
-        total = known.trace / known.effective
-        self.rest = max(total - float(kept.sum()), 0.0) / max(self.plan.n - self.decision.rank, 1)
-        self._record(-np.sort(-known.lam) / known.effective, total)
-        if self.decision.rank == before:
+        return self.note(evidence, decision, kept)
+
+    def note(self, evidence: Evidence, decision: Decision, kept: Vector) -> list[RankChange]:
+        """Take over what a look has found: evidence, decision, and the variance along each kept axis."""
+        self.look_at = self.plan.next_look(self.time)
+        before, self.decision = self.decision.rank, decision
+        self.kept, self._factors = np.maximum(kept, decision.threshold), {}
+        self.rest = max(evidence.total - float(kept.sum()), 0.0) / max(self.plan.n - decision.rank, 1)
+        self._record(evidence.variances, evidence.total)
+        if decision.rank == before:
             return []
-        change = RankChange(self.time, before, self.decision.rank)
+        change = RankChange(self.time, before, decision.rank)
         self.changes.append(change)
         return [change]
 
@@ -329,20 +334,20 @@ class Tracker:
         plan = self.plan
         if not known.effective > 0:
             return self.decision
-        return decide(plan.kind, plan.alpha, self._evidence(known), self.decision)
+        return decide(plan.kind, plan.alpha, self.evidence_in(known), self.decision)
 
     def evidence(self) -> Evidence:
         """What a decision about everything learnt so far rests on, which must be something."""
-        return self._evidence(self.known())
+        return self.evidence_in(self.known())
 
     def advice(self) -> str:
         """What to try where the rank is 0 or has reached the capacity; empty otherwise."""
         known = self.known()
         if not known.effective > 0:
             return ""
-        return advice(self._evidence(known), self.reading().rank, self.plan.alpha)
+        return advice(self.evidence_in(known), self.reading().rank, self.plan.alpha)
 
-    def _evidence(self, known: Knowledge) -> Evidence:
+    def evidence_in(self, known: Knowledge) -> Evidence:
         plan = self.plan
         return Evidence.of(
             known,
