@@ -200,9 +200,7 @@ class Decisions(NamedTuple):
     """With arrays, too."""
 
 
-def decide_together(
-    kind: type[Regularizer], rule: Rule, evidence: Evidence, before: Decisions
-) -> Decisions:
+def decide_together(kind: type[Regularizer], rule: Rule, evidence: Evidence, before: Decisions) -> Decisions:
     """`decide` for many streams at once, to the same bits.
 
     Parameters
@@ -223,7 +221,9 @@ def decide_together(
     r0, r1, r2 = kind.increment
     output = np.maximum(lam - threshold[:, None], 0).sum(axis=1)
     measure = r0 + r1 * np.asarray(evidence.total) + r2 * output
-    alpha = np.divide(threshold, measure, out=np.full(len(lam), LARGEST_ALPHA if r2 else 0.0), where=measure > 0)
+    alpha = np.divide(
+        threshold, measure, out=np.full(len(lam), LARGEST_ALPHA if r2 else 0.0), where=measure > 0
+    )
     if r2:
         alpha = np.minimum(alpha, LARGEST_ALPHA)
     return Decisions(alpha, threshold, np.count_nonzero(lam > threshold[:, None], axis=1), memory)
@@ -241,7 +241,9 @@ def _remembered_together(
     differs = started & (wanted != held)
     lasts = differs & (memory.doubt * passed > 0)
     doubt = np.where(differs, passed, 0.0) + np.where(lasts, memory.doubt, 0.0)
-    share = np.divide((wanted - memory.asked) * np.abs(passed), np.abs(doubt), where=lasts, out=np.zeros(len(held)))
+    share = np.divide(
+        (wanted - memory.asked) * np.abs(passed), np.abs(doubt), where=lasts, out=np.zeros(len(held))
+    )
     mean = np.where(lasts, memory.asked + share, wanted)
     at_once = ~differs | _is_clear_together(judgement, evidence, before)
     changes = at_once | (np.abs(doubt) >= PATIENCE * _window(evidence.beta2))
@@ -253,9 +255,7 @@ def _remembered_together(
     return np.where(full, asked, rank), Memory(samples, since, doubt, mean)  # type: ignore[arg-type]
 
 
-def _is_clear_together(
-    judgement: Judgement, evidence: Evidence, before: Decisions
-) -> NDArray[np.bool_]:
+def _is_clear_together(judgement: Judgement, evidence: Evidence, before: Decisions) -> NDArray[np.bool_]:
     """`_is_clear` for many streams."""
     capacity, held, samples = evidence.capacity, before.rank, evidence.effective
     if evidence.beta2 == 1:
@@ -264,7 +264,9 @@ def _is_clear_together(
     least = np.minimum(judgement.ranks(math.exp(ENTER * deviation)), capacity)
     most = np.minimum(judgement.ranks(math.exp(-LEAVE * deviation)), capacity)
     full = 0.75 * effective_samples(math.inf, evidence.beta2)
-    return (samples >= np.minimum(2 * np.asarray(before.memory.since), full)) & ~((least <= held) & (held <= most))
+    return (samples >= np.minimum(2 * np.asarray(before.memory.since), full)) & ~(
+        (least <= held) & (held <= most)
+    )
 
 
 def _window(beta2: float) -> float:
