@@ -155,7 +155,9 @@ def decide(
 
 def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> tuple[int, Memory]:
     """The rank, given what was decided before, and what to remember."""
-    held, capacity, memory = before.rank, evidence.capacity, before.memory
+    # After a long pause little is left of what was known: fewer samples, and perhaps fewer directions.
+    held, capacity = min(before.rank, len(evidence.variances)), evidence.capacity
+    memory = before.memory._replace(since=min(before.memory.since, evidence.effective))
     asked = judgement.rank()
     wanted = min(asked, capacity)
     samples = evidence.effective
@@ -166,7 +168,7 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
         if memory.doubt * doubt > 0:
             doubt += memory.doubt
             mean = memory.asked + (wanted - memory.asked) * passed / abs(doubt)
-    if wanted == held or not memory.samples or _is_clear(judgement, evidence, before):
+    if wanted == held or not memory.samples or _is_clear(judgement, evidence, held, memory.since):
         rank = wanted
     elif abs(doubt) >= PATIENCE * _window(evidence.beta2):
         rank = round(mean)
@@ -178,26 +180,34 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
     return asked if rank == capacity else rank, Memory(evidence.n_samples, since)
 
 
-def _is_clear(judgement: Judgement, evidence: Evidence, before: Decision) -> bool:
+def _is_clear(judgement: Judgement, evidence: Evidence, held: int, since: float) -> bool:
     """Whether the rank has to change at once."""
-    capacity, held, samples = evidence.capacity, before.rank, evidence.effective
+    capacity, samples = evidence.capacity, evidence.effective
     if evidence.beta2 == 1 and evidence.tells_below_threshold:
         return True
-    if samples < min(2 * before.memory.since, 0.75 * effective_samples(math.inf, evidence.beta2)):
+    if samples < min(2 * since, 0.75 * effective_samples(math.inf, evidence.beta2)):
         return False
     deviation = math.sqrt(2 / samples)
     least, most = judgement.rank(math.exp(ENTER * deviation)), judgement.rank(math.exp(-LEAVE * deviation))
     return not min(least, capacity) <= held <= min(most, capacity)
 
 
+class Memories(NamedTuple):
+    """`Memory` of many streams."""
+
+    samples: NDArray[np.float64]
+    since: NDArray[np.float64]
+    doubt: NDArray[np.float64]
+    asked: NDArray[np.float64]
+
+
 class Decisions(NamedTuple):
-    """Decisions about many streams, which are `Decision` with arrays."""
+    """`Decision` about many streams."""
 
     alpha: NDArray[np.float64]
     threshold: NDArray[np.float64]
     rank: NDArray[np.int64]
-    memory: Memory
-    """With arrays, too."""
+    memory: Memories
 
 
 def decide_together(kind: type[Regularizer], rule: Rule, evidence: Evidence, before: Decisions) -> Decisions:
@@ -231,12 +241,13 @@ def decide_together(kind: type[Regularizer], rule: Rule, evidence: Evidence, bef
 
 def _remembered_together(
     judgement: Judgement, evidence: Evidence, before: Decisions
-) -> tuple[NDArray[np.int64], Memory]:
+) -> tuple[NDArray[np.int64], Memories]:
     """`_remembered` for many streams."""
-    held, capacity, memory = before.rank, evidence.capacity, before.memory
+    held, capacity = np.minimum(before.rank, evidence.variances.shape[1]), evidence.capacity
+    memory = before.memory._replace(since=np.minimum(before.memory.since, evidence.effective))
     asked = judgement.ranks()
     wanted = np.minimum(asked, capacity)
-    started = np.asarray(memory.samples) > 0
+    started = memory.samples > 0
     passed = np.where(wanted > held, 1, -1) * (evidence.n_samples - memory.samples)
     differs = started & (wanted != held)
     lasts = differs & (memory.doubt * passed > 0)
@@ -245,28 +256,28 @@ def _remembered_together(
         (wanted - memory.asked) * np.abs(passed), np.abs(doubt), where=lasts, out=np.zeros(len(held))
     )
     mean = np.where(lasts, memory.asked + share, wanted)
-    at_once = ~differs | _is_clear_together(judgement, evidence, before)
+    at_once = ~differs | _is_clear_together(judgement, evidence, held, memory.since)
     changes = at_once | (np.abs(doubt) >= PATIENCE * _window(evidence.beta2))
     rank = np.where(at_once, wanted, np.where(changes, np.rint(mean), held)).astype(np.int64)
     since = np.where(changes & ~((rank == held) & started), evidence.effective, memory.since)
     full = np.where(changes, rank == capacity, (held == capacity) & (capacity < asked))
     samples = np.full(len(held), float(evidence.n_samples))
     doubt, mean = np.where(changes, 0.0, doubt), np.where(changes, 0.0, mean)
-    return np.where(full, asked, rank), Memory(samples, since, doubt, mean)  # type: ignore[arg-type]
+    return np.where(full, asked, rank), Memories(samples, since, doubt, mean)
 
 
-def _is_clear_together(judgement: Judgement, evidence: Evidence, before: Decisions) -> NDArray[np.bool_]:
+def _is_clear_together(
+    judgement: Judgement, evidence: Evidence, held: NDArray[np.int64], since: NDArray[np.float64]
+) -> NDArray[np.bool_]:
     """`_is_clear` for many streams."""
-    capacity, held, samples = evidence.capacity, before.rank, evidence.effective
+    capacity, samples = evidence.capacity, evidence.effective
     if evidence.beta2 == 1:
         return np.ones(len(held), dtype=bool)
     deviation = math.sqrt(2 / samples)
     least = np.minimum(judgement.ranks(math.exp(ENTER * deviation)), capacity)
     most = np.minimum(judgement.ranks(math.exp(-LEAVE * deviation)), capacity)
     full = 0.75 * effective_samples(math.inf, evidence.beta2)
-    return (samples >= np.minimum(2 * np.asarray(before.memory.since), full)) & ~(
-        (least <= held) & (held <= most)
-    )
+    return (samples >= np.minimum(2 * since, full)) & ~((least <= held) & (held <= most))
 
 
 def _window(beta2: float) -> float:

@@ -23,7 +23,8 @@ from safetensors.numpy import save as serialized
 from . import files
 
 FORMAT = "eigenstream"
-VERSION = 2
+VERSION, OLDEST = 3, 2
+"""The format that is written, and the oldest that is read."""
 UNREADABLE = (
     SafetensorError,
     json.JSONDecodeError,
@@ -81,7 +82,7 @@ def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[s
                 f"{name!r} has format version {version}, newer than this eigenstream reads ({VERSION}): "
                 "upgrade eigenstream"
             )
-        if version < VERSION:
+        if version < OLDEST:
             raise ValueError(
                 f"{name!r} has format version {version}, which this eigenstream no longer reads: learn the "
                 "model again from its source, or use the version that wrote it"

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .engine.scale import scale_of
+
 Floats = NDArray[np.floating[Any]]
 
 
@@ -35,7 +37,12 @@ def complete(rows: Floats, extra: NDArray[np.float64] | None = None) -> Filled:
 
 
 def fill(
-    rows: Floats, mean: NDArray[Any], axes: NDArray[Any], variances: NDArray[Any], noise: float
+    rows: Floats,
+    mean: NDArray[Any],
+    axes: NDArray[Any],
+    variances: NDArray[Any],
+    noise: float,
+    gain: NDArray[Any] | None = None,
 ) -> Filled:
     """Fill NaN with ``mean + U' z``, z the expectation given the observed entries of the row.
 
@@ -47,6 +54,9 @@ def fill(
         What is known of the input: its mean, its principal axes as rows, and the variance along each.
     noise
         Variance in every other direction; the ridge is ``noise / variance``.
+    gain
+        What each centered input is multiplied by to be in the units of axes, variances, noise and of what
+        rows lack (n), see `eigenstream.engine.scale`; None: those are the rows' own units.
 
     Examples
     --------
@@ -57,13 +67,16 @@ def fill(
     p = len(axes)
     filled, along, extra = rows.copy(), np.zeros((len(rows), p, p)), np.zeros(len(rows))
     missing = np.isnan(rows)
+    scale = None if gain is None else scale_of(gain)
     ridge = np.diag(noise / variances) if p else np.zeros((0, 0))
     for t in np.flatnonzero(missing.any(axis=1)):
         gap = missing[t]
         seen, unseen = axes[:, ~gap], axes[:, gap]
         spread = np.linalg.pinv(seen @ seen.T + ridge, hermitian=True)
-        z = spread @ (seen @ (rows[t, ~gap] - mean[~gap]))
-        filled[t, gap] = mean[gap] + z @ unseen
+        observed = rows[t, ~gap] - mean[~gap]
+        z = spread @ (seen @ (observed if gain is None else observed * gain[~gap]))
+        deviation = z @ unseen
+        filled[t, gap] = mean[gap] + (deviation if scale is None else deviation * scale[gap])
         B = unseen @ unseen.T
         along[t] = noise * (B + B @ spread @ B)
         lacking = noise * (np.count_nonzero(gap) + np.sum(spread * B))
@@ -71,15 +84,18 @@ def fill(
     return Filled(filled, along, extra, axes)
 
 
-def fill_by_means(rows: Floats) -> Filled:
+def fill_by_means(rows: Floats, *, standardize: bool = False) -> Filled:
     """Fill NaN with the mean of its column: for first rows, before anything else is known.
 
-    A column without a single observed entry is filled with zeros.
+    A column without a single observed entry is filled with zeros. What rows lack is in units of each column's
+    own standard deviation if ``standardize`` says so.
     """
     observed = ~np.isnan(rows)
     counts = np.maximum(observed.sum(axis=0), 1)
     means = np.where(observed, rows, 0).sum(axis=0, dtype=np.float64) / counts
     deviations = np.where(observed, rows - means, 0)
     variances = np.square(deviations, dtype=np.float64).sum(axis=0) / counts
+    if standardize:
+        variances = (variances > 0).astype(np.float64)
     filled = np.where(observed, rows, means).astype(rows.dtype)
     return complete(filled, (~observed) @ variances)

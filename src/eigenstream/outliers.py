@@ -38,7 +38,15 @@ class Capped(NamedTuple):
     usual: Usual
 
 
-def cap(rows: Floats, mean: Floats, axes: Floats, variances: Floats, usual: Usual, decay: float) -> Capped:
+def cap(
+    rows: Floats,
+    mean: Floats,
+    axes: Floats,
+    variances: Floats,
+    usual: Usual,
+    decay: float,
+    gain: Floats | None = None,
+) -> Capped:
     """Scale rows down that lie too far off what is known.
 
     Parameters
@@ -51,6 +59,8 @@ def cap(rows: Floats, mean: Floats, axes: Floats, variances: Floats, usual: Usua
         What rows were off by so far.
     decay
         The discount over these rows.
+    gain
+        What each centered input is multiplied by before distances are measured (n); None: nothing.
 
     Examples
     --------
@@ -61,8 +71,9 @@ def cap(rows: Floats, mean: Floats, axes: Floats, variances: Floats, usual: Usua
            [0.  , 3.16]]), 1)
     """
     centered = rows - mean.astype(rows.dtype)
-    inside = centered @ axes.T.astype(rows.dtype)
-    power = np.einsum("ij,ij->i", centered, centered, dtype=np.float64)
+    measured = centered if gain is None else centered * gain.astype(rows.dtype)
+    inside = measured @ axes.T.astype(rows.dtype)
+    power = np.einsum("ij,ij->i", measured, measured, dtype=np.float64)
     spe = np.maximum(power - np.einsum("ij,ij->i", inside, inside, dtype=np.float64), 0.0)
     distance = usual.distance if usual.weight > 0 else float(np.median(spe))
     share = np.ones(len(rows))

@@ -9,6 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .engine.scale import standardized
+
 Floats = NDArray[np.floating[Any]]
 
 
@@ -36,6 +38,9 @@ class Reading:
         The effective number of samples.
     tells_below_threshold
         Whether variances of axes that are not kept are the input's own, or only a lower bound.
+    scale
+        What each centered input is divided by (n): axes, variances and threshold are in these units. None:
+        nothing.
     """
 
     mean: Floats
@@ -47,13 +52,15 @@ class Reading:
     total_variance: float
     count: float
     tells_below_threshold: bool = True
+    scale: Floats | None = None
 
     def astype(self, dtype: Any) -> Self:
         """The same reading with arrays of this type."""
         arrays = {
             name: getattr(self, name).astype(dtype, copy=False) for name in ("mean", "axes", "variances")
         }
-        return replace(self, **arrays)
+        scale = None if self.scale is None else self.scale.astype(dtype, copy=False)
+        return replace(self, **arrays, scale=scale)
 
     @property
     def kept_axes(self) -> Floats:
@@ -99,13 +106,16 @@ class Reading:
     def encode(self, X: Floats, scores: str, width: int) -> Floats:
         """Scores in the first columns of ``width``, zeros beyond the rank."""
         encoded = np.zeros((len(X), width), dtype=X.dtype)
-        encoded[:, : self.rank] = self._project(X) * self.factors(scores, X.dtype)
+        encoded[:, : self.rank] = self.project(X) * self.factors(scores, X.dtype)
         return encoded
 
     def decode(self, Z: Floats, scores: str) -> Floats:
         """Back to the input; after `encode`, the projection on the kept subspace."""
         projections = Z[:, : self.rank] / self.factors(scores, Z.dtype)
-        return projections @ self.kept_axes.astype(Z.dtype) + self.mean.astype(Z.dtype)
+        decoded = projections @ self.kept_axes.astype(Z.dtype)
+        if self.scale is not None:
+            decoded *= self.scale.astype(Z.dtype)
+        return decoded + self.mean.astype(Z.dtype)
 
     def factors(self, scores: str, dtype: Any) -> Floats:
         """What projections on each kept axis are multiplied by."""
@@ -113,13 +123,14 @@ class Reading:
 
     def squared_residuals(self, X: Floats) -> Floats:
         """Squared distance of each row from the kept subspace (through the mean)."""
-        centered = X - self.mean.astype(X.dtype)
-        outside = centered - self._project(X) @ self.kept_axes.astype(X.dtype)
+        centered = standardized(X, self.mean, self.scale)
+        outside = centered - self.project(X) @ self.kept_axes.astype(X.dtype)
         residuals: Floats = np.einsum("ij,ij->i", outside, outside)
         return residuals
 
-    def _project(self, X: Floats) -> Floats:
-        return (X - self.mean.astype(X.dtype)) @ self.kept_axes.T.astype(X.dtype)
+    def project(self, X: Floats) -> Floats:
+        """Projections of rows on the kept axes."""
+        return standardized(X, self.mean, self.scale) @ self.kept_axes.T.astype(X.dtype)
 
 
 def _gains(variances: Floats, threshold: float) -> Floats:

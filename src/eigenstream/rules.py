@@ -30,8 +30,8 @@ TINY = float(np.finfo(np.float64).tiny)
 class Evidence(NamedTuple):
     """What a decision about threshold and rank rests on. Variances are per (effective) sample.
 
-    Evidence about m streams with as many inputs that vary and as many samples has variances (m, r), totals (m)
-    and variances of inputs (m, n).
+    Evidence about m streams with as many inputs that vary and as many samples has variances (m, r), totals
+    (m) and variances of inputs (m, n).
     """
 
     variances: Vector
@@ -45,7 +45,7 @@ class Evidence(NamedTuple):
     n_samples: float
     """How many samples there were, less one if they were centered."""
     beta2: float = 1.0
-    """The discount per sample."""
+    """The discount per sample; of samples at uneven times, that of an even pace which remembers as much."""
     input_variances: Vector | None = None
     """Variance of each input."""
     accumulated: tuple[float, float] | None = None
@@ -56,6 +56,8 @@ class Evidence(NamedTuple):
     """Relative rounding error of the data."""
     tells_below_threshold: bool = True
     """Whether eigenvalues that are not kept are the input's own; a network has only lower bounds of them."""
+    remembered: float = math.inf
+    """How many samples at that pace count as much as all there were: few after a long pause."""
 
     @classmethod
     def of(
@@ -79,7 +81,12 @@ class Evidence(NamedTuple):
     @property
     def effective(self) -> float:
         """The effective number of samples."""
-        return effective_samples(self.n_samples, self.beta2)
+        return effective_samples(self.span, self.beta2)
+
+    @property
+    def span(self) -> float:
+        """How many samples at the pace of ``beta2`` the evidence amounts to."""
+        return min(self.n_samples, self.remembered)
 
     @property
     def ground(self) -> float:
@@ -106,10 +113,10 @@ class Judgement(NamedTuple):
         below = self.ratios <= slack
         return int(below.argmax()) if below.any() else len(below)
 
-    def ranks(self, slack: float = 1.0) -> NDArray[np.intp]:
+    def ranks(self, slack: float = 1.0) -> NDArray[np.int64]:
         """The same for each of many streams."""
         below = self.ratios <= slack
-        return np.where(below.any(axis=-1), below.argmax(axis=-1), below.shape[-1])
+        return np.asarray(np.where(below.any(axis=-1), below.argmax(axis=-1), below.shape[-1]))
 
 
 @dataclass(frozen=True)
@@ -203,12 +210,12 @@ class NoiseEdge(Rule):
         """Where each eigenvalue stands above the noise, above its neighbours, and above all behind it."""
         lam, n = evidence.variances, evidence.n_inputs
         neighbours = min(max(n // 8, 3), NEIGHBOURS)
-        edge, spread, shape = _edge(n, evidence.n_samples, evidence.beta2, (neighbours + 0.5) / n)
+        edge, spread, shape = _edge(n, evidence.span, evidence.beta2, (neighbours + 0.5) / n)
         r = lam.shape[-1]
         behind = np.asarray(evidence.total)[..., None] - np.cumsum(lam, axis=-1)
         place, above_neighbours = np.arange(1, r + 1), np.zeros(lam.shape)
         # Fewer samples than inputs have fewer eigenvalues, each of which holds more of the noise.
-        share = n / min(n, max(effective_samples(evidence.n_samples, evidence.beta2), 2.0))
+        share = n / min(n, max(evidence.effective, 2.0))
         noise = np.maximum(behind, 0.0) / np.maximum(n - share * place, share)
         if not evidence.tells_below_threshold:
             with_itself = np.maximum(behind + lam, 0.0) / np.maximum(n - place + 1, 1)
@@ -245,7 +252,7 @@ class ParallelAnalysis(Rule):
         v = evidence.input_variances
         if v is None:
             v = np.full(n, evidence.total / n)
-        edge, spread, _ = _edge(n, evidence.n_samples, evidence.beta2, 0.5)
+        edge, spread, _ = _edge(n, evidence.span, evidence.beta2, 0.5)
         line = max(independence_edge(v, _samples_of(n, edge)) * (1 + spread / edge), evidence.ground)
         return Judgement(lam / max(line, TINY), np.full(len(lam) + 1, line))
 

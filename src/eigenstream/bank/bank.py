@@ -30,9 +30,9 @@ PART = 512
 class Bank:
     """One streaming model per key; each is, to the bit, what a model of its own would be.
 
-    Rows of a call are grouped by key and learnt in order, thousands of keys at a time. Of each key only its
-    own rows matter. At most ``max_models`` models are held in memory; those that were idle for longest wait in
-    the file, and come back when rows for them do.
+    Rows of a call are grouped by key and learnt in order, thousands of keys at a time. At most ``max_models``
+    models are held in memory; those that were idle for longest wait in the file, and come back when rows for
+    them do.
 
     Parameters
     ----------

@@ -21,7 +21,11 @@ VERSION = 1
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE models (
-    key PRIMARY KEY, samples INTEGER NOT NULL, rank INTEGER NOT NULL, used INTEGER NOT NULL, state BLOB NOT NULL
+    key PRIMARY KEY,
+    samples INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    state BLOB NOT NULL
 );
 """
 

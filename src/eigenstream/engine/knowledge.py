@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .scale import gain_of, scale_of
+
 Floats = NDArray[np.floating[Any]]
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -30,6 +32,17 @@ class Knowledge(NamedTuple):
     """Sum of squares of each centered input, the diagonal of the scatter matrix (n); None if not kept."""
     accumulated: tuple[float, float] | None = None
     """``(tau, theta0)`` of a network, whose threshold is ``alpha tau + theta0``; None: the closed form's."""
+    scale: Vector | None = None
+    """What each input is divided by (n): everything else but the mean is in these units. None: raw units."""
+
+    def discounted(self, factor: float) -> Knowledge:
+        """What is left of it after more time, during which no sample came."""
+        return self._replace(
+            lam=factor * self.lam,
+            effective=factor * self.effective,
+            trace=factor * self.trace,
+            inputs=None if self.inputs is None else factor * self.inputs,
+        )
 
     def input_sums(self) -> Vector:
         """`inputs`, or the best guess: known directions exactly, the rest spread evenly over the others."""
@@ -50,7 +63,8 @@ def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowl
     """What several models of different rows of one source know together.
 
     Scatter matrices add, and so does what lies between the means:
-    ``C = sum_i (C_i + w_i (m_i - m)(m_i - m)')``. Each C_i enters as the rows ``diag(sqrt(lam)) U``.
+    ``C = sum_i (C_i + w_i (m_i - m)(m_i - m)')``. Each C_i enters as the rows ``diag(sqrt(lam)) U``. Where
+    inputs are standardized, all this is added up in raw units and then divided by the scale of the whole.
 
     Parameters
     ----------
@@ -65,9 +79,22 @@ def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowl
     total = float(counts.sum())
     mean = counts @ means / max(total, np.finfo(np.float64).tiny)
     between = np.sqrt(counts)[:, None] * (means - mean)
-    rows = [between, *(np.sqrt(part.lam)[:, None] * part.U for part in parts)]
-    _, s, U = np.linalg.svd(np.vstack(rows), full_matrices=False)
+    factors = [np.sqrt(part.lam)[:, None] * part.U for part in parts]
+    scale = None
+    if parts[0].scale is None:
+        inputs = sum(part.input_sums() for part in parts) + np.sum(between**2, axis=0)
+        trace = sum(part.trace for part in parts) + float(np.sum(between**2))
+    else:
+        scales = [np.ones(len(mean)) if part.scale is None else part.scale for part in parts]
+        raw = np.sum(between**2, axis=0)
+        raw += sum(part.input_sums() * own**2 for part, own in zip(parts, scales, strict=True))
+        scale = scale_of(gain_of(raw, max(total, np.finfo(np.float64).tiny), np.abs(mean)))
+        between /= scale
+        factors = [factor * (own / scale) for factor, own in zip(factors, scales, strict=True)]
+        inputs = raw / np.square(scale)
+        trace = float(inputs.sum())
+    _, s, U = np.linalg.svd(np.vstack([between, *factors]), full_matrices=False)
     known = s > s[0] * rounding
-    trace = sum(part.trace for part in parts) + float(np.sum(between**2))
-    inputs = sum(part.input_sums() for part in parts) + np.sum(between**2, axis=0)
-    return Knowledge(s[known][:directions] ** 2, U[known][:directions], total, trace, mean, inputs)
+    return Knowledge(
+        s[known][:directions] ** 2, U[known][:directions], total, trace, mean, inputs, None, scale
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,7 +69,7 @@ class BlockTotals(NamedTuple):
     """Expected squared length that the rows lack, weighted and discounted."""
 
 
-def center_block(rows: Floats, steps: Steps, mean: Vector, count: float, *, center: bool) -> BlockTotals:
+def center_block(rows: Floats, steps: Steps, mean: Vector, count: Any, *, center: bool) -> BlockTotals:
     """Change rows in place, so that their scatter is what the block adds to the scatter matrix.
 
     With ``g_i`` the discount from row i to the end, D that of the whole block, ``c_i = s_i g_i``, w_b their
@@ -108,6 +107,17 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: float, *, cent
     return BlockTotals(decay, total, shift, extra)
 
 
+class Seen(NamedTuple):
+    """By what a learner projects rows: it stands still between blocks and looks."""
+
+    mean: Vector
+    """What is subtracted from a row (n)."""
+    axes: Floats
+    """The first axes, as rows."""
+    gain: Vector | None = None
+    """What a centered row is then multiplied by (n), see `engine.scale`; None: nothing."""
+
+
 class Learner(Protocol):
     """Keeps what the closed form needs up to date. The rest of the package knows nothing else of it."""
 
@@ -128,7 +138,7 @@ class Learner(Protocol):
         """Learn from rows; at most one block."""
 
     def spread(self, factor: Matrix) -> None:
-        """Add ``factor' factor`` to the scatter matrix: variance that rows with filled gaps lack."""
+        """Add ``factor' factor`` to the (standardized) scatter matrix: what rows with filled gaps lack."""
 
     def known(self) -> Knowledge:
         """What is known of the input, axes in the order and direction of the last `align`."""
@@ -145,8 +155,8 @@ class Learner(Protocol):
     def project(self, rows: Floats, rank: int) -> Floats:
         """Projections on the first axes as of the last block or look; row by row the same bits."""
 
-    def seen(self, rank: int) -> tuple[Vector, Floats]:
-        """Mean and first axes that `project` uses: they stand still between blocks and looks."""
+    def seen(self, rank: int) -> Seen:
+        """Mean, first axes and gain that `project` uses: they stand still between blocks and looks."""
 
     def variances(self, axes: Floats) -> Vector:
         """Input variance along axes, as of the last block; not for the network."""

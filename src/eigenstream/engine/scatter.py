@@ -2,7 +2,9 @@
 
     C (n, n)   sum of s g (x - m)(x - m)'     a block of rows R:   C <- D C + R'R
 
-Online then equals offline to rounding. A sample costs n^2, a look at the spectrum n^3.
+Online then equals offline to rounding. A sample costs n^2, a look at the spectrum n^3. C is in raw units.
+Where inputs are standardized, all that is said of it is said of ``G C G``, with G the inverse of each input's
+standard deviation so far on its diagonal.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 from ..offline import fixed_signs
 from .axes import matched
 from .knowledge import Floats, Knowledge, Matrix, Vector
-from .learner import Steps, center_block, rowwise
+from .learner import Seen, Steps, center_block, rowwise
+from .scale import complete_count, gain_of, scale_of
 from .stored import stored_array
 from .threads import one_thread
 
@@ -34,12 +37,14 @@ class Scatter:
         Rows per block.
     center
         Whether to subtract the mean.
+    standardize
+        Whether to divide each input by its standard deviation.
     """
 
     tells_below_threshold = True
 
-    def __init__(self, n: int, k: int, block: int, *, center: bool = True) -> None:
-        self.n, self.k, self.block, self.center = n, k, block, center
+    def __init__(self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False) -> None:
+        self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
         self.C: Matrix = np.zeros((n, n))
         self.origin: Vector = np.zeros(n)
         """The first row: means are kept relative to it, so that what is constant vanishes exactly."""
@@ -52,6 +57,7 @@ class Scatter:
         """How many of them were kept."""
         self._spectrum: tuple[Vector, Matrix] | None = None
         self._mean: Vector = self.offset
+        self._gain: Vector | None = np.zeros(n) if standardize else None
         self._room = np.empty((block, n))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -77,11 +83,13 @@ class Scatter:
         self.extra = block.decay * self.extra + block.extra
         self.offset = self.offset + block.shift
         self.count = block.effective
-        self._mean, self._spectrum = self.origin + self.offset, None
+        self._moved()
 
     def spread(self, factor: Matrix) -> None:
+        if self._gain is not None:
+            factor = factor * scale_of(self._gain)
         self.C += factor.T @ factor
-        self._spectrum = None
+        self._moved()
 
     def known(self) -> Knowledge:
         lam, U = (array.copy() for array in self._eigenpairs())
@@ -100,14 +108,19 @@ class Scatter:
         return lam[:rank]
 
     def project(self, rows: Floats, rank: int) -> Floats:
-        if rows.dtype == np.float64:
+        if rows.dtype == np.float64 and self._gain is None:
             return rowwise(rows - self._mean, self.axes[:rank])
-        return rowwise(rows - self._mean.astype(rows.dtype), self.axes[:rank].astype(rows.dtype))
+        centered = rows - self._mean.astype(rows.dtype)
+        if self._gain is not None:
+            centered *= self._gain.astype(rows.dtype)
+        return rowwise(centered, self.axes[:rank].astype(rows.dtype))
 
-    def seen(self, rank: int) -> tuple[Vector, Floats]:
-        return self._mean, self.axes[:rank]
+    def seen(self, rank: int) -> Seen:
+        return Seen(self._mean, self.axes[:rank], self._gain)
 
     def variances(self, axes: Floats) -> Vector:
+        if self._gain is not None:
+            axes = axes * self._gain
         return np.asarray(np.einsum("ij,ij->i", axes @ self.C, axes) / self.count)
 
     def recalibrate(self, alpha: float) -> None:
@@ -115,14 +128,16 @@ class Scatter:
 
     def restart(self, known: Knowledge, time: int) -> None:
         factor = np.sqrt(known.lam)[:, None] * known.U
+        if known.scale is not None:
+            factor *= known.scale
         self.C = factor.T @ factor
         self.origin = known.mean.copy() if self.center else np.zeros(self.n)
         self.offset = np.zeros(self.n)
         self.count, self.extra = known.effective, max(known.trace - float(known.lam.sum()), 0.0)
-        self._mean, self._spectrum = self.origin + self.offset, None
+        self._moved()
 
     def copy(self) -> Self:
-        twin = type(self)(self.n, self.k, self.block, center=self.center)
+        twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
         twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "_room"}
         twin.C = self.C.copy()
         return twin
@@ -145,13 +160,21 @@ class Scatter:
         self.count, self.extra, aligned = map(float, stored_array(arrays, "totals", (3,), least=0.0))
         if not aligned <= len(self.axes) <= self.k or not np.array_equal(self.C, self.C.T):
             raise ValueError("the scatter matrix or its axes do not fit together")
-        self.aligned, self._mean = int(aligned), self.origin + self.offset
+        self.aligned = int(aligned)
+        self._moved()
+
+    def _moved(self) -> None:
+        """Mean and gain follow the sums; the spectrum has to be computed anew."""
+        self._mean, self._spectrum = self.origin + self.offset, None
+        if self.standardize and self.count > 0:
+            count = complete_count(self.count, self.extra, self.n)
+            self._gain = gain_of(np.diag(self.C), count, np.abs(self.origin) + np.abs(self.offset))
 
     def _eigenpairs(self) -> tuple[Vector, Matrix]:
-        """All eigenpairs of C, largest first, computed once per state."""
+        """All eigenpairs of (standardized) C, largest first, computed once per state."""
         if self._spectrum is None:
             with one_thread():
-                lam, V = np.linalg.eigh(self.C)
+                lam, V = np.linalg.eigh(self._standardized())
             known = lam > self.n * np.finfo(np.float64).eps * max(lam[-1], 0.0)
             axes: Matrix = fixed_signs(V[:, known].T[::-1]).astype(np.float64, copy=False)
             self._spectrum = lam[known][::-1], axes
@@ -164,5 +187,15 @@ class Scatter:
         return lam[order], U[order] * signs[:, None]
 
     def _knowledge(self, lam: Vector, U: Matrix) -> Knowledge:
-        inputs = np.diag(self.C) + self.extra / self.n
-        return Knowledge(lam, U, self.count, float(np.trace(self.C)) + self.extra, self.mean, inputs)
+        sums = np.diag(self.C)
+        if self._gain is None:
+            trace = float(np.trace(self.C)) + self.extra
+            return Knowledge(lam, U, self.count, trace, self.mean, sums + self.extra / self.n)
+        sums = sums * np.square(self._gain)
+        trace = float(sums.sum()) + self.extra
+        inputs = sums + self.extra / self.n
+        return Knowledge(lam, U, self.count, trace, self.mean, inputs, scale=scale_of(self._gain))
+
+    def _standardized(self) -> Matrix:
+        """C, of standardized inputs where that is asked for."""
+        return self.C if self._gain is None else self.C * self._gain * self._gain[:, None]

@@ -12,6 +12,9 @@ have rank r or less; after that a block lets go of at most its (r+1)-th eigenval
 singular value decomposition (Brand 2002, doi:10.1007/3-540-47969-4_47) through a Gram matrix: eigenvalues
 below 1e-13 of the largest are lost, which no threshold would keep. L is float64 whatever the rows are: in
 float32 its sums drifted by a thousandth in 10^7 samples.
+
+Where inputs are standardized, L is in units of the scale of each input so far. With every block scales move a
+little: the columns of L are multiplied by the old scale over the new one, and ``L L'`` is computed itself.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ from numpy.typing import NDArray
 from ..offline import fixed_signs
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Vector
-from .learner import Steps, center_block, rowwise
+from .learner import Seen, Steps, center_block, rowwise
+from .scale import complete_count, gain_of, scale_of
 from .stored import stored_array
 from .threads import one_thread
 
@@ -44,6 +48,9 @@ LEAST = 24
 VANISHING = 1e-13
 """Eigenvalues below this share of the largest are rounding errors of the Gram matrix."""
 
+FORGOTTEN = 1e-200
+"""A discount over a block below which nothing is left of what came before it."""
+
 
 class Subspace:
     """Keeps ``L``, the leading directions of the discounted centered scatter matrix.
@@ -59,12 +66,14 @@ class Subspace:
         Rows per block.
     center
         Whether to subtract the mean.
+    standardize
+        Whether to divide each input by its standard deviation.
     """
 
     tells_below_threshold = True
 
-    def __init__(self, n: int, k: int, block: int, *, center: bool = True) -> None:
-        self.n, self.k, self.block, self.center = n, k, block, center
+    def __init__(self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False) -> None:
+        self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
         self.rows: Matrix = np.zeros((min(3 * k + LEAST, n) + block, n))
         """L in the first r rows; room for a block below it."""
         self.lam: Vector = np.zeros(0)
@@ -73,7 +82,9 @@ class Subspace:
         self.offset: Vector = np.zeros(n)
         """Mean of the input less the origin."""
         self.inputs: Vector = np.zeros(n)
-        """Sum of squares of each centered input."""
+        """Sum of squares of each centered input, in raw units."""
+        self.gain: Vector | None = np.zeros(n) if standardize else None
+        """What each centered input is multiplied by to be in the units of L; None: those are raw units."""
         self.count, self.extra, self.blocks, self.aligned = 0.0, 0.0, 0, 0
         self.decays = False
         """Whether variances go on falling beyond the components: what is let go then is not mere noise."""
@@ -99,31 +110,38 @@ class Subspace:
     def learn(self, rows: Floats, steps: Steps) -> None:
         if not self.started and self.center:
             self.origin = rows[0].astype(np.float64)
+        if steps.fading.decay < FORGOTTEN:
+            self.lam = self.lam[:0]
         room = self.rows[self.r : self.r + len(rows)]
         np.subtract(rows, self.origin, out=room)
         block = center_block(room, steps, self.offset, self.count, center=self.center)
         self.inputs *= block.decay
         self.inputs += np.einsum("ij,ij->j", room, room)
-        self._absorb(len(rows), block.decay)
         self.extra = block.decay * self.extra + block.extra
         self.offset = self.offset + block.shift
         self.count = block.effective
+        if self.standardize and self.count > 0:
+            self._rescale(room)
+        self._absorb(len(rows), block.decay)
         self.blocks += 1
 
     def spread(self, factor: Matrix) -> None:
         for start in range(0, len(factor), self.block):
             part = factor[start : start + self.block]
             self.rows[self.r : self.r + len(part)] = part
-            self.inputs += np.einsum("ij,ij->j", part, part)
+            raw = part if self.gain is None else part * scale_of(self.gain)
+            self.inputs += np.einsum("ij,ij->j", raw, raw)
             self._absorb(len(part), 1.0)
 
     def known(self) -> Knowledge:
         return self.totals()._replace(U=self.rows[: self.r] / np.sqrt(self.lam)[:, None])
 
     def totals(self) -> Knowledge:
-        inputs = self.inputs + self.extra / self.n
-        trace = float(self.inputs.sum()) + self.extra
-        return Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean, inputs)
+        sums, scale = self.inputs, None
+        if self.gain is not None:
+            sums, scale = sums * np.square(self.gain), scale_of(self.gain)
+        trace, inputs = float(sums.sum()) + self.extra, sums + self.extra / self.n
+        return Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean, inputs, None, scale)
 
     def rows_until_due(self) -> float:
         return np.inf
@@ -136,11 +154,14 @@ class Subspace:
 
     def project(self, rows: Floats, rank: int) -> Floats:
         rank = min(rank, self.r)
-        projections = rowwise(rows - self.mean, self.rows[:rank]) / np.sqrt(self.lam[:rank])
+        centered = rows - self.mean
+        if self.gain is not None:
+            centered *= self.gain
+        projections = rowwise(centered, self.rows[:rank]) / np.sqrt(self.lam[:rank])
         return projections.astype(rows.dtype, copy=False)
 
-    def seen(self, rank: int) -> tuple[Vector, Floats]:
-        return self.mean, self.rows[:rank] / np.sqrt(self.lam[:rank])[:, None]
+    def seen(self, rank: int) -> Seen:
+        return Seen(self.mean, self.rows[:rank] / np.sqrt(self.lam[:rank])[:, None], self.gain)
 
     def variances(self, axes: Floats) -> Vector:
         projections = axes @ self.rows[: self.r].T
@@ -157,16 +178,20 @@ class Subspace:
         self.offset = np.zeros(self.n)
         self.inputs, self.count, self.extra = known.input_sums().copy(), known.effective, 0.0
         self.inputs *= known.trace / max(float(self.inputs.sum()), np.finfo(np.float64).tiny)
+        if known.scale is not None:
+            self.gain = 1 / known.scale
+            self.inputs *= np.square(known.scale)
 
     def copy(self) -> Self:
-        twin = type(self)(self.n, self.k, self.block, center=self.center)
+        twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
         twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "rows"}
         twin.rows[: self.r] = self.rows[: self.r]
         twin.inputs = self.inputs.copy()
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {
+        gain = {} if self.gain is None else {"gain": self.gain}
+        return gain | {
             "L": self.rows[: self.r],
             "lam": self.lam,
             "origin": self.origin,
@@ -183,12 +208,26 @@ class Subspace:
         self.origin = stored_array(arrays, "origin", (n,))
         self.offset = stored_array(arrays, "offset", (n,))
         self.inputs = stored_array(arrays, "inputs", (n,), least=0.0)
+        if self.standardize:
+            self.gain = stored_array(arrays, "gain", (n,), least=0.0)
         self.count, self.extra = map(float, stored_array(arrays, "totals", (2,), least=0.0))
         counters = stored_array(arrays, "counters", (3,), np.int64, least=0)
         self.blocks, self.aligned, self.decays = int(counters[0]), int(counters[1]), bool(counters[2])
         if len(L) > most or self.aligned > self.k or not (self.lam > 0).all():
             raise ValueError(f"its {len(L)} directions and {self.aligned} components do not fit together")
         self.rows[: len(L)] = L
+
+    def _rescale(self, fresh: Matrix) -> None:
+        """Put L and fresh rows into units of a scale that includes them."""
+        assert self.gain is not None
+        level = np.abs(self.origin) + np.abs(self.offset)
+        gain = gain_of(self.inputs, complete_count(self.count, self.extra, self.n), level)
+        fresh *= gain
+        L = self.rows[: self.r]
+        L *= scale_of(self.gain) * gain
+        tiny = np.finfo(np.float64).tiny
+        self.lam = np.maximum(np.einsum("ij,ij->i", L, L), tiny)  # no longer all there is of L L'
+        self.gain = gain
 
     def _absorb(self, b: int, decay: float) -> None:
         """Replace L and lam by the leading directions of L and the b rows below it."""
@@ -209,10 +248,13 @@ class Subspace:
         self.lam = e
 
     def _gram(self, V: Floats, decay: float) -> Matrix:
-        """M, whose leading part is diagonal by construction and is recomputed now and then."""
+        """M, whose leading part is diagonal by construction, unless the scale has moved.
+
+        It is recomputed now and then: see `REFRESH`.
+        """
         r = self.r
         M = np.zeros((len(V), len(V)))
-        if self.blocks % REFRESH == REFRESH - 1:
+        if self.standardize or self.blocks % REFRESH == REFRESH - 1:
             M[:r, :r] = decay * (V[:r] @ V[:r].T)
         else:
             M[np.arange(r), np.arange(r)] = decay * self.lam

@@ -7,16 +7,19 @@ from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import offline
 from ..advice import advice
 from ..calibration import Evidence, decide
+from ..delays import embedded
+from ..engine.scale import scale_of_rows
 from ..reading import Floats, Reading
 from ..regularizers import Regularizer
-from ..rules import Rule
-from ..tracking.parameters import chosen_alpha
-from .shell import FLOAT_TYPES, ReadingTransformer
+from ..rules import Rule, other_ranks
+from ..tracking.parameters import checked_lags, chosen_alpha
+from .shell import ReadingTransformer
+from .validation import FLOAT_TYPES
 
 
 class AdaptivePCA(ReadingTransformer):
@@ -35,6 +38,13 @@ class AdaptivePCA(ReadingTransformer):
         The capacity: how many components at most; ``min(n_features, 32)`` if None.
     center
         Whether to subtract the mean.
+    standardize
+        Whether to divide each input by its standard deviation (with ``center=False``: root mean square), as a
+        `StandardScaler` does. Components, variances and the threshold are then in standardized units.
+    lags
+        How many predecessors to put beside each row (delay embedding): components then have ``n_features
+        (lags + 1)`` columns, the row itself first, then the row before it, and so on; see ``input_names_``.
+        Before the first row, the input counts as having stood still.
     scores
         ``"shrunk"``: scores as the network transmits them, each axis times ``sqrt((lam - theta) / lam)``;
         ``"projected"``: plain projections as in PCA; ``"whitened"``: projections with variance 1.
@@ -45,7 +55,7 @@ class AdaptivePCA(ReadingTransformer):
         The rank found.
     max_components_ : int
         The capacity, which is also the number of columns `transform` returns.
-    components_ : ndarray (n_components_ x n_features)
+    components_ : ndarray (n_components_ x n_features (lags + 1))
         Orthonormal principal axes, largest variance first, the largest entry of each positive.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (n_components_)
         Input variance along each axis (divided by the number of samples), as a share of the whole, and the
@@ -59,7 +69,14 @@ class AdaptivePCA(ReadingTransformer):
     alpha_ : float
         The coefficient used.
     advice_ : str
-        What to try where the rank is 0 or as large as it can be; empty otherwise.
+        What to try where the rank is 0 or as large as it can be, or where inputs should be standardized;
+        empty otherwise.
+    other_ranks_ : dict
+        How many components each rule of `eigenstream.rules` would find, by its text.
+    input_names_ : list of str
+        What the columns of ``components_`` stand for.
+    scale_ : ndarray or None
+        What each centered input is divided by (1 if it does not vary); None unless ``standardize``.
     mean_, n_samples_seen_, n_features_in_
         As in scikit-learn.
 
@@ -82,19 +99,26 @@ class AdaptivePCA(ReadingTransformer):
         max_components: int | None = None,
         *,
         center: bool = True,
+        standardize: bool = False,
+        lags: int = 0,
         scores: Literal["shrunk", "projected", "whitened"] = "shrunk",
     ) -> None:
         self.regularizer = regularizer
         self.alpha = alpha
         self.max_components = max_components
         self.center = center
+        self.standardize = standardize
+        self.lags = lags
         self.scores = scores
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Solve the offline problem on these rows; ``y`` is ignored."""
         kind, alpha = chosen_alpha(self.regularizer, self.alpha)
         self._checked_scores()
+        lags = checked_lags(self.lags)
         data: Floats = validate_data(self, X, dtype=FLOAT_TYPES)
+        self._lags = lags
+        data = embedded(data, lags) if lags else data
         T, n = data.shape
         k = self._capacity(n)
 
@@ -104,6 +128,10 @@ class AdaptivePCA(ReadingTransformer):
             # A constant column must vanish exactly: its mean, being a sum, would leave a rounding residue.
             mean = np.where(varies, data.mean(axis=0, dtype=np.float64), data[0]).astype(data.dtype)
             data = data - mean
+        scale = None
+        if self.standardize:
+            scale = scale_of_rows(data).astype(data.dtype)
+            data = data / scale
         lam, axes = offline.spectrum(data, min(k, T))
         evidence = Evidence(
             lam.astype(np.float64),
@@ -116,6 +144,7 @@ class AdaptivePCA(ReadingTransformer):
         )
         decision = decide(kind, alpha, evidence)
         rank, threshold = decision.rank, decision.threshold
+        self._evidence = evidence
         self.advice_ = advice(evidence, rank, alpha)
         if rank == len(axes) < lam.size and lam[rank] > threshold:
             message = f"more than max_components={k} components exceed the threshold; {self.advice_}"
@@ -123,5 +152,13 @@ class AdaptivePCA(ReadingTransformer):
         self.max_components_ = k
         self.alpha_ = decision.alpha
         self.n_samples_seen_ = T
-        self._reading = Reading(mean, axes, lam[: len(axes)], rank, threshold, self.alpha_, evidence.total, T)
+        self._reading = Reading(
+            mean, axes, lam[: len(axes)], rank, threshold, self.alpha_, evidence.total, T, scale=scale
+        )
         return self
+
+    @property
+    def other_ranks_(self) -> dict[str, int]:
+        """How many components each rule of `eigenstream.rules` would find, by its text."""
+        check_is_fitted(self)
+        return other_ranks(self._evidence)

@@ -10,8 +10,14 @@ from sklearn.utils.validation import check_array
 
 from .. import metrics
 from ..calibration import Evidence, decide
+from ..engine.knowledge import Vector
+from ..engine.scale import scale_of_rows
 from ..offline import spectrum
+from ..reading import Floats
+from ..tracking import row_times
+from ..tracking.pace import Pace
 from .online_adaptive_pca import OnlineAdaptivePCA, require_online
+from .validation import FLOAT_TYPES, times_of
 
 
 class Comparison(NamedTuple):
@@ -46,8 +52,8 @@ class Comparison(NamedTuple):
             for i, (online, offline, error) in enumerate(rows)
         ]
         lines += [
-            f"eigenvalue error (relative) {self.eigenvalue_error:.2g}",
-            f"subspace error (relative)   {self.subspace_error:.2g}",
+            f"error of output variances (squares, relative) {self.eigenvalue_error:.2g}",
+            f"error of the subspace (relative)              {self.subspace_error:.2g}",
         ]
         return "\n".join(lines)
 
@@ -55,7 +61,7 @@ class Comparison(NamedTuple):
         return f"{self.rank_online - self.rank_offline:+d}" if self.rank_online != self.rank_offline else "0"
 
 
-def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
+def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: Any = None) -> Comparison:
     """How far a model is from the closed form on these rows, discounted as the model is.
 
     Parameters
@@ -63,7 +69,10 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
     model
         A fitted model.
     X
-        The rows it has learnt from, in their order (all of them, or under forgetting the recent ones).
+        The rows it has learnt from, in their order (all of them, or under forgetting the recent ones). Rows
+        with gaps are left out or, with ``missing="impute"``, filled in by what the model knows now.
+    timestamps
+        When each row came, if the model's half-life is a duration.
 
     Examples
     --------
@@ -74,13 +83,13 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
     (4, 4)
     """
     require_online(model)
-    data = check_array(X, dtype=(np.float64, np.float32))
-    if data.shape[1] != model.n_features_in_:
-        raise ValueError(f"the model has n_features={model.n_features_in_}, these rows have {data.shape[1]}")
     tracker, plan = model._tracker, model._tracker.plan
-    weights = plan.beta2 ** np.arange(len(data) - 1, -1, -1.0)
+    data, ages = _same_rows(model, X, timestamps)
+    weights = plan.beta2**ages if plan.seconds is None else np.exp2(-ages / plan.seconds)
     if plan.center:
         data = data - (weights @ data / weights.sum()).astype(data.dtype)
+    if plan.standardize:
+        data = data / scale_of_rows(data, weights).astype(data.dtype)
     lam, axes = spectrum(data, min(plan.k, len(data)), sample_weight=weights)
     lam = lam.astype(np.float64)
     evidence = Evidence(
@@ -93,6 +102,9 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
         input_variances=weights @ np.square(data, dtype=np.float64) / weights.sum(),
         rounding=float(np.finfo(data.dtype).eps),
     )
+    if plan.seconds is not None:
+        pace = Pace(float(weights.sum()), float(weights @ weights))
+        evidence = evidence._replace(beta2=pace.beta2, remembered=pace.samples - plan.center)
     decision = decide(plan.kind, plan.alpha, evidence, tracker.decision)
     rank, threshold = decision.rank, decision.threshold
     output = lam[:rank] - threshold
@@ -111,6 +123,26 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike) -> Comparison:
         variances_offline=tuple(map(float, lam[:rank])),
         alignment=tuple(_alignment(model.components_[i], axes[i]) for i in range(shared)),
     )
+
+
+def _same_rows(model: OnlineAdaptivePCA, X: ArrayLike, timestamps: Any) -> tuple[Floats, Vector]:
+    """The rows as the model learns from them, and how old each is: in samples, or in seconds."""
+    tracker, plan = model._tracker, model._tracker.plan
+    finite: Any = True if model.missing == "raise" else "allow-nan"
+    rows = check_array(X, dtype=FLOAT_TYPES, ensure_all_finite=finite)
+    if rows.shape[1] != model.n_features_in_:
+        raise ValueError(f"the model has n_features={model.n_features_in_}, these rows have {rows.shape[1]}")
+    if plan.seconds is not None:
+        timestamps = times_of(X, timestamps)
+    times = row_times(timestamps, len(rows), plan)
+    data = tracker.prepared(rows, model.missing)
+    complete = ~np.isnan(data).any(axis=1)
+    if not complete.any():
+        raise ValueError("every row has missing values: there is nothing to compare with")
+    data = data[complete]
+    if times is None:
+        return data, np.arange(len(data) - 1, -1, -1.0)
+    return data, times[complete][-1] - times[complete]
 
 
 def _alignment(one: NDArray[Any], other: NDArray[Any]) -> float:

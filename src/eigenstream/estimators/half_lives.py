@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from ..reading import Floats
+from ..durations import as_seconds, is_duration
+from ..reading import Floats, Reading
 from .online_adaptive_pca import OnlineAdaptivePCA
+from .validation import FLOAT_TYPES, times_of
 
 ROWS = 64
 """Rows that are judged together, by the model from before them."""
@@ -20,8 +23,8 @@ ROWS = 64
 class HalfLife(NamedTuple):
     """What one half-life came to."""
 
-    half_life: float | None
-    """In samples; None never forgets."""
+    half_life: float | str | timedelta | None
+    """In samples, or a duration; None never forgets."""
     rank: int
     """The rank at the end."""
     events: int
@@ -47,14 +50,24 @@ class HalfLives(tuple[HalfLife, ...]):
         best = self.best
         lines = ["half-life      rank    events      kept    surprise"]
         for tried in self:
-            name = "never" if tried.half_life is None else f"{tried.half_life:,g}"
+            name = _name(tried.half_life)
             excess = "     least" if tried is best else f"{tried.surprise - best.surprise:>+10.3f}"
             lines.append(f"{name:<10}{tried.rank:>9}{tried.events:>10}{tried.kept:>10.1%}  {excess}")
         return "\n".join(lines)
 
 
+def _name(half_life: float | str | timedelta | None) -> str:
+    if half_life is None:
+        return "never"
+    return str(half_life) if is_duration(half_life) else f"{half_life:,g}"
+
+
 def compare_half_lives(
-    X: ArrayLike, half_lives: Sequence[float | None] = (50, 200, 1000, 5000, None), **parameters: Any
+    X: ArrayLike,
+    half_lives: Sequence[float | str | timedelta | None] = (50, 200, 1000, 5000, None),
+    *,
+    timestamps: Any = None,
+    **parameters: Any,
 ) -> HalfLives:
     """Rank, events and variance for several half-lives: a help to choose one.
 
@@ -66,7 +79,9 @@ def compare_half_lives(
     X
         Rows in their order, as they would be learnt from.
     half_lives
-        In samples; None never forgets.
+        In samples, or durations such as ``"10min"``; None never forgets.
+    timestamps
+        When each row came, for durations.
     parameters
         Other parameters of `OnlineAdaptivePCA`.
 
@@ -78,31 +93,39 @@ def compare_half_lives(
     >>> tried.best.half_life, [one.rank for one in tried]
     (200, [2, 2, 5])
     """
-    rows = check_array(X, dtype=(np.float64, np.float32), ensure_min_samples=2)
-    return HalfLives(_tried(rows, half_life, parameters) for half_life in half_lives)
+    finite: Any = True if parameters.get("missing", "raise") == "raise" else "allow-nan"
+    rows = check_array(X, dtype=FLOAT_TYPES, ensure_min_samples=2, ensure_all_finite=finite)
+    times = times_of(X, timestamps)
+    if times is not None:
+        times = as_seconds(times)
+    return HalfLives(_tried(rows, half_life, times, parameters) for half_life in half_lives)
 
 
-def _tried(rows: Floats, half_life: float | None, parameters: dict[str, Any]) -> HalfLife:
+def _tried(rows: Floats, half_life: Any, times: Any, parameters: dict[str, Any]) -> HalfLife:
     model = OnlineAdaptivePCA(half_life=half_life, **parameters)
-    surprise = 0.0
+    times = times if is_duration(half_life) else None
+    surprise, size = 0.0, 0
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the rank has reached max_components", UserWarning)
         for start in range(0, len(rows), ROWS):
             fresh = rows[start : start + ROWS]
             if start:
-                surprise += _surprise(model, fresh)
-            model.partial_fit(fresh)
-    mean = surprise / max(rows[ROWS:].size, 1)
+                judged = model._tracker.next_rows(fresh, model.missing)
+                surprise += _surprise(model._reading, judged)
+                size += judged.size
+            model.partial_fit(fresh, timestamps=None if times is None else times[start : start + ROWS])
+    mean = surprise / max(size, 1)
     kept = float(model.explained_variance_ratio_.sum())
     return HalfLife(half_life, model.n_components_, len(model.rank_history_), kept, mean)
 
 
-def _surprise(model: OnlineAdaptivePCA, rows: Floats) -> float:
+def _surprise(reading: Reading, rows: Floats) -> float:
     """Negative log-likelihood of rows under components and even noise, both Gaussian, up to a constant."""
-    variances, n = model.explained_variance_.astype(np.float64), rows.shape[1]
-    noise = max(float(model.noise_variance_), np.finfo(np.float64).tiny)
-    projections = (rows - model.mean_) @ model.components_.T
+    variances, n = reading.kept_variances.astype(np.float64), rows.shape[1]
+    noise = max(float(reading.rest_variance), np.finfo(np.float64).tiny)
     width = float(np.sum(np.log(variances))) + (n - len(variances)) * np.log(noise)
-    inside = np.sum(np.square(projections, dtype=np.float64) / variances, axis=1)
-    outside = model.score_samples(rows).astype(np.float64) / noise
+    if reading.scale is not None:
+        width += 2 * float(np.sum(np.log(reading.scale, dtype=np.float64)))
+    inside = np.sum(np.square(reading.project(rows), dtype=np.float64) / variances, axis=1)
+    outside = reading.squared_residuals(rows).astype(np.float64) / noise
     return float(np.sum(width + inside + outside)) / 2

@@ -42,7 +42,6 @@ def merge(models: Sequence[OnlineAdaptivePCA]) -> OnlineAdaptivePCA:
         require_online(model)
     merged: OnlineAdaptivePCA = clone(models[0])
     merged._tracker = joined([model._tracker for model in models])
-    merged._warned_at_capacity = False
     merged.n_features_in_ = models[0].n_features_in_
     if hasattr(models[0], "feature_names_in_"):
         merged.feature_names_in_ = models[0].feature_names_in_

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import copy
 import os
-import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import timedelta
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..reading import Floats
 from ..regularizers import Regularizer
 from ..rules import Rule
-from ..tracking import RankChange, Tracker, network_weights, plan_for
+from ..tracking import RankChange, Tracker, network_weights, plan_for, row_times
 from ..tracking.attributes import TrackedAttributes
 from ..tracking.model import DEFAULTS
 from ..tracking.parameters import (
@@ -30,27 +29,15 @@ from ..tracking.parameters import (
     squares_fit,
 )
 from ..tracking.whole_calls import interrupts_deferred
-from .shell import FLOAT_TYPES, ReadingTransformer
+from .locking import SHARED, Lock, alone
+from .shell import ReadingTransformer
+from .validation import checked, refuse_infinite, shaped, times_of
 
 SHORT = 1024
 """Rows that are learnt in so little time that Ctrl-C may wait."""
 
-
-SHARED = (
-    "another thread is learning with this model: models are not shared between threads; use one model per "
-    "thread and merge them, or a lock around each call"
-)
-
-
-class _Lock:
-    """A lock that copies of a model do not share."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.acquire, self.release = self._lock.acquire, self._lock.release
-
-    def __reduce__(self) -> tuple[type[_Lock], tuple[()]]:
-        return _Lock, ()
+MANY_SKIPPED = 32
+"""Rows that have to be skipped before somebody is warned that most are."""
 
 
 class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[override]
@@ -79,15 +66,28 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         rounding, for narrow input. ``"subspace"`` keeps the leading directions, for any width. ``"network"``
         is the paper's network, with local learning. ``"auto"`` takes the faster of the first two.
     half_life
-        After how many samples a sample counts half; None never forgets.
+        After how many samples a sample counts half; None never forgets. A duration, such as ``"10min"``,
+        ``"1h30min"`` or a `timedelta`, forgets by the clock: every row then needs its time (``timestamps``).
+        Of a half-life of a few samples nothing can be learnt: it leaves too few for any component.
     center
         Whether to subtract the running mean, which forgets with the same half-life.
+    standardize
+        Whether to divide each input by its running standard deviation (with ``center=False``: root mean
+        square), which forgets with the same half-life: as if a `StandardScaler` stood before. Components,
+        variances and the threshold are then in standardized units, and the units of the inputs do not matter.
+        Not for the network.
+    lags
+        How many predecessors each row is learnt with (delay embedding): components then have ``n_features
+        (lags + 1)`` columns, the row itself first, then the row before it, and so on; see ``input_names_``.
+        Before its first row the stream counts as having stood still. With ``missing="skip"`` a row with a gap
+        makes the ``lags`` rows after it incomplete too: they are skipped and counted as such.
     outliers
         ``"keep"`` learns from every row as it is. ``"cap"``: a row that is far off what is known pulls no
         harder than ten usual ones, so that a single gross outlier does no harm; not for the network. It is
         not the default, because it makes heavy-tailed inputs look lighter than they are.
     missing
-        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it from what is known.
+        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it from what is known. One
+        warning is given if most rows so far were skipped.
     scores
         ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, which is also
         what a network with a hard threshold transmits; ``"whitened"``: projections with variance 1.
@@ -113,6 +113,12 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         When the rank changed, from what to what (the last 1,000 changes).
     n_samples_seen_ : int
         Rows learnt from.
+    components_, explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_, threshold_
+        As of `AdaptivePCA`, of everything learnt so far.
+    mean_, scale_ : ndarray
+        What is subtracted from each input, and what it is then divided by: None unless ``standardize``.
+    input_names_ : list of str
+        What the columns of ``components_`` stand for: with lags ``"temp"``, ..., ``"temp(t-1)"``, ...
     spectrum_ : ndarray
         Input variance along the first ``max_components_`` directions, kept or not, largest first but for near
         ties. The network does not tell apart directions that it does not keep: it shows their mean there.
@@ -121,10 +127,12 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
     position_ : object
         What `save` was told about the place in the source, after `load`; None otherwise.
     alpha_, beta_ : float
-        The coefficient now, and the discount a sample.
+        The coefficient now, and the discount a sample (with a half-life in time, as measured so far).
     feedforward_weights_, lateral_weights_, cumulative_activity_ : ndarray
         The network's own view: W_yx, W_yy and mu of the paper. With another solver, those of a network at the
-        optimum of what is known.
+        optimum of what is known. The rows of W_yx span the components, but are a rotation of them.
+    other_ranks_ : dict
+        How many components each rule of `eigenstream.rules` would find, by its text.
     advice_ : str
         What to try where the rank is 0 or as large as it can be; empty otherwise.
     tally_ : Tally
@@ -147,8 +155,10 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         max_components: int | None = None,
         *,
         solver: Literal["auto", "exact", "subspace", "network"] = "auto",
-        half_life: float | None = None,
+        half_life: float | str | timedelta | None = None,
         center: bool = True,
+        standardize: bool = False,
+        lags: int = 0,
         outliers: Literal["keep", "cap"] = "keep",
         missing: Literal["raise", "skip", "impute"] = "raise",
         scores: Literal["shrunk", "projected", "whitened"] = "shrunk",
@@ -164,6 +174,8 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         self.solver = solver
         self.half_life = half_life
         self.center = center
+        self.standardize = standardize
+        self.lags = lags
         self.outliers = outliers
         self.missing = missing
         self.scores = scores
@@ -175,13 +187,27 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
 
     position_: Any = None
     _warned_at_capacity = False
+    _warned_of_skipping = False
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Forget everything and learn from these rows in one pass; ``y`` is ignored."""
-        self._learn(X, None, fresh=True)
+    def fit(self, X: ArrayLike, y: object = None, *, timestamps: Any = None) -> Self:
+        """Forget everything and learn from these rows in one pass; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X, y, timestamps
+            As of `partial_fit`.
+        """
+        self._learn(X, None, timestamps, fresh=True)
         return self
 
-    def partial_fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        timestamps: Any = None,
+    ) -> Self:
         """Learn from these rows, in order; ``y`` is ignored.
 
         Parameters
@@ -192,50 +218,59 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
             Ignored.
         sample_weight
             One weight per row. A row is one step of time whatever its weight; weight 0 only lets time pass.
+        timestamps
+            When each row came, if the half-life is a duration: numbers of seconds, ``datetime64``,
+            `datetime`, a series or an index of pandas; never backwards. By default the index of a data frame,
+            if that is of dates.
         """
-        self._learn(X, sample_weight, fresh=not self.__sklearn_is_fitted__())
+        self._learn(X, sample_weight, timestamps, fresh=not self.__sklearn_is_fitted__())
         return self
 
-    def learn_one(self, x: ArrayLike) -> Floats:
+    def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Floats:
         """Learn from one vector, fast; returns its score by the model of the last block, see `learn_many`."""
+        stamps = None if timestamp is None else [timestamp]
         if not self.__sklearn_is_fitted__():
-            return np.asarray(self.learn_many(np.asarray(x)[None])[0])
+            return np.asarray(self.learn_many(np.asarray(x)[None], timestamps=stamps)[0])
         tracker = self._tracker
         row = np.ascontiguousarray(x, dtype=tracker.plan.dtype)
-        if row.shape != (tracker.plan.n,):
+        if row.shape != (tracker.plan.width,):
             raise ValueError(
-                f"expected one vector of n_features={tracker.plan.n} numbers, got shape {row.shape}"
+                f"expected one vector of n_features={tracker.plan.width} numbers, got shape {row.shape}"
             )
         wide = row if row.dtype == np.float64 else row.astype(np.float64)
         if not wide.dot(wide) < LARGEST_POWER[tracker.plan.dtype]:  # huge, infinite or NaN
-            return np.asarray(self.learn_many(row[None])[0])
+            return np.asarray(self.learn_many(row[None], timestamps=stamps)[0])
         lock = self._lock()
         if not lock.acquire(blocking=False):
             raise RuntimeError(SHARED)
         try:
-            score, changes = tracker.follow_one(row, self._checked_scores())
+            if tracker.plan.plain and stamps is None:
+                score, changes = tracker.follow_one(row, self._checked_scores())
+            else:
+                score, changes = self._followed_one(tracker, row, stamps)
         finally:
             lock.release()
         if changes or tracker.decision.rank == tracker.plan.k:
             self._announce(changes)
         return score
 
-    def learn_many(self, X: ArrayLike) -> Floats:
+    def learn_many(self, X: ArrayLike, timestamps: Any = None) -> Floats:
         """Learn from these rows, in order; returns each row's score before learning from it.
 
         No score knows its own row or what came after it: scores are those of the model as it stood at the
         end of the last block of rows (64 of them, fewer with a short half-life). Scores are the same bits
         whether rows come one by one or all at once. Rows that ``missing`` says to skip have NaN scores.
         """
-        return self._learn(X, None, fresh=not self.__sklearn_is_fitted__(), scored=True)
+        return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), scored=True)
 
     def transform(self, X: ArrayLike) -> Floats:
         """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero.
 
-        A row that ``missing`` says to skip has NaN scores.
+        A row that ``missing`` says to skip has NaN scores. With lags, the rows are a stretch of their own: it
+        counts as having stood still before its first row.
         """
         check_is_fitted(self)
-        return self._tracker.encode(self._checked(X), self.missing, self._checked_scores())
+        return self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file that `eigenstream.load` continues from exactly.
@@ -280,70 +315,74 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
             )
         return self._tracker
 
+    @property
+    def _lags(self) -> int:  # type: ignore[override]
+        return self._tracker.plan.lags
+
     def _rows(self, X: ArrayLike) -> Floats:
-        """Checked rows; with ``missing="impute"`` filled where anything is observed."""
-        rows = self._checked(X)
-        gaps = np.isnan(rows)
-        if self.missing == "impute" and gaps.any():
-            observed = ~gaps.all(axis=1)
-            rows = rows.copy()
-            rows[observed] = self._tracker.fill(rows[observed]).rows
-        return rows
+        """Checked rows, embedded; with ``missing="impute"`` filled where anything is observed."""
+        return self._tracker.prepared(checked(self, X), self.missing)
 
-    def _learn(
-        self, X: ArrayLike, sample_weight: ArrayLike | None, *, fresh: bool, scored: bool = False
-    ) -> Floats:
-        """Check everything, then change: a refused or interrupted call leaves the model as it was."""
-        with self._alone():
-            return self._learn_alone(X, sample_weight, fresh=fresh, scored=scored)
-
-    def _lock(self) -> _Lock:
+    def _lock(self) -> Lock:
         if "_learning" not in self.__dict__:
-            self._learning = _Lock()
+            self._learning = Lock()
         return self._learning
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Only one thread at a time may learn: the others are told so, since their rows would be lost."""
-        lock = self._lock()
-        if not lock.acquire(blocking=False):
-            raise RuntimeError(SHARED)
-        try:
-            yield
-        finally:
-            lock.release()
-
-    def _learn_alone(
-        self, X: ArrayLike, sample_weight: ArrayLike | None, *, fresh: bool, scored: bool
+    def _learn(
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None,
+        timestamps: Any,
+        *,
+        fresh: bool,
+        scored: bool = False,
     ) -> Floats:
-        before = self.__dict__.copy()
-        try:
-            weights = row_weights(sample_weight, _num_samples(X))
-            rows = self._shaped(X, reset=fresh)
-            check_words({"missing": self.missing, "scores": self.scores})
-            if fresh:
-                parameters = {name: getattr(self, name) for name in DEFAULTS}
-                self._tracker = Tracker(plan_for(parameters, rows.shape[1], rows.dtype.type))
-                self._warned_at_capacity = False
-                self.position_ = None
-            with np.errstate(over="ignore"):
-                rows = rows.astype(self._tracker.plan.dtype, copy=False)
-            if not squares_fit(rows):
-                self._refuse_infinite(rows)
-                refuse_huge(rows)
-            if fresh:
-                refuse_tiny(rows, self._tracker.plan.solver)
-            scores, changes = self._followed(rows, weights, scored)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        tracker = self._tracker
-        self._announce(changes)
+        """Check everything, then change: a refused or interrupted call leaves the model as it was."""
+        with alone(self._lock()):
+            before = self.__dict__.copy()
+            try:
+                weights = row_weights(sample_weight, _num_samples(X))
+                rows = self._checked_rows(X, fresh=fresh)
+                times = self._times(X, timestamps, len(rows))
+                scores, changes = self._followed(rows, weights, times, scored)
+            except BaseException:
+                self.__dict__.clear()
+                self.__dict__.update(before)
+                raise
+            tracker = self._tracker
+            self._announce(changes)
         return np.zeros((0, tracker.plan.k)) if scores is None else scores
 
+    def _checked_rows(self, X: ArrayLike, *, fresh: bool) -> Floats:
+        """Rows that can be learnt from, and if there is no tracker yet, or no longer, one for them."""
+        rows = shaped(self, X, reset=fresh)
+        check_words({"missing": self.missing, "scores": self.scores})
+        if fresh:
+            parameters = {name: getattr(self, name) for name in DEFAULTS}
+            self._tracker = Tracker(plan_for(parameters, rows.shape[1], rows.dtype.type))
+            self._warned_at_capacity = self._warned_of_skipping = False
+            self.position_ = None
+        with np.errstate(over="ignore"):
+            rows = rows.astype(self._tracker.plan.dtype, copy=False)
+        if not squares_fit(rows):
+            refuse_infinite(rows, self.missing)
+            refuse_huge(rows)
+        if fresh:
+            refuse_tiny(rows, self._tracker.plan.solver)
+        return rows
+
+    def _times(self, X: ArrayLike, timestamps: Any, rows: int) -> NDArray[np.float64] | None:
+        plan = self._tracker.plan
+        if plan.seconds is not None:
+            timestamps = times_of(X, timestamps)
+        return row_times(timestamps, rows, plan, self._tracker.clock.latest)
+
     def _followed(
-        self, rows: Floats, weights: NDArray[np.float64] | None, scored: bool
+        self,
+        rows: Floats,
+        weights: NDArray[np.float64] | None,
+        times: NDArray[np.float64] | None,
+        scored: bool,
     ) -> tuple[Floats | None, list[RankChange]]:
         """Hand rows to the tracker. Where that takes long, to a copy, which an interruption leaves behind."""
         how = self.scores if scored else None
@@ -351,45 +390,35 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
             # Rows that only wait change the model in one step; nothing can come in between.
             only_wait = self._tracker.would_wait(len(rows)) and self.missing == "raise"
             with nullcontext() if only_wait else interrupts_deferred():
-                return self._tracker.follow(rows, weights, self.missing, how)
+                return self._tracker.follow(rows, weights, self.missing, how, times)
         if self._tracker.time:
             self._tracker = copy.deepcopy(self._tracker)
-        return self._tracker.follow(rows, weights, self.missing, how)
+        return self._tracker.follow(rows, weights, self.missing, how, times)
+
+    def _followed_one(self, tracker: Tracker, row: Floats, stamps: Any) -> tuple[Floats, list[RankChange]]:
+        """`Tracker.follow_one` for rows that come with a time or with their predecessors."""
+        times = row_times(stamps, 1, tracker.plan, tracker.clock.latest)
+        with interrupts_deferred():
+            scores, changes = tracker.follow(row[None], None, self.missing, self._checked_scores(), times)
+        assert scores is not None
+        return scores[0], changes
 
     def _announce(self, changes: list[RankChange]) -> None:
         plan, rank = self._tracker.plan, self._tracker.decision.rank
         if rank == plan.k < plan.n and not self._warned_at_capacity:
             self._warned_at_capacity = True
             warnings.warn(self._tracker.advice(), UserWarning, stacklevel=4)
+        tally = self._tracker.tally
+        if tally.skipped >= MANY_SKIPPED and tally.skipped > tally.learnt and not self._warned_of_skipping:
+            self._warned_of_skipping = True
+            message = (
+                f"{tally.skipped:,} of {tally.skipped + tally.learnt:,} rows so far were skipped because of "
+                "missing values: missing='impute' would learn from them too"
+            )
+            warnings.warn(message, UserWarning, stacklevel=4)
         if self.on_rank_change is not None:
             for change in changes:
                 self.on_rank_change(change)
-
-    def _checked(self, X: ArrayLike) -> Floats:
-        """Rows as scikit-learn checks them, NaN allowed unless ``missing`` says otherwise."""
-        rows: Floats = self._shaped(X, reset=False)
-        if not squares_fit(rows):
-            self._refuse_infinite(rows)
-        return rows
-
-    def _shaped(self, X: ArrayLike, *, reset: bool) -> Floats:
-        """Rows of the right width and type, not yet known to be finite."""
-        rows: Floats = validate_data(
-            self, X, reset=reset, dtype=FLOAT_TYPES, ensure_all_finite=False, order="C"
-        )
-        return rows
-
-    def _refuse_infinite(self, rows: Floats) -> None:
-        """An error for infinite values and, unless ``missing`` allows it, for NaN."""
-        try:
-            assert_all_finite(rows, allow_nan=self.missing != "raise", input_name="X")
-        except ValueError as error:
-            if "contains NaN" not in str(error):
-                raise
-            raise ValueError(
-                "Input contains NaN: rows with missing values can be left out with missing='skip' or filled "
-                "in with missing='impute'"
-            ) from None
 
 
 def require_online(model: object) -> None:

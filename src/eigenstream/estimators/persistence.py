@@ -34,8 +34,8 @@ def load(path: str | os.PathLike[str]) -> OnlineAdaptivePCA:
     stored = StreamModel.load(path)
     assert stored.tracker is not None
     model = OnlineAdaptivePCA(**stored.parameters)
-    model._tracker, model._warned_at_capacity = stored.tracker, False
-    model.n_features_in_ = stored.tracker.plan.n
+    model._tracker = stored.tracker
+    model.n_features_in_ = stored.tracker.plan.width
     model.position_ = stored.position_
     if stored.features:
         model.feature_names_in_ = np.array(stored.features, dtype=object)

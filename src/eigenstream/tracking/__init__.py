@@ -1,10 +1,12 @@
 """A learner on a stream: schedule, row loop with gaps, scores, readings, joining, and the stored form."""
 
+from .events import RankChange, Tally
 from .joining import joined
 from .model import StreamModel
 from .parameters import plan_for
 from .plan import Plan, automatic_solver
-from .tracker import RankChange, Tally, Tracker
+from .stamps import row_times
+from .tracker import Tracker
 from .weights import network_weights
 from .widening import widened
 
@@ -18,5 +20,6 @@ __all__ = [
     "joined",
     "network_weights",
     "plan_for",
+    "row_times",
     "widened",
 ]

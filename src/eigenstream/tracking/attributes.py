@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from ..history import SpectrumHistory
 from ..reading import Floats, Reading
 from ..rules import other_ranks
-from .tracker import RankChange, Tally, Tracker
+from .events import RankChange, Tally
+from .tracker import Tracker
 
 
 class ReadingAttributes:
@@ -63,6 +65,11 @@ class ReadingAttributes:
         """What is subtracted from the input."""
         return self._reading.mean
 
+    @property
+    def scale_(self) -> Floats | None:
+        """What each centered input is divided by (1 if it does not vary); None unless ``standardize``."""
+        return self._reading.scale
+
 
 class TrackedAttributes(ReadingAttributes):
     """Abstract: attributes of a model that provides ``_fitted``, which returns its tracker or raises."""
@@ -111,7 +118,8 @@ class TrackedAttributes(ReadingAttributes):
 
     @property
     def beta_(self) -> float:
-        return self._fitted().plan.beta
+        tracker = self._fitted()
+        return tracker.plan.beta if tracker.plan.seconds is None else math.sqrt(tracker.beta2)
 
     @property
     def max_components_(self) -> int:

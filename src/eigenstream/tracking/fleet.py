@@ -1,11 +1,11 @@
 """Many exact trackers advanced together: the same bits as each by itself, in a fraction of the time.
 
-A tracker spends most of its time in Python, about a microsecond per array that it touches. Here the arrays of
-all trackers are stacked, so that one call serves many of them: rows are scored and wait together, complete
-blocks are centered and multiplied together, and scatter matrices are decomposed together. What is decided at a
-look is decided by each tracker itself.
+A tracker spends most of its time in Python, about a microsecond per array that it touches. Here the arrays
+of all trackers are stacked, so that one call serves many of them: rows are scored and wait together, complete
+blocks are centered and multiplied together, scatter matrices are decomposed together, and ranks are decided
+together. What comes rarely is left to each tracker itself, which shares its memory with the stack.
 
-Only what the exact learner needs is here: rows without gaps, each of weight 1, outliers kept.
+Only what the exact learner needs is here: rows without gaps or time stamps, each of weight 1, outliers kept.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calibration import Decision, Decisions, Memory, decide, decide_together
+from ..calibration import Decision, Decisions, Memories, Memory, decide, decide_together
 from ..engine.axes import matched_overlap
-from ..engine.knowledge import Floats
+from ..engine.knowledge import Floats, Knowledge
 from ..engine.learner import Steps, center_block
 from ..engine.scatter import Scatter
 from ..offline import fixed_signs
 from ..reading import SCORES
 from ..rules import Evidence, Rule
+from .events import RankChange
 from .plan import Plan
-from .tracker import RankChange, Tracker
+from .tracker import Tracker
 
 Slots = NDArray[np.intp]
 TOGETHER = 128
@@ -33,13 +34,15 @@ TOGETHER = 128
 
 def fits(tracker: Tracker) -> bool:
     """Whether a tracker can be in a fleet."""
-    learner = tracker.learner
+    plan, learner = tracker.plan, tracker.learner
     return (
         isinstance(learner, Scatter)
-        and not tracker.plan.cap_outliers
+        and plan.plain
+        and not plan.standardize
+        and not plan.cap_outliers
         and not tracker.has_gaps
         and learner.extra == 0
-        and bool((tracker.waiting_steps.weight[: tracker.n_waiting] == 1).all())
+        and bool((tracker.waiting.first(tracker.waiting.number)[1].weight == 1).all())
     )
 
 
@@ -56,21 +59,37 @@ class Fleet:
 
     def __init__(self, plan: Plan, scores: str) -> None:
         self.plan, self.how = plan, scores
+        self.waiting: Floats
+        self.C: NDArray[np.float64]
+        self.origin: NDArray[np.float64]
+        self.offset: NDArray[np.float64]
+        self.count: NDArray[np.float64]
+        self.time: NDArray[np.int64]
+        self.look_at: NDArray[np.int64]
+        self.all_vary: NDArray[np.bool_]
+        self.rank: NDArray[np.int64]
+        self.mean: Floats
+        self.axes: Floats
+        self.factors: Floats
+        """What scores rest on: as of the last block and look."""
+        self.axes_before: NDArray[np.float64]
+        self.n_axes: NDArray[np.int64]
         self._even = Steps.even(plan.block, plan.beta2)
         self.trackers: list[Tracker | None] = []
         self._free: list[int] = []
         self._allocate(0)
 
     def add(self, tracker: Tracker) -> int:
-        """Take a tracker in; returns its slot. From now on it may lag behind: `tracker` brings it up to date."""
+        """Take a tracker in; returns its slot. From now on `tracker` has to bring it up to date."""
         if not self._free:
             self._grow()
         slot = self._free.pop()
         self.trackers[slot] = tracker
         learner = _scatter(tracker)
-        self.waiting[slot], self.C[slot] = tracker.waiting, learner.C
+        self.waiting[slot], self.C[slot] = tracker.waiting.rows, learner.C
+        tracker.waiting.steps = self._even.part(slice(None))
         self.origin[slot], self.offset[slot], self.count[slot] = learner.origin, learner.offset, learner.count
-        self.time[slot], self.all_vary[slot] = tracker.time, tracker.all_vary
+        self.time[slot], self.all_vary[slot] = tracker.time, tracker.inputs.all_vary
         self._bind(slot)
         self._see(slot)
         return slot
@@ -81,19 +100,19 @@ class Fleet:
         assert tracker is not None
         learner, time = _scatter(tracker), int(self.time[slot])
         if tracker.time != time:
-            tracker.n_waiting, tracker._reading = time % self.plan.block, None
+            tracker.waiting.number, tracker._reading = time % self.plan.block, None
             tracker.tally.learnt += time - tracker.time
             tracker.time = time
             if self.count[slot] != learner.count:
                 learner.origin, learner.offset = self.origin[slot].copy(), self.offset[slot].copy()
                 learner.count = float(self.count[slot])
-                learner._mean, learner._spectrum = learner.origin + learner.offset, None
+                learner._moved()
         return tracker
 
     def remove(self, slot: int) -> Tracker:
         """The tracker in this slot with memory of its own; the slot is free again."""
         tracker = self.tracker(slot)
-        tracker.waiting, _scatter(tracker).C = self.waiting[slot].copy(), self.C[slot].copy()
+        tracker.waiting.rows, _scatter(tracker).C = self.waiting[slot].copy(), self.C[slot].copy()
         self.trackers[slot] = None
         self._free.append(slot)
         return tracker
@@ -149,8 +168,8 @@ class Fleet:
         for i in np.flatnonzero(~self.all_vary[slots]):
             tracker = self.trackers[slots[i]]
             assert tracker is not None
-            tracker._see_what_varies(X[i])
-            self.all_vary[slots[i]] = tracker.all_vary
+            tracker.inputs.see(X[i])
+            self.all_vary[slots[i]] = tracker.inputs.all_vary
 
     def _come_due(self, slots: Slots) -> list[tuple[int, RankChange]]:
         """Learn complete blocks; then look where a look is due."""
@@ -194,9 +213,10 @@ class Fleet:
         if not len(slots):
             return changes
         trackers = [self.tracker(slot) for slot in slots.tolist()]
+        traces = np.trace(C, axis1=1, axis2=2)
         evidence = Evidence(
             lam / count[:, None],
-            np.trace(C, axis1=1, axis2=2) / count,  # type: ignore[arg-type]
+            traces / count,  # type: ignore[arg-type]
             k,
             n,
             trackers[0].time - self.plan.center,
@@ -211,8 +231,8 @@ class Fleet:
             learner, first, rank = _scatter(tracker), lam[i, :k], decision.rank
             order, signs = matched_overlap(overlap[i, :, : len(learner.axes)], first, rank, np.ones(k))
             learner.axes, learner.aligned, tracker.early = U[i, order] * signs[:, None], rank, None
-            own = evidence._replace(variances=evidence.variances[i], total=float(evidence.total[i]))  # type: ignore[index]
-            found = tracker.note(own, decision, first[order[:rank]] / count[i])
+            known = Knowledge(lam[i], U[i], float(count[i]), float(traces[i]), learner.mean)
+            found = tracker.note(known, decision, first[order[:rank]] / known.effective)
             changes += [(slot, change) for change in found]
             self._see(slot)
         return changes
@@ -226,10 +246,16 @@ class Fleet:
                 for lam, total, one in streams
             ]
         alpha, threshold, rank, memory = zip(*before, strict=True)
-        held = Decisions(np.array(alpha), np.array(threshold), np.array(rank), Memory(*np.array(memory).T))
+        held = Decisions(np.array(alpha), np.array(threshold), np.array(rank), Memories(*np.array(memory).T))
         made = decide_together(self.plan.kind, rule, evidence, held)
-        columns = [column.tolist() for column in (*made[:3], *made.memory)]
-        return [Decision(*row[:3], Memory(*row[3:])) for row in zip(*columns, strict=True)]
+        memories = zip(*(column.tolist() for column in made.memory), strict=True)
+        columns = (
+            made.alpha.tolist(),
+            made.threshold.tolist(),
+            made.rank.tolist(),
+            map(Memory._make, memories),
+        )
+        return [Decision(*row) for row in zip(*columns, strict=True)]
 
     def _look_at_each(self, slots: Slots) -> list[tuple[int, RankChange]]:
         changes = []
@@ -244,7 +270,7 @@ class Fleet:
         assert tracker is not None
         rank = tracker.decision.rank
         self.look_at[slot], self.rank[slot] = tracker.look_at, rank
-        self.mean[slot], self.axes[slot, :rank] = tracker._seen()
+        self.mean[slot], self.axes[slot, :rank], _ = tracker._seen()
         aligned = _scatter(tracker).axes
         self.axes_before[slot, : len(aligned)], self.n_axes[slot] = aligned, len(aligned)
         self.factors[slot, :rank] = SCORES[self.how](tracker.kept, tracker.decision.threshold)
@@ -252,7 +278,7 @@ class Fleet:
     def _bind(self, slot: int) -> None:
         tracker = self.trackers[slot]
         if tracker is not None:
-            tracker.waiting, _scatter(tracker).C = self.waiting[slot], self.C[slot]
+            tracker.waiting.rows, _scatter(tracker).C = self.waiting[slot], self.C[slot]
 
     def _grow(self) -> None:
         """Twice as many slots."""

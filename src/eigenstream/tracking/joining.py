@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import fields
 
 import numpy as np
 
-from ..engine.knowledge import joint
+from ..engine.knowledge import Knowledge, joint
 from ..outliers import Usual
+from .events import Tally
+from .pace import Clock, Pace
 from .plan import Plan
-from .tracker import Tally, Tracker
+from .tracker import Tracker
 
 WORDS = {
     "n": "number of features",
@@ -19,7 +22,10 @@ WORDS = {
     "alpha": "alpha",
     "solver": "solver",
     "beta": "half_life",
+    "seconds": "half_life",
     "center": "centering",
+    "standardize": "standardize",
+    "lags": "lags",
     "cap_outliers": "outliers",
     "dtype": "floating-point type",
 }
@@ -27,14 +33,16 @@ WORDS = {
 
 
 def joined(trackers: Sequence[Tracker]) -> Tracker:
-    """A tracker at the sum of the times, with what all of them know."""
+    """A tracker at the sum of the times, with what all of them know.
+
+    With time stamps, what the others know is first discounted to the last row of all.
+    """
     plan = trackers[0].plan
     for tracker in trackers[1:]:
         _refuse_difference(plan, tracker.plan)
     one = Tracker(plan)
-    one.first = trackers[0].first.copy()
-    one.varies = np.any([t.varies | (t.first != one.first) for t in trackers], axis=0)
-    one.all_vary = bool(one.varies.all())
+    first = trackers[0].inputs.first.copy()
+    one.inputs.set(first, np.any([t.inputs.varies | (t.inputs.first != first) for t in trackers], axis=0))
     one.has_gaps = any(tracker.has_gaps for tracker in trackers)
     for counted in fields(Tally):
         setattr(one.tally, counted.name, sum(getattr(tracker.tally, counted.name) for tracker in trackers))
@@ -46,9 +54,31 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
     one.decision = one.decision._replace(alpha=alpha)
     one.learner.recalibrate(alpha)
     directions = plan.n if plan.solver == "exact" else (3 if plan.solver == "subspace" else 1) * plan.k
-    known = joint([tracker.known() for tracker in trackers], directions, float(np.finfo(plan.dtype).eps))
+    if plan.lags:
+        one.recent = max(reversed(trackers), key=_last_heard).recent
+    known = joint(_known_together(one, trackers), directions, float(np.finfo(plan.dtype).eps))
     one.restart(known, sum(tracker.time for tracker in trackers))
     return one
+
+
+def _known_together(one: Tracker, trackers: Sequence[Tracker]) -> list[Knowledge]:
+    """What each of them knows at the time of the last row of all; sets the clock by it."""
+    if one.plan.seconds is None:
+        return [tracker.known() for tracker in trackers]
+    latest = max(map(_last_heard, trackers))
+    known, pace = [], Pace()
+    for tracker in trackers:
+        learnt = tracker.clock.learnt
+        factor = 1.0 if learnt is None else float(np.exp2((learnt - latest) / one.plan.seconds))
+        known.append(tracker.known().discounted(factor))
+        pace = pace.joined(tracker.pace.discounted(factor))
+    one.clock = Clock(latest, latest, pace)
+    return known
+
+
+def _last_heard(tracker: Tracker) -> float:
+    """When its last row came, as far as rows have times."""
+    return -math.inf if tracker.clock.latest is None else tracker.clock.latest
 
 
 def _refuse_difference(one: Plan, other: Plan) -> None:

@@ -13,12 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import checkpoint
+from ..delays import input_names
+from ..durations import is_duration
 from ..regularizers import REGULARIZERS, Regularizer
 from ..rules import Rule, rule_of
 from . import parameters as meaning
 from .attributes import TrackedAttributes
+from .events import RankChange
+from .stamps import row_times
 from .stored_form import restored, stored
-from .tracker import RankChange, Tracker
+from .tracker import Tracker
 
 DEFAULTS: dict[str, Any] = {
     "regularizer": "input-output",
@@ -27,6 +31,8 @@ DEFAULTS: dict[str, Any] = {
     "solver": "auto",
     "half_life": None,
     "center": True,
+    "standardize": False,
+    "lags": 0,
     "outliers": "keep",
     "missing": "raise",
     "scores": "shrunk",
@@ -36,6 +42,9 @@ DEFAULTS: dict[str, Any] = {
     "random_state": None,
 }
 """The parameters of a model and their defaults."""
+
+SINCE_3 = {"standardize", "lags"}
+"""Parameters that files of format version 2 do not have."""
 
 
 class StreamModel(TrackedAttributes):
@@ -75,7 +84,18 @@ class StreamModel(TrackedAttributes):
 
     @property
     def n_features_in_(self) -> int:
-        return self._fitted().plan.n
+        return self._fitted().plan.width
+
+    @property
+    def input_names_(self) -> list[str]:
+        """Names of the numbers that are learnt from together: with lags, also of predecessors."""
+        plan = self._fitted().plan
+        return input_names(self.features or [f"x{i}" for i in range(plan.width)], plan.lags)
+
+    @property
+    def needs_timestamps(self) -> bool:
+        """Whether the half-life is a duration, so that every row needs its time."""
+        return is_duration(self.parameters["half_life"])
 
     @property
     def missing(self) -> str:
@@ -87,15 +107,15 @@ class StreamModel(TrackedAttributes):
         meaning.check_words({**self.parameters, "missing": value})
         self.parameters["missing"] = value
 
-    def learn_many(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def learn_many(self, rows: NDArray[Any], timestamps: Any = None) -> NDArray[Any]:
         """Learn from rows in order; returns each row's score before learning from it."""
-        scores = self._learn(rows, scored=True)
+        scores = self._learn(rows, timestamps, scored=True)
         assert scores is not None
         return scores
 
-    def partial_fit(self, rows: NDArray[Any]) -> StreamModel:
-        """Learn from rows in order."""
-        self._learn(rows, scored=False)
+    def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> StreamModel:
+        """Learn from rows in order; ``timestamps`` as of `OnlineAdaptivePCA.partial_fit`."""
+        self._learn(rows, timestamps, scored=False)
         return self
 
     def transform(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -103,7 +123,7 @@ class StreamModel(TrackedAttributes):
         tracker = self._fitted()
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
 
-    def _learn(self, rows: NDArray[Any], *, scored: bool) -> NDArray[Any] | None:
+    def _learn(self, rows: NDArray[Any], timestamps: Any, *, scored: bool) -> NDArray[Any] | None:
         tracker = self.tracker
         if tracker is None:
             meaning.check_words(self.parameters)
@@ -112,9 +132,10 @@ class StreamModel(TrackedAttributes):
         meaning.refuse_huge(rows)
         if self.tracker is None:
             meaning.refuse_tiny(rows, tracker.plan.solver)
+        times = row_times(timestamps, len(rows), tracker.plan, tracker.clock.latest)
         self.tracker = tracker
         how = self.parameters["scores"] if scored else None
-        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how)
+        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how, times)
         if self.on_rank_change is not None:
             for change in changes:
                 self.on_rank_change(change)
@@ -160,7 +181,7 @@ class StreamModel(TrackedAttributes):
     def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> StreamModel:
         parameters = rebuilt_parameters(document["parameters"])
         tracker = restored(arrays, document["tracker"])
-        features, n = document["features"], tracker.plan.n
+        features, n = document["features"], tracker.plan.width
         if features and (len(features) != n or not all(isinstance(name, str) for name in features)):
             raise ValueError(f"its {n} features have other names than {features!r}")
         model = cls(**parameters)
@@ -175,7 +196,7 @@ def _alpha_of(text: str) -> str | Rule:
 def rebuilt_parameters(written: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of which `plain` made values for JSON."""
     parameters = dict(written)
-    if set(parameters) != set(DEFAULTS):
+    if not set(DEFAULTS) - SINCE_3 <= set(parameters) <= set(DEFAULTS):
         raise ValueError(f"its parameters are {sorted(parameters)}, expected {sorted(DEFAULTS)}")
     if isinstance(parameters["regularizer"], dict):
         named = parameters["regularizer"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..durations import is_duration, seconds
 from ..reading import SCORES
 from ..regularizers import Regularizer, kind_of
 from ..rules import Rule, rule_of
@@ -26,12 +27,16 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any) -> Plan:
     parameters
         The parameters of `OnlineAdaptivePCA` by name.
     n, dtype
-        Width and type of the rows.
+        Width and type of the rows as they come.
     """
     kind, alpha = chosen_alpha(parameters["regularizer"], parameters["alpha"])
+    lags = checked_lags(parameters["lags"])
+    n *= lags + 1
     k = capacity(parameters["max_components"], n)
-    beta = discount(parameters["half_life"])
+    timed = is_duration(parameters["half_life"])
+    beta = 1.0 if timed else discount(parameters["half_life"])
     chosen = solver(parameters["solver"], n, k, window_of(beta))
+    _refuse_for_network(parameters, chosen)
     return Plan(
         kind=kind,
         alpha=alpha,
@@ -41,6 +46,9 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any) -> Plan:
         dtype=dtype,
         beta=beta,
         center=bool(parameters["center"]),
+        standardize=bool(parameters["standardize"]),
+        seconds=seconds(parameters["half_life"]) if timed else None,
+        lags=lags,
         cap_outliers=cap_outliers(parameters["outliers"], chosen),
         init_samples=init_samples(parameters["init_samples"], n, k),
         consolidation=consolidation(parameters["consolidation"]),
@@ -112,9 +120,33 @@ def cap_outliers(value: str, solver: str) -> bool:
     return value == "cap"
 
 
+def _refuse_for_network(parameters: Mapping[str, Any], solver: str) -> None:
+    """An error for what the paper's network has no rule for."""
+    if solver != "network":
+        return
+    if parameters["standardize"]:
+        raise ValueError(
+            "standardize=True needs solver='exact' or 'subspace': the network learns from every row as it "
+            "is; put a StandardScaler before it"
+        )
+    if is_duration(parameters["half_life"]):
+        raise ValueError(
+            f"half_life={parameters['half_life']!r} needs solver='exact' or 'subspace': the network forgets "
+            "at the same pace with every row; give it a half_life in samples"
+        )
+
+
+def checked_lags(value: Any) -> int:
+    """How many predecessors each row is learnt with."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"lags must be a whole number >= 0, got {value!r}")
+    return int(value)
+
+
 def discount(half_life: float | None) -> float:
     """beta, the discount of activities per sample: ``beta^(2 half_life) = 1/2``."""
-    h = _number("half_life", half_life, above=0, expected="None or a number of samples > 0")
+    expected = "None, a number of samples > 0, or a duration such as '10min'"
+    h = _number("half_life", half_life, above=0, expected=expected)
     return 1.0 if h is None else float(0.5 ** (0.5 / h))
 
 

@@ -39,11 +39,19 @@ class Plan:
     alpha: float | Rule
     """The coefficient, or the rule that finds it."""
     n: int
+    """Numbers that are learnt from together: the width of a row, times ``lags + 1``."""
     k: int
     solver: str = "exact"
     dtype: Any = np.float64
     beta: float = 1.0
+    """The discount of activities per sample; 1 where ``seconds`` says how samples are forgotten."""
     center: bool = True
+    standardize: bool = False
+    """Whether each input is divided by its standard deviation so far."""
+    seconds: float | None = None
+    """The half-life in seconds, for rows with time stamps; None: in samples, by ``beta``."""
+    lags: int = 0
+    """How many predecessors are put beside each row."""
     cap_outliers: bool = False
     """Whether rows that are far off what is known pull no harder than ten usual ones."""
     init_samples: int = 0
@@ -51,6 +59,16 @@ class Plan:
     consolidation: float | None = None
     spontaneous: float = 0.0
     seed: int = 0
+
+    @property
+    def width(self) -> int:
+        """Numbers in a row as it comes."""
+        return self.n // (self.lags + 1)
+
+    @property
+    def plain(self) -> bool:
+        """Whether rows are learnt as they come, each one step of time."""
+        return not self.lags and self.seconds is None
 
     @property
     def beta2(self) -> float:
@@ -67,8 +85,11 @@ class Plan:
         """Rows per block: a power of two, at most an eighth of the window.
 
         Where outliers are capped, half of that: what is usual is updated once per block, and has to follow
-        a stream whose scale changes.
+        a stream whose scale changes. Where the half-life is in seconds, nobody knows the window beforehand:
+        blocks are short enough for most.
         """
+        if self.seconds is not None:
+            return SHORTEST_BLOCK if self.cap_outliers else 2 * SHORTEST_BLOCK
         longest = self.window / (16 if self.cap_outliers else 8)
         if longest >= BLOCK:
             return BLOCK
@@ -79,11 +100,11 @@ class Plan:
         if self.solver == "exact":
             from ..engine.scatter import Scatter
 
-            return Scatter(self.n, self.k, self.block, center=self.center)
+            return Scatter(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
         if self.solver == "subspace":
             from ..engine.subspace import Subspace
 
-            return Subspace(self.n, self.k, self.block, center=self.center)
+            return Subspace(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
         from ..engine.network.learner import Network
 
         return Network(self.network(), alpha)
@@ -105,8 +126,8 @@ class Plan:
             self.seed,
         )
 
-    def next_look(self, time: int) -> int:
-        """The sample count of the look after this one."""
+    def next_look(self, time: int, window: float) -> int:
+        """The sample count of the look after this one, given how many samples are remembered."""
         if self.solver == "network":
             return self._next_look_at_network(time)
         if not time:
@@ -116,9 +137,9 @@ class Plan:
         if self.solver == "exact":
             # A look costs n^3 here, as much as learning some hundred rows: wide input is looked at less, and
             # narrow input more, so that events do not wait for a look.
-            widest = max(self.window / 16, min(8 * self.n, self.window / 4))
+            widest = max(window / 16, min(8 * self.n, window / 4))
             return time + self._whole_blocks(min(max(min(2 * time, 8 * self.n), time // 16), widest))
-        return time + self._whole_blocks(min(max(self.block, time // 16), self.window / 16))
+        return time + self._whole_blocks(min(max(self.block, time // 16), window / 16))
 
     def _whole_blocks(self, rows: float) -> int:
         """So many rows, cut down to whole blocks; at least one block."""

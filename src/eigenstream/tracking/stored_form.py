@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from operator import index
 from typing import Any
 
@@ -20,25 +20,34 @@ from ..outliers import Usual
 from ..reading import Reading
 from ..regularizers import REGULARIZERS
 from ..rules import Rule, rule_of
+from .events import RankChange, Tally
+from .pace import Clock, Pace
 from .plan import SOLVERS, Plan
-from .tracker import CHANGES, RankChange, Tally, Tracker
+from .tracker import CHANGES, Tracker
 
 Arrays = Mapping[str, NDArray[Any]]
+
+SINCE_3 = {"standardize", "lags", "seconds"}
+"""Entries of a plan that files of format version 2 do not have."""
 
 
 def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and document from which `restored` makes the same tracker."""
-    waiting = slice(tracker.n_waiting)
+    waiting, steps = tracker.waiting.first(tracker.waiting.number)
     arrays = {
-        "waiting": tracker.waiting[waiting],
-        "waiting_steps": np.array([column[waiting] for column in _columns(tracker.waiting_steps)]),
-        "first": tracker.first,
-        "varies": tracker.varies,
+        "waiting": waiting,
+        "waiting_steps": np.array(_columns(steps)),
+        "first": tracker.inputs.first,
+        "varies": tracker.inputs.varies,
         "kept": tracker.kept,
         "history": np.array(tracker.history.moments).reshape(-1, 3 + tracker.plan.k),
     }
     if tracker.early is not None:
-        arrays |= {f"early.{name}": getattr(tracker.early, name) for name in ("mean", "axes", "variances")}
+        names = ("mean", "axes", "variances", "scale")
+        early = {f"early.{name}": getattr(tracker.early, name) for name in names}
+        arrays |= {name: array for name, array in early.items() if array is not None}
+    if tracker.recent is not None:
+        arrays["recent"] = tracker.recent
     arrays |= {f"learner.{name}": array for name, array in tracker.learner.arrays().items()}
     plan = asdict(tracker.plan)
     alpha = tracker.plan.alpha
@@ -58,6 +67,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "rest": tracker.rest,
         "usual": list(tracker.usual),
         "has_gaps": tracker.has_gaps,
+        "clock": [tracker.clock.latest, tracker.clock.learnt, *tracker.clock.pace],
         "early": tracker.early and [tracker.early.total_variance, tracker.early.count],
     }
     return arrays, document
@@ -77,9 +87,12 @@ def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
     tracker.changes = deque(changes, CHANGES)
     tally = {field.name: whole(document["tally"], field.name) for field in fields(Tally)}
     tracker.tally, tracker.has_gaps = Tally(**tally), bool(document["has_gaps"])
-    tracker.first = stored_array(arrays, "first", (plan.n,), plan.dtype, gaps=True)
-    tracker.varies = stored_array(arrays, "varies", (plan.n,), np.bool_)
-    tracker.all_vary = bool(tracker.varies.all())
+    first = stored_array(arrays, "first", (plan.n,), plan.dtype, gaps=True)
+    tracker.inputs.set(first, stored_array(arrays, "varies", (plan.n,), np.bool_))
+    if "recent" in arrays:
+        shape = plan.lags, plan.width
+        tracker.recent = stored_array(arrays, "recent", shape, plan.dtype, gaps=True)
+    tracker.clock = _restored_clock(document.get("clock", [None, None, 0.0, 0.0]))
     tracker.history = _restored_history(arrays, document, plan)
     tracker.learner.recalibrate(tracker.decision.alpha)
     prefix = "learner."
@@ -99,8 +112,20 @@ def _restored_first_look(tracker: Tracker, arrays: Arrays, totals: Any) -> Readi
     mean = stored_array(arrays, "early.mean", (n,))
     if decision.rank > len(axes):
         raise ValueError(f"its rank is {decision.rank}, but it has {len(axes)} axes")
+    scale = stored_array(arrays, "early.scale", (n,), least=0.0) if tracker.plan.standardize else None
+    if scale is not None and not (scale > 0).all():
+        raise ValueError("its first look has inputs of scale 0")
     total, count = (_real("first look", number) for number in totals)
-    return Reading(mean, axes, variances, decision.rank, decision.threshold, decision.alpha, total, count)
+    reading = Reading(mean, axes, variances, decision.rank, decision.threshold, decision.alpha, total, count)
+    return replace(reading, scale=scale)
+
+
+def _restored_clock(written: Any) -> Clock:
+    latest, learnt, total, squares = written
+    for stamp in (latest, learnt):
+        if stamp is not None and not (isinstance(stamp, int | float) and math.isfinite(stamp)):
+            raise ValueError(f"its last rows came at {stamp!r}")
+    return Clock(latest, learnt, Pace(_real("pace", total), _real("pace", squares)))
 
 
 def _restored_decision(written: Any, capacity: int) -> Decision:
@@ -133,20 +158,21 @@ def _restore_waiting(tracker: Tracker, arrays: Arrays) -> None:
     steps = stored_array(arrays, "waiting_steps", (3, len(rows)), least=0.0)
     if len(rows) != (tracker.time % block if block > 1 else 0):
         raise ValueError(f"{len(rows)} rows wait after {tracker.time} rows in blocks of {block}")
-    tracker.n_waiting = len(rows)
-    tracker.waiting[: len(rows)] = rows
-    for column, values in zip(_columns(tracker.waiting_steps), steps, strict=True):
-        column[: len(rows)] = values
+    tracker.waiting.write(rows, Steps(*steps))
+    tracker.waiting.number = len(rows)
 
 
 def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
     """The plan, if its numbers make sense and the arrays are of its size."""
-    if set(written) != {field.name for field in fields(Plan)}:
+    expected = {field.name for field in fields(Plan)}
+    if not expected - SINCE_3 <= set(written) <= expected:
         raise ValueError("its plan has other entries than expected")
     if written["dtype"] not in ("float32", "float64") or not isinstance(written["center"], bool):
         raise ValueError(f"its numbers are of type {written['dtype']!r}, its center is {written['center']!r}")
-    if not isinstance(written["cap_outliers"], bool):
-        raise ValueError(f"its cap_outliers is {written['cap_outliers']!r}")
+    written = {"standardize": False, "lags": 0, "seconds": None, **written}
+    for name in ("cap_outliers", "standardize"):
+        if not isinstance(written[name], bool):
+            raise ValueError(f"its {name} is {written[name]!r}")
     if written["solver"] not in SOLVERS:
         raise ValueError(f"its solver is {written['solver']!r}")
     n, k = whole(written, "n", least=1), whole(written, "k", least=1)
@@ -159,6 +185,11 @@ def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
     numbers["consolidation"] = None if factor is None else _real("consolidation", factor)
     if not 0 < numbers["beta"] <= 1 or (numbers["consolidation"] or 2) <= 1:
         raise ValueError(f"its plan has beta {numbers['beta']} and consolidation {numbers['consolidation']}")
+    if written["seconds"] is not None and not _real("half-life", written["seconds"]) > 0:
+        raise ValueError("its half-life is 0")
+    numbers["lags"] = whole(written, "lags", most=n - 1)
+    if n % (numbers["lags"] + 1):
+        raise ValueError(f"its {n} inputs are not {numbers['lags'] + 1} times as many as those of a row")
     numbers["init_samples"] = whole(written, "init_samples", most=math.inf)
     numbers["seed"] = whole(written, "seed", most=2**63 - 1)
     kind, dtype = REGULARIZERS[written["kind"]], np.dtype(written["dtype"]).type

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..engine.knowledge import Floats, Knowledge, Vector
 from ..history import History
+from .events import RankChange
 from .plan import Plan
-from .tracker import RankChange, Tracker
+from .tracker import Tracker
 
 
 def widened(tracker: Tracker, plan: Plan, first: Floats) -> Tracker:
@@ -23,14 +24,17 @@ def widened(tracker: Tracker, plan: Plan, first: Floats) -> Tracker:
     tracker
         What has been learnt so far; it is left as it is.
     plan
-        What to do from now on, for all inputs; its capacity is no smaller than before.
+        What to do from now on, for all inputs, without lags; its capacity is no smaller than before.
     first
         The first value of each new input.
     """
     wide = Tracker(plan)
-    wide.first = np.concatenate((tracker.first, first)).astype(plan.dtype)
-    wide.varies = np.concatenate((tracker.varies, np.zeros(len(first), dtype=bool)))
-    wide.all_vary, wide.has_gaps, wide.usual = False, tracker.has_gaps, tracker.usual
+    inputs = tracker.inputs
+    wide.inputs.set(
+        np.concatenate((inputs.first, first)).astype(plan.dtype),
+        np.concatenate((inputs.varies, np.zeros(len(first), dtype=bool))),
+    )
+    wide.has_gaps, wide.usual, wide.clock = tracker.has_gaps, tracker.usual, tracker.clock
     wide.tally, wide.decision = replace(tracker.tally), tracker.decision
     wide.learner.recalibrate(tracker.decision.alpha)
     wide.restart(_padded(tracker.known(), first.astype(np.float64), plan.center), tracker.time)
@@ -49,4 +53,5 @@ def _padded(known: Knowledge, first: Vector, center: bool) -> Knowledge:
         U=np.pad(known.U, ((0, 0), (0, more))),
         mean=np.concatenate((known.mean, first if center else np.zeros(more))),
         inputs=None if known.inputs is None else np.pad(known.inputs, (0, more)),
+        scale=None if known.scale is None else np.pad(known.scale, (0, more), constant_values=1.0),
     )

@@ -19,7 +19,7 @@ from ...offline import fixed_signs
 from ...regularizers import Regularizer
 from ..axes import matched
 from ..knowledge import Floats, Knowledge, Matrix, Vector, nothing_known
-from ..learner import Steps, rowwise
+from ..learner import Seen, Steps, rowwise
 from ..stored import LARGEST, stored_array
 from . import learn
 from .optimum import consolidate, known_from_rows, known_from_state, random_start, start_from
@@ -146,8 +146,8 @@ class Network:
     def project(self, rows: Floats, rank: int) -> Floats:
         return rowwise(rows - self.looked_mean.astype(rows.dtype), self.axes[:rank].astype(rows.dtype))
 
-    def seen(self, rank: int) -> tuple[Vector, Floats]:
-        return self.looked_mean, self.axes[:rank]
+    def seen(self, rank: int) -> Seen:
+        return Seen(self.looked_mean, self.axes[:rank])
 
     def variances(self, axes: Floats) -> Vector:
         raise NotImplementedError("the network learns from every row as it is")

@@ -1,0 +1,163 @@
+"""Durations and time stamps in all their forms, as seconds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNITS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "sec": 1.0,
+    "second": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "minute": 60.0,
+    "h": 3600.0,
+    "hour": 3600.0,
+    "d": 86400.0,
+    "day": 86400.0,
+    "w": 604800.0,
+    "week": 604800.0,
+}
+"""Seconds in each unit; units that are words may have an ``s`` at their end."""
+
+PART = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]+)")
+
+
+def is_duration(value: Any) -> bool:
+    """Whether this is meant as a length of time, rather than as a plain number."""
+    return isinstance(value, str | timedelta | np.timedelta64)
+
+
+def seconds(value: Any) -> float:
+    """The seconds in a duration: a text such as ``"1h30min"``, a `timedelta` or a ``timedelta64``.
+
+    Examples
+    --------
+    >>> seconds("10min"), seconds("1h30min"), seconds(np.timedelta64(2, "D"))
+    (600.0, 5400.0, 172800.0)
+    """
+    if isinstance(value, timedelta):
+        found = value.total_seconds()
+    elif isinstance(value, np.timedelta64):
+        found = float(_as_numbers(np.array([value]))[0])
+    else:
+        found = _parsed(str(value))
+    if not 0 < found < math.inf:
+        raise ValueError(f"a duration must be longer than 0, got {value!r}")
+    return found
+
+
+def text(value: float) -> str:
+    """So many seconds as a text that `seconds` reads to the same number.
+
+    Examples
+    --------
+    >>> text(600.0)
+    '600s'
+    """
+    return f"{np.format_float_positional(value, trim='-')}s"
+
+
+def _parsed(given: str) -> float:
+    total, end = 0.0, 0
+    lower = given.strip().lower()
+    while (part := PART.match(lower, end)) is not None:
+        number, unit = part.groups()
+        unit = unit if unit in UNITS else unit.removesuffix("s")
+        if unit not in UNITS:
+            break
+        total, end = total + float(number) * UNITS[unit], part.end()
+    if not end or end != len(lower):
+        raise ValueError(
+            f"{given!r} is no duration: expected numbers with units, such as '10min', '90s' or '1h30min'"
+        )
+    return total
+
+
+def as_seconds(timestamps: Any) -> NDArray[np.float64]:
+    """Time stamps as float64 seconds, dates as seconds since 1970 (UTC), to about 0.2 microseconds.
+
+    Parameters
+    ----------
+    timestamps
+        Numbers of seconds, ``datetime64``, `datetime`, or a series or an index of pandas. Dates without a
+        time zone count as UTC.
+
+    Examples
+    --------
+    >>> as_seconds(np.array(["1970-01-02", "1970-01-03"], dtype="datetime64[D]"))
+    array([ 86400., 172800.])
+    """
+    array = np.asarray(timestamps)
+    if array.dtype.kind in "iuf":
+        found = array.astype(np.float64)
+    elif array.dtype.kind in "mM":
+        found = _as_numbers(array)
+    elif array.dtype == object and array.ndim == 1:
+        found = _of_objects(list(array))
+    else:
+        raise TypeError(
+            f"timestamps must be numbers of seconds, datetime64 or datetime objects, got {array.dtype}: "
+            "convert texts first, for instance with pandas.to_datetime"
+        )
+    if not np.isfinite(found).all():
+        where = int(np.flatnonzero(~np.isfinite(found.ravel()))[0])
+        raise ValueError(
+            f"timestamps must not be missing or infinite, but number {where} is "
+            f"{array.ravel()[where]}: leave such rows out"
+        )
+    return np.asarray(found)
+
+
+def moment(value: float) -> str:
+    """A time stamp in words: a date where it looks like one.
+
+    Examples
+    --------
+    >>> moment(12.5), moment(1.7e9)
+    ('12.5 s', '2023-11-14T22:13:20')
+    """
+    if not 1e8 < value < 1e11:
+        return f"{value:.15g} s"
+    whole = datetime.fromtimestamp(math.floor(value), UTC).replace(tzinfo=None)
+    return (whole + timedelta(seconds=value - math.floor(value))).isoformat()
+
+
+def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Seconds of an array of datetime64 or timedelta64; NaN for NaT."""
+    unit, step = np.datetime_data(array.dtype)
+    if unit == "generic":
+        raise ValueError(f"{array.dtype} has no unit: give one, such as np.timedelta64(10, 'm')")
+    fine = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
+    if unit not in fine or step != 1:
+        unit = "ns" if unit in ("ps", "fs", "as") else unit if unit in fine else "s"
+        array = array.astype(f"{array.dtype.kind}8[{unit}]")
+    return np.where(np.isnat(array), np.nan, array.view(np.int64) / fine[unit])
+
+
+def _of_objects(stamps: Sequence[Any]) -> NDArray[np.float64]:
+    return np.array([_of_object(stamp) for stamp in stamps], dtype=np.float64)
+
+
+def _of_object(stamp: Any) -> float:
+    if stamp is None or stamp != stamp:  # NaN and NaT are unequal to themselves
+        return math.nan
+    if isinstance(stamp, datetime):
+        aware = stamp if stamp.tzinfo is not None else stamp.replace(tzinfo=UTC)
+        return aware.timestamp()
+    if isinstance(stamp, np.datetime64 | np.timedelta64):
+        return float(_as_numbers(np.array([stamp]))[0])
+    if isinstance(stamp, int | float | np.number) and not isinstance(stamp, bool):
+        return float(stamp)
+    raise TypeError(f"a time stamp must be a number of seconds, a datetime64 or a datetime, got {stamp!r}")

@@ -1,0 +1,27 @@
+"""What a tracker tells of a stream: changes of rank, and what became of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class RankChange(NamedTuple):
+    """The rank went from ``before`` to ``after`` at sample number ``sample``."""
+
+    sample: int
+    before: int
+    after: int
+
+
+@dataclass
+class Tally:
+    """What became of the rows that came."""
+
+    learnt: int = 0
+    imputed: int = 0
+    """Rows learnt with some entries filled in; part of ``learnt``."""
+    skipped: int = 0
+    """Rows left out because entries were missing; with lags, also those of their predecessors."""
+    capped: int = 0
+    """Rows learnt with a smaller pull because they were far off; part of ``learnt``."""
