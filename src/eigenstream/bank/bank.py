@@ -43,7 +43,8 @@ class Bank:
     workers
         How many threads learn; None: one per core.
     **parameters
-        Parameters of the models, as of `OnlineAdaptivePCA`. Those of a file need not be given again.
+        Parameters of the models, as of `OnlineAdaptivePCA`, but that ``random_state`` is 0 unless given. Those
+        of a file need not be given again.
 
     Attributes
     ----------
@@ -74,6 +75,7 @@ class Bank:
             if number is not None and (not isinstance(number, int) or number < 1):
                 raise ValueError(f"{name} must be None or a whole number of at least 1, got {number!r}")
         StreamModel(**parameters)  # refuses unknown names
+        parameters.setdefault("random_state", 0)
         self.max_models, self.workers = max_models, workers or cores()
         self.on_rank_change: Callable[[Key, RankChange], object] | None = None
         self.store = Store(path if path is not None else ":memory:")
@@ -162,7 +164,7 @@ class Bank:
                 "position": position,
                 "samples": self.samples,
                 "calls": self._calls,
-                "width": None if self.plan is None else self.plan.n,
+                "width": None if self.plan is None else self.plan.width,
                 "dtype": None if self.plan is None else np.dtype(self.plan.dtype).name,
             }
         )
@@ -199,7 +201,7 @@ class Bank:
             raise ValueError(f"expected a table of numbers, got shape {X.shape} of {X.dtype}")
         dtype = self._dtype(X)
         X = np.ascontiguousarray(X, dtype=dtype)
-        width = self.store.fact("width") if self.plan is None else self.plan.n
+        width = self.store.fact("width") if self.plan is None else self.plan.width
         if width is not None and X.shape[1] != width:
             raise ValueError(f"expected rows of {width} numbers, got {X.shape[1]}")
         if not squares_fit(X):
@@ -222,6 +224,11 @@ class Bank:
     def _planned(self, X: Floats) -> Plan:
         if self.plan is None:
             plan = plan_for(self.parameters, X.shape[1], X.dtype.type)
+            if plan.seconds is not None:
+                raise ValueError(
+                    f"half_life={self.parameters['half_life']!r} needs time stamps, which a bank does not take: "
+                    "give half_life in samples"
+                )
             refuse_tiny(X, plan.solver)
             self.plan, self._fleet = plan, Fleet(plan, self.parameters["scores"])
         return self.plan

@@ -216,7 +216,7 @@ class Fleet:
         traces = np.trace(C, axis1=1, axis2=2)
         evidence = Evidence(
             lam / count[:, None],
-            traces / count,  # type: ignore[arg-type]
+            traces / count,
             k,
             n,
             trackers[0].time - self.plan.center,
