@@ -13,6 +13,7 @@ from types import ModuleType
 
 from benchmarks.sections import (
     accuracy,
+    bank,
     defaults,
     engine,
     fit,
@@ -31,6 +32,7 @@ SECTIONS: list[ModuleType] = [
     latency,
     throughput,
     growth,
+    bank,
     live,
     offline,
     engine,

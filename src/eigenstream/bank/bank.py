@@ -43,8 +43,8 @@ class Bank:
     workers
         How many threads learn; None: one per core.
     **parameters
-        Parameters of the models, as of `OnlineAdaptivePCA`, but that ``random_state`` is 0 unless given. Those
-        of a file need not be given again.
+        Parameters of the models, as of `OnlineAdaptivePCA`; ``random_state`` is 0 unless given. Those of a
+        file need not be given again.
 
     Attributes
     ----------
@@ -118,9 +118,10 @@ class Bank:
         plan = self._planned(X)
         order = np.argsort(codes, kind="stable")
         counts = np.bincount(codes, minlength=len(names))
-        gaps = np.isnan(X).any(axis=1)
-        gappy = np.bincount(codes[gaps], minlength=len(names)) > 0
-        places = [self._place(name, alone) for name, alone in zip(names, gappy.tolist(), strict=True)]
+        gappy = set()
+        if self.parameters["missing"] != "raise":
+            gappy = set(np.unique(codes[np.isnan(X).any(axis=1)]).tolist())
+        places = [self._place(name, i in gappy) for i, name in enumerate(names)]
         scores = np.zeros((len(X), plan.k), dtype=plan.dtype)
         with one_thread():
             changes = self._learn(places, counts, order, X, scores)
@@ -226,8 +227,8 @@ class Bank:
             plan = plan_for(self.parameters, X.shape[1], X.dtype.type)
             if plan.seconds is not None:
                 raise ValueError(
-                    f"half_life={self.parameters['half_life']!r} needs time stamps, which a bank does not take: "
-                    "give half_life in samples"
+                    f"half_life={self.parameters['half_life']!r} needs time stamps, which a bank does not "
+                    "take: give half_life in samples"
                 )
             refuse_tiny(X, plan.solver)
             self.plan, self._fleet = plan, Fleet(plan, self.parameters["scores"])
@@ -253,7 +254,10 @@ class Bank:
 
         def learn_part(part: list[int]) -> list[tuple[int, RankChange]]:
             slots = np.array([places[i] for i in part], dtype=np.intp)
-            own = np.concatenate([order[ends[i] - counts[i] : ends[i]] for i in part])
+            if part[-1] - part[0] + 1 == len(part):
+                own = order[ends[part[0]] - counts[part[0]] : ends[part[-1]]]
+            else:
+                own = np.concatenate([order[ends[i] - counts[i] : ends[i]] for i in part])
             found = np.zeros((len(own), scores.shape[1]), dtype=scores.dtype)
             changed = self._fleet.learn(slots, counts[part], X[own], found)
             scores[own] = found
