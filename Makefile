@@ -6,20 +6,23 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-plain test-lowest test-python check bench reproduce docs clean
+.PHONY: run test test-slow test-bank test-plain test-lowest test-python check bench reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n auto -m "not slow and not bank"
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
 
+test-bank: $(READY)
+	$(BIN)/pytest -m bank tests/test_bank.py
+
 # All tests but those that run thousands of samples through the estimator: minutes each without compilation.
-KERNEL_TESTS := -m "not slow" --ignore tests/test_online_adaptive_pca.py --ignore tests/test_benchmarks.py \
+KERNEL_TESTS := -m "not slow and not bank" --ignore tests/test_online_adaptive_pca.py --ignore tests/test_benchmarks.py \
 	--ignore tests/test_benchmark_peers.py --ignore tests/test_package.py --ignore tests/test_paper.py \
 	--ignore tests/test_reproduce.py --ignore tests/test_run.py --ignore tests/test_commands.py \
 	--ignore tests/test_live.py --ignore tests/test_damage.py --ignore tests/test_resume.py \
@@ -37,12 +40,12 @@ test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
-	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow" -W default
+	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank" -W default
 
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
-	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow"
+	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank"
 
 check: $(READY)
 	$(BIN)/ruff check .

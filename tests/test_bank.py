@@ -1,5 +1,6 @@
 import json
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -157,7 +158,7 @@ KILLED = """
 import pickle, sys
 from eigenstream.bank import Bank
 path, pieces = sys.argv[1], pickle.load(sys.stdin.buffer)
-with Bank(path, max_models=4) as bank:
+with Bank(path, max_models=int(sys.argv[2]), max_components=int(sys.argv[3])) as bank:
     done = bank.position_ or 0
     for i, (keys, rows) in enumerate(pieces[done:], done + 1):
         bank.learn_many(keys, rows)
@@ -167,28 +168,52 @@ with Bank(path, max_models=4) as bank:
 """
 
 
-def test_killed_and_resumed_loses_nothing(tmp_path):
-    import pickle
+def killed(path, pieces, calls, max_models, max_components):
+    """Let a process learn so many calls, and kill it."""
+    arguments = [str(path), str(max_models), str(max_components)]
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    pickle.dump(pieces, child.stdin)
+    child.stdin.close()
+    for _ in range(calls):
+        assert child.stdout.readline()
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
 
+
+def test_killed_and_resumed_loses_nothing(tmp_path):
     path, X = tmp_path / "models.bank", streams(150)
     pieces = list(calls(X))
-    for deaths in range(3):
-        child = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        pickle.dump(pieces, child.stdin)
-        child.stdin.close()
-        for _ in range(4 + deaths):
-            assert child.stdout.readline()
-        os.kill(child.pid, signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
+    for deaths in range(2):
+        killed(path, pieces, 4 + deaths, 4, 6)
     with Bank(path) as bank:
         done = bank.position_
         assert done % 3 == 0
         assert 0 < done < len(pieces)
         learnt(bank, pieces[done:])
-        assert_models_of_their_own(bank, X)
+        assert_models_of_their_own(bank, X, max_components=6)
+
+
+@pytest.mark.bank
+def test_ten_thousand_keys_killed_and_resumed_lose_nothing(tmp_path):
+    path, rng = tmp_path / "models.bank", np.random.default_rng(0)
+    X = rng.standard_normal((10_000, 96, 32)) * np.r_[5.0, 4.0, 3.0, np.ones(29)]
+    pieces = []
+    for start in range(0, 96, 8):
+        keys = rng.permutation(10_000)
+        pieces.append((np.repeat(keys, 8), X[keys, start : start + 8].reshape(-1, 32)))
+    for deaths in range(2):
+        killed(path, pieces, 4 + deaths, 6_000, 4)
+    with Bank(path) as bank:
+        assert bank.position_ == 6
+        for keys, rows in pieces[6:]:
+            bank.learn_many(keys, rows)
+        for key, rows in enumerate(X):
+            own = StreamModel(max_components=4, random_state=0)
+            own.learn_many(rows)
+            assert state(bank.model(key)) == state(own)
 
 
 def test_keys_are_texts_or_whole_numbers(tmp_path):
