@@ -2,8 +2,8 @@
 
 A program of its own: it loads everything once and forks for each try. Takes a JSON object as its argument:
 ``command`` (arguments of eigenstream; the model is called ``model``), ``before`` (a command whose results lie
-in the folder already), ``step`` (every how many calls) and ``seed``. Works in the current folder. Prints how
-many kills there were and what went wrong.
+in the folder already), ``base`` (a command that the job goes on from), ``step`` (every how many calls) and
+``seed``. Works in the current folder. Prints how many kills there were and what went wrong.
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import eigenstream.running
-import eigenstream.sinks
+import eigenstream.sinks.parquet
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.cli import main
 
@@ -92,6 +92,8 @@ def prepared():
 
 def again(command):
     """The same command, to be resumed; once more as it was, if it has not begun to replace anything."""
+    if "--model" in command:
+        return [*command, "--resume"]
     notes = [path.read_bytes() if path.exists() else None for path in (Path(".model.job"), EARLIER)]
     if EARLIER.parent.exists() and notes[0] == notes[1]:
         return command
@@ -119,13 +121,16 @@ def run(job):
     rng = random.Random(job["seed"])
     os.mkdir("calm")
     os.chdir("calm")
+    if job.get("base"):
+        assert carry_out(job["base"], None, None)[0] == 0
     assert carry_out(job["command"], None, None)[0] == 0
     os.chdir("..")
     expected = content("calm")
-    if job.get("before"):
+    earlier = job.get("before") or job.get("base")
+    if earlier:
         os.mkdir("earlier")
         os.chdir("earlier")
-        assert carry_out(job["before"], None, None)[0] == 0
+        assert carry_out(earlier, None, None)[0] == 0
         os.chdir("..")
     prepared()
     code, calls = carry_out(job["command"], None, None)
@@ -141,6 +146,6 @@ def run(job):
 
 
 if __name__ == "__main__":
-    eigenstream.sinks.PART = 128
+    eigenstream.sinks.parquet.PART = 128
     OnlineAdaptivePCA(half_life=50).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]] * 100)  # loads the kernels
     print(json.dumps(run(json.loads(sys.argv[1]))))

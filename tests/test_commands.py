@@ -253,11 +253,11 @@ def test_rows_that_were_not_learnt_from_are_told(folder):
     [
         (["nothing.csv"], "there is no file 'nothing.csv'"),
         (["sensors.csv", "--columns", "a,zzz"], "there is no column 'zzz'; there are a, b"),
-        (["sensors.csv", "--output", "scores.xls"], "must end in .csv, .npy or .parquet"),
+        (["sensors.csv", "--output", "scores.xls"], "must end in .csv, .jsonl, .npy or .parquet"),
         (["sensors.csv", "--output", "nowhere/scores.csv"], "cannot be written"),
         (["sensors.csv", "--save", "nowhere/model"], "cannot be written"),
         (["sensors.csv", "--max-components", "99"], "max_components must be"),
-        (["sensors.csv", "--half-life", "-3"], "-3.0 is not in the range x>0"),
+        (["sensors.csv", "--half-life", "-3"], "-3 is not a number of samples above 0"),
         (["sensors.csv", "--picture", "a.jpg"], "must end in .png or .svg"),
         (["sensors.csv", "--picture", "nowhere/a.png"], "there is no folder"),
         (["sensors.csv", "--idle", "3"], "it needs --follow"),

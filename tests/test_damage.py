@@ -530,7 +530,7 @@ def test_damage_gives_a_clear_error_or_a_right_result(what, first, last):
 
 def test_every_flipped_byte_of_scores_is_found(tmp_path):
     """Parts that a job writes carry checksums; what a flip changes beyond them is no number."""
-    sink = sinks.open_sink(str(tmp_path / "x.parquet"), 2, np.float64)
+    sink = sinks.open_sink(str(tmp_path / "x.parquet"), sinks.Layout(2, np.float64))
     sink.write(np.arange(40), DATA[:, :2])
     sink.settle(final=True)
     sink.close()
@@ -629,6 +629,29 @@ def test_a_file_of_an_older_format_says_what_to_do(tmp_path):
     (tmp_path / "model").write_bytes(content)
     with pytest.raises(ValueError, match=r"format version 1.*learn the model again from its source"):
         load(tmp_path / "model")
+
+
+def test_a_file_of_format_version_2_continues_exactly(tmp_path):
+    """It has no word of standardization, lags or times, which it does not need."""
+    model = OnlineAdaptivePCA(max_components=2, random_state=0).fit(DATA)
+    model.save(tmp_path / "model")
+    arrays, document = checkpoint.read(tmp_path / "model")
+    for part, names in (
+        (document["parameters"], ("standardize", "lags")),
+        (document["tracker"]["plan"], ("standardize", "lags", "seconds")),
+        (document["tracker"], ("clock",)),
+    ):
+        for name in names:
+            del part[name]
+    text = json.dumps(document)
+    header = {"version": 2, "document": text, "checksum": checkpoint._checksum(arrays, text)}
+    content = checkpoint.serialized(arrays, metadata={checkpoint.FORMAT: json.dumps(header)})
+    (tmp_path / "model").write_bytes(content)
+    again = load(tmp_path / "model").partial_fit(DATA)
+    np.testing.assert_array_equal(again.components_, model.partial_fit(DATA).components_)
+    assert not again.standardize
+    again.save(tmp_path / "model")
+    assert load(tmp_path / "model").n_samples_seen_ == 2 * len(DATA)
 
 
 def test_a_file_deeper_than_anyone_writes_is_refused(tmp_path):

@@ -82,6 +82,7 @@ def test_skipped_rows_teach_nothing_and_score_nan(online):
 
 
 @pytest.mark.parametrize("missing", ["skip", "impute"])
+@pytest.mark.filterwarnings("ignore:.*rows so far were skipped:UserWarning")
 def test_learn_many_with_gaps_learns_as_partial_fit_does(online, missing):
     X = np.vstack(list(streams.paper_stream(800, random_state=0)))
     rng = np.random.default_rng(0)

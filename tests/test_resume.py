@@ -156,7 +156,7 @@ def test_before_the_first_checkpoint_another_folder_is_left_alone_too(folder, mo
     monkeypatch.chdir(folder / "elsewhere")
     run("../other.npy", output, save="own")
     before = content(output)
-    with pytest.raises(RunError, match="exists: replace it"):
+    with pytest.raises(RunError, match="exists: choose another name"):
         run("../x.npy", output, save="../m", resume=True)
     assert content(output) == before
 
@@ -166,7 +166,7 @@ def test_a_finished_output_survives_the_loss_of_its_model(folder, output):
     run(output=output)
     Path("m").rename("moved")
     before = content(output)
-    with pytest.raises(RunError, match="exists: replace it"):
+    with pytest.raises(RunError, match="exists: choose another name"):
         run(output=output, resume=True)
     assert content(output) == before
 
@@ -177,7 +177,9 @@ def test_garbage_in_the_output_is_refused(folder, batches):
     Path("s.csv").unlink()
     Path("s.csv").write_bytes(b"garbage\n" * 100_000)
     before = content("s.csv")
-    with pytest.raises((SinkError, RunError), match=r"does not hold what had been|exists: replace it"):
+    with pytest.raises(
+        (SinkError, RunError), match=r"does not hold what had been|exists: choose another name"
+    ):
         run(resume=True)
     assert content("s.csv") == before
 
@@ -490,8 +492,8 @@ def test_the_output_of_transform_is_closed_when_something_goes_wrong(folder):
     Path("bad.csv").write_text("\n".join(lines))
     opened = []
 
-    def sink(width, dtype):
-        opened.append(sinks.open_sink("out.csv", width, dtype))
+    def sink(layout):
+        opened.append(sinks.open_sink("out.csv", layout))
         return opened[0]
 
     with (

@@ -294,7 +294,7 @@ def test_nothing_is_overwritten_unasked(folder, tmp_path):
             folder / "x.csv", *COMMON, "--output", "scores.csv", *save, cwd=tmp_path, check=False
         )
         assert refused.returncode == 1
-        assert "scores.csv exists: replace it (overwrite)" in refused.stderr
+        assert "scores.csv exists: choose another name (--overwrite replaces it)" in refused.stderr
     assert (tmp_path / "scores.csv").read_text() == "precious"
     eigenstream_run(folder / "x.csv", *COMMON, "--output", "scores.csv", "--overwrite", cwd=tmp_path)
     assert (tmp_path / "scores.csv").read_text().startswith("row,component_0")

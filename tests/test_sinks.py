@@ -1,5 +1,7 @@
 """Sinks: what is written reads back exactly, and cutting back leaves no trace of what came after."""
 
+import csv
+import json
 import os
 import pathlib
 import sys
@@ -11,10 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from eigenstream import sinks, sources
-from eigenstream.sinks import SinkError, open_sink
+from eigenstream import sources
+from eigenstream.sinks import Layout, SinkError, check_output, open_sink
+from eigenstream.sinks import parquet as parquet_sink
 
-KINDS = ["csv", "npy", "parquet"]
+KINDS = ["csv", "jsonl", "npy", "parquet"]
 TYPES = [np.float64, np.float32]
 PART = 16
 
@@ -23,7 +26,7 @@ PART = 16
 def synced(monkeypatch):
     """Small parts; what is made durable is counted, not waited for."""
     calls = []
-    monkeypatch.setattr(sinks, "PART", PART)
+    monkeypatch.setattr(parquet_sink, "PART", PART)
     monkeypatch.setattr("os.fsync", lambda handle: calls.append(os.path.basename(name_of(handle))))
     return calls
 
@@ -43,7 +46,7 @@ def scores_of(rows, dtype, width=3):
 
 def written(path, numbers, scores, cuts, place=None):
     """Write rows in pieces, settling after each; returns the places, the last of which is final."""
-    sink = open_sink(str(path), scores.shape[1], scores.dtype, place)
+    sink = open_sink(str(path), Layout(scores.shape[1], scores.dtype), place)
     places = []
     for start, stop in zip([0, *cuts], [*cuts, len(scores)], strict=True):
         sink.write(numbers[start:stop], scores[start:stop])
@@ -68,6 +71,11 @@ def read_back(path, dtype):
         assert head == "row,component_0,component_1,component_2"
         fields = np.array([line.split(",") for line in lines])
         return fields[:, 0].astype(int), fields[:, 1:].astype(dtype)
+    if path.suffix == ".jsonl":
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        assert list(rows[0]) == ["row", "component_0", "component_1", "component_2"]
+        values = np.array([list(row.values()) for row in rows], dtype=float)
+        return values[:, 0], values[:, 1:].astype(dtype)
     tables = [parquet.read_table(part) for part in sorted(path.glob("*.parquet"))]
     table = pyarrow.concat_tables(tables)
     assert table.column_names == ["row", "component_0", "component_1", "component_2"]
@@ -142,7 +150,7 @@ def test_every_place_continues_as_if_nothing_had_happened(kind, dtype, cuts, ahe
     places = written(path, numbers, scores, cuts)
     assert content(path) == content(whole)
 
-    sink = open_sink(str(path), 3, dtype)
+    sink = open_sink(str(path), Layout(3, dtype))
     for i, (start, stop) in enumerate(zip([0, *cuts], [*cuts, 64], strict=True)):
         sink.write(numbers[start:stop], scores[start:stop])
         place = sink.settle()
@@ -156,7 +164,7 @@ def test_every_place_continues_as_if_nothing_had_happened(kind, dtype, cuts, ahe
         torn_end = path / f".part-{place['part']:06d}.rows" if kind == "parquet" else path
         with torn_end.open("ab") as file:
             file.write(torn)
-        sink = open_sink(str(path), 3, dtype, place)
+        sink = open_sink(str(path), Layout(3, dtype), place)
     assert sink.settle(final=True) == places[-1]
     sink.committed()
     sink.close()
@@ -194,30 +202,30 @@ def test_an_output_shorter_than_its_place_is_refused(kind, tmp_path):
     os.truncate(path, place["bytes"] - 1)
     before = content(path)
     with pytest.raises(SinkError, match=rf"x\.{kind} is shorter than the [\d,]+ bytes that had been written"):
-        open_sink(str(path), 3, np.float64, place)
+        open_sink(str(path), Layout(3, np.float64), place)
     assert content(path) == before
     path.unlink()
     with pytest.raises(SinkError, match="is shorter than"):
-        open_sink(str(path), 3, np.float64, place)
+        open_sink(str(path), Layout(3, np.float64), place)
     assert not path.exists()
 
 
 def test_parquet_rows_or_parts_that_are_gone_are_refused(tmp_path):
     path = tmp_path / "x.parquet"
-    sink = open_sink(str(path), 3, np.float64)
+    sink = open_sink(str(path), Layout(3, np.float64))
     sink.write(np.arange(40), scores_of(40, np.float64))
     place = sink.settle()
     sink.committed()
     sink.close()
-    assert (place["part"], place["bytes"]) == (2, 8 * 32)
-    os.truncate(path / ".part-000002.rows", 255)
+    assert place["part"] == 2
+    os.truncate(path / ".part-000002.rows", place["bytes"] - 1)
     before = content(path)
-    with pytest.raises(SinkError, match=r"\.part-000002\.rows is shorter than the 256 bytes"):
-        open_sink(str(path), 3, np.float64, place)
+    with pytest.raises(SinkError, match=r"\.part-000002\.rows is shorter than the \d+ bytes"):
+        open_sink(str(path), Layout(3, np.float64), place)
     assert content(path) == before
     (path / "part-000001.parquet").unlink()
     with pytest.raises(SinkError, match=r"part-000001\.parquet had been written, but is gone"):
-        open_sink(str(path), 3, np.float64, place)
+        open_sink(str(path), Layout(3, np.float64), place)
     assert len(content(path)) == 2
 
 
@@ -232,14 +240,14 @@ def test_parquet_rows_or_parts_that_are_gone_are_refused(tmp_path):
 )  # fmt: skip
 def test_absurd_places_are_refused(kind, place, tmp_path):
     with pytest.raises(SinkError, match=rf"x\.{kind}.*is no place in such a file"):
-        open_sink(str(tmp_path / f"x.{kind}"), 3, np.float64, place)
+        open_sink(str(tmp_path / f"x.{kind}"), Layout(3, np.float64), place)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x", "csv", "x.csv.gz"])
 def test_unknown_kinds_are_refused(name, tmp_path):
-    with pytest.raises(SinkError, match=r"must end in \.csv, \.npy or \.parquet"):
-        open_sink(str(tmp_path / name), 3, np.float64)
+    with pytest.raises(SinkError, match=r"must end in \.csv, \.jsonl, \.npy or \.parquet"):
+        open_sink(str(tmp_path / name), Layout(3, np.float64))
 
 
 def test_the_kind_does_not_depend_on_the_case(tmp_path):
@@ -257,7 +265,7 @@ def test_standard_output_is_csv(capfdbinary, tmp_path):
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="only Linux names the open files")
 @pytest.mark.parametrize("kind", KINDS)
 def test_settling_makes_it_durable(kind, tmp_path, synced):
-    sink = open_sink(str(tmp_path / f"x.{kind}"), 3, np.float64)
+    sink = open_sink(str(tmp_path / f"x.{kind}"), Layout(3, np.float64))
     assert synced == []
     sink.write(np.arange(5), scores_of(5, np.float64))
     # Names are durable: of the file in its folder; of the rows that wait in theirs, which is new as well.
@@ -277,7 +285,7 @@ def test_settling_makes_it_durable(kind, tmp_path, synced):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_full_disk_shows_when_it_is_written_to(kind, tmp_path, monkeypatch):
-    sink = open_sink(str(tmp_path / f"x.{kind}"), 3, np.float64)
+    sink = open_sink(str(tmp_path / f"x.{kind}"), Layout(3, np.float64))
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -304,5 +312,44 @@ def test_files_are_closed(kind, tmp_path):
     before = sorted(os.listdir("/proc/self/fd"))
     places = written(tmp_path / f"x.{kind}", np.arange(60), scores_of(60, np.float64), [20])
     with pytest.raises(SinkError):
-        open_sink(str(tmp_path / f"x.{kind}"), 3, np.float64, {**places[0], "bytes": 10**9})
+        open_sink(str(tmp_path / f"x.{kind}"), Layout(3, np.float64), {**places[0], "bytes": 10**9})
     assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+TEXTS = np.array([["2024", 'a "b", c'], ["", "line\nfeed"], ["\ud800", "é"]] * 20, dtype=object)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("cuts", [[], [7, 30]])
+@pytest.mark.parametrize("arrow", [1, 10**9])
+def test_text_is_kept_before_the_scores(kind, cuts, arrow, tmp_path, monkeypatch):
+    monkeypatch.setattr("eigenstream.sinks.lines.WORTH_ARROW", arrow)
+    path, scores = tmp_path / f"x.{kind}", scores_of(60, np.float64)
+    layout = Layout(3, np.float64, ("time", "row"), residuals=True)
+    names = ["row", "time", "kept_row", "component_0", "component_1", "squared_residual"]
+    place = None
+    for start, stop in zip([0, *cuts], [*cuts, 60], strict=True):
+        sink = open_sink(str(path), layout, place)
+        sink.write(np.arange(start, stop), scores[start:stop], TEXTS[start:stop])
+        place = sink.settle(final=stop == 60)
+        sink.committed()
+        sink.close()
+    if kind == "csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+    elif kind == "jsonl":
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        head, rows = list(rows[0]), [list(row.values()) for row in rows]
+    else:
+        table = pyarrow.concat_tables(parquet.read_table(part) for part in sorted(path.glob("*.parquet")))
+        head, rows = table.column_names, list(zip(*(column.to_pylist() for column in table), strict=True))
+    assert head == names
+    replaced = TEXTS if kind == "jsonl" else np.where(TEXTS == "\ud800", "?", TEXTS)
+    assert [list(row[1:3]) for row in rows] == replaced.tolist()
+    np.testing.assert_array_equal(np.array([row[3:] for row in rows], dtype=float), scores)
+
+
+def test_numbers_alone_cannot_hold_text(tmp_path):
+    with pytest.raises(SinkError, match="can only hold numbers: to keep columns, write CSV"):
+        check_output(str(tmp_path / "x.npy"), keep=True)
+    check_output(str(tmp_path / "x.npy"))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from eigenstream.sources import SourceError
+from eigenstream.sources.columns import Choice
 from eigenstream.sources.csv_lines import Csv
 from eigenstream.sources.formats import Format
 from eigenstream.sources.lines import piece_of
@@ -27,6 +28,7 @@ from tests.source_files import (
     [
         (b"a,b,c\n1,2,3\n\n \n4,5,x\n", r"line 5, column 2 \(c\): 'x' is not a number"),
         (b"\n\na,b,c\n1,2,3\n4,,6\n", r"line 5, column 1 \(b\): is missing"),
+        (b'a,b,c\n1,2,3\n4,"x\ny",3\n', r"line 3: a quoted text goes on in the next line"),
         (b"1,2,3\n\n4,5\n", r"line 3: has 2 fields where 3 were expected"),
         (b"1,2,3\n4,5,6,\n", r"line 2: has 4 fields where 3 were expected"),
         (b"1,2\r\n\r\n3,inf\r\n", r"line 3, column 1: inf is not a finite number"),
@@ -162,7 +164,7 @@ FIELD = st.one_of(
 
 
 def csv_parser(columns, format=None):
-    return Csv(b"a,b,c\n", "x", columns, None, format or Format(","), 1, lambda: None)
+    return Csv(b"a,b,c\n", "x", Choice(columns), format or Format(","), 1, lambda: None)
 
 
 @settings(max_examples=300)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from eigenstream import sources
 from eigenstream.sources import SourceError, cells, json_lines, lines
+from eigenstream.sources.columns import Choice
 from eigenstream.sources.csv_lines import Csv
 from eigenstream.sources.formats import Format
 from eigenstream.sources.json_lines import JsonLines
@@ -67,7 +68,7 @@ def agrees(parser, content):
 
 def csv_parser(format, columns=None):
     first = (format.delimiter or ",").join("abc").encode() + b"\n"
-    return Csv(first, "x", columns, None, format, 1, lambda: None)
+    return Csv(first, "x", Choice(columns), format, 1, lambda: None)
 
 
 @settings(max_examples=600)
@@ -130,7 +131,7 @@ JSON_VALUE = st.one_of(
 @pytest.mark.parametrize("first", [b"[1, -2.5e-7]\n", b'{"a":1,"b":2}\n', b'{"long name, no": 1, "b": 2}\n'])
 def test_json_lines_that_are_written_alike_need_no_parser(first, monkeypatch):
     monkeypatch.setattr(json_lines, "_table", lambda *_: None)
-    parser = JsonLines(first, "x", None, None, Format(), 1)
+    parser = JsonLines(first, "x", Choice(), Format(), 1)
     assert agrees(parser, [first, first]) == (b"no" not in first)
 
 
@@ -138,7 +139,7 @@ def test_json_lines_that_are_written_alike_need_no_parser(first, monkeypatch):
 @pytest.mark.parametrize("columns", [None, [0], [1]])
 def test_every_awkward_value_of_json_at_once(word, columns):
     for first in (b"[0, 0]", b'{"a": 0, "b": 0}'):
-        parser = JsonLines(first, "x", columns, None, Format(), 1)
+        parser = JsonLines(first, "x", Choice(columns), Format(), 1)
         for place in (b" 0", b"0]", b"0}"):
             agrees(
                 parser, [first + b"\n", first.replace(place, place.replace(b"0", word.encode()), 1) + b"\n"]
@@ -156,7 +157,7 @@ def test_every_awkward_value_of_json_at_once(word, columns):
 )
 def test_json_at_once_is_json_line_by_line(rows, keys, array, columns, space, tail):
     first = b"[0, 0]" if array else b'{"a": 0, "b": 0}'
-    parser = JsonLines(first, "x", columns, None, Format(), 1)
+    parser = JsonLines(first, "x", Choice(columns), Format(), 1)
     content = []
     for row in rows:
         cells = row if array else [f'"{key}":{space}{value}' for key, value in zip(keys, row, strict=False)]

@@ -1,4 +1,4 @@
-"""Where a model ends at rank 0 or at its capacity: what its spectrum looks like, and what to try."""
+"""What to try where a model ends at rank 0 or at its capacity, or where inputs have very different units."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from .rules import Evidence, NoiseEdge, Rule, other_ranks
 FEW_SAMPLES = 4
 """Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
 
+UNLIKE = 1e4
+"""If the largest variance of an input is so many times the median, a few inputs make up all that is seen."""
+
 
 def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
     """What the spectrum looks like and what to try, where the rank is 0 or as large as it can be.
 
-    Empty where there is nothing to say.
+    Where a few inputs make up everything, perhaps because of their units, that is said too. Empty where there
+    is nothing to say.
 
     Parameters
     ----------
@@ -33,13 +37,28 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
     """
     if not evidence.variances.size or not evidence.variances[0] > 0:
         return "nothing varies: all inputs are constant so far" if rank == 0 else ""
+    units = _units(evidence)
     if rank == 0:
-        return " ".join([_flat(evidence), *_few(evidence), _others(evidence, rank, alpha)])
+        return " ".join([_flat(evidence), *_few(evidence), *units, _others(evidence, rank, alpha)])
     if rank >= evidence.capacity < evidence.n_inputs:
-        return " ".join([_full(evidence), _others(evidence, rank, alpha)])
+        return " ".join([_full(evidence), *units, _others(evidence, rank, alpha)])
     if isinstance(alpha, NoiseEdge) and rank >= evidence.n_inputs // 2 > 1:
-        return " ".join([_floorless(rank), _others(evidence, rank, alpha)])
-    return ""
+        return " ".join([_floorless(rank), *units, _others(evidence, rank, alpha)])
+    return " ".join(units)
+
+
+def _units(evidence: Evidence) -> list[str]:
+    """Whether inputs vary so differently that a few of them stand for all."""
+    if evidence.input_variances is None:
+        return []
+    varying = evidence.input_variances[evidence.input_variances > 0]
+    largest, median = float(varying.max()), float(np.median(varying))
+    if largest < UNLIKE * median:
+        return []
+    return [
+        f"A few inputs make up everything: the largest variance is {largest / median:.2g} times the median. "
+        "If that is because of their units, standardize=True puts all inputs on the same scale."
+    ]
 
 
 def _flat(evidence: Evidence) -> str:
@@ -54,7 +73,8 @@ def _few(evidence: Evidence) -> list[str]:
     if evidence.beta2 < 1 and 1 / (1 - evidence.beta2) < FEW_SAMPLES * n:
         return [f"The half-life is short for {n} inputs: a longer one sees weaker components."]
     if T < FEW_SAMPLES * n:
-        return [f"There are only {T:.0f} samples for {n} inputs: more samples show weaker components."]
+        amount = "There is only 1 sample" if round(T) == 1 else f"There are only {T:.0f} samples"
+        return [f"{amount} for {n} input{'s' if n > 1 else ''}: more samples show weaker components."]
     return []
 
 

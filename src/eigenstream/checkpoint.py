@@ -91,7 +91,11 @@ def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[s
             raise ValueError(f"{name!r} is a damaged eigenstream model: its checksum is wrong")
         return arrays, json.loads(header["document"])
     except UNREADABLE as error:
-        raise ValueError(f"{name!r} is not a readable eigenstream model: {error}") from None
+        what = "" if isinstance(error, SafetensorError) else f": {error}"
+        raise ValueError(
+            f"{name!r} is not a readable eigenstream model{what}; expected a file "
+            "that eigenstream run or a model's save wrote"
+        ) from None
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]], document: str) -> str:

@@ -14,10 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .engine.learner import Seen
+
 Floats = NDArray[np.floating[Any]]
 
 LIMIT = 10.0
 """c: how many times the usual a row may pull."""
+
+GAUSSIAN = 1.4826
+"""The standard deviation of Gaussian numbers over their median absolute deviation."""
 
 
 class Usual(NamedTuple):
@@ -92,3 +97,21 @@ def cap(
     capped = rows.copy()
     capped[far] = (mean + np.sqrt(share[far])[:, None] * centered[far]).astype(rows.dtype)
     return Capped(capped, int(np.count_nonzero(far)), after)
+
+
+def first_seen(rows: Floats, *, standardize: bool) -> Seen:
+    """What is known of the input by its first rows alone, some of which may be outliers: medians.
+
+    Parameters
+    ----------
+    rows
+        Rows without gaps.
+    standardize
+        Whether to measure each input in units of its own spread.
+    """
+    n = rows.shape[1]
+    mean, gain = np.median(rows, axis=0).astype(np.float64), None
+    if standardize:
+        deviation = GAUSSIAN * np.median(np.abs(rows - mean), axis=0).astype(np.float64)
+        gain = np.divide(1.0, deviation, out=np.zeros(n), where=deviation > 0)
+    return Seen(mean, np.zeros((0, n)), gain)

@@ -5,6 +5,7 @@ Needs the extra ``plot`` (matplotlib).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from .colors import BLACK as BLACK
 from .colors import BLUE as BLUE
@@ -38,10 +40,23 @@ def panels(rows: int, columns: int, width: float, height: float, **layout: Any) 
     return figure, axes
 
 
-def draw_history(history: SpectrumHistory, title: str) -> Figure:
-    """The spectrum over time with its threshold, and the rank below."""
+def draw_history(
+    history: SpectrumHistory, title: str, times: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
+) -> Figure:
+    """The spectrum over time with its threshold, and the rank below.
+
+    Parameters
+    ----------
+    history, title
+        What to draw, and what to call it.
+    times
+        When samples were taken, in seconds since 1970: the axis shows that instead of sample counts.
+    """
     figure, (spectrum, rank) = panels(2, 1, 10, 6, height_ratios=(3, 1), sharex=True)
-    sample, threshold = history.sample, np.where(history.threshold > 0, history.threshold, np.nan)
+    sample: NDArray[Any] = history.sample
+    if times is not None:
+        sample = (times(sample) * 1e3).astype("datetime64[ms]")
+    threshold = np.where(history.threshold > 0, history.threshold, np.nan)
     known = np.where(history.variances > 0, history.variances, np.nan)
     kept = np.where(np.arange(known.shape[1]) < history.rank[:, None], known, np.nan)
     rest = np.where(history.rank < known.shape[1], known[:, -1], np.nan)
@@ -58,7 +73,11 @@ def draw_history(history: SpectrumHistory, title: str) -> Figure:
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     rank.fill_between(sample, history.rank, step="post", color=BLUE, alpha=0.15, linewidth=0)
     rank.step(sample, history.rank, where="post", color=BLUE, linewidth=1.8)
-    rank.set(xlabel="samples", ylabel="rank", ylim=(0, max(history.rank.max(initial=1) + 1, 2)))
+    rank.set(
+        xlabel="samples" if times is None else "time (UTC)",
+        ylabel="rank",
+        ylim=(0, max(history.rank.max(initial=1) + 1, 2)),
+    )
     rank.yaxis.set_major_locator(MaxNLocator(integer=True))
     for axis in (spectrum, rank):
         for change in sample[1:][np.diff(history.rank) != 0]:

@@ -56,8 +56,8 @@ class Evidence(NamedTuple):
     """Relative rounding error of the data."""
     tells_below_threshold: bool = True
     """Whether eigenvalues that are not kept are the input's own; a network has only lower bounds of them."""
-    remembered: float = math.inf
-    """How many samples at that pace count as much as all there were: few after a long pause."""
+    remembered: float | None = None
+    """How many samples at that pace count as much as all there were: few after a long pause. None: all."""
 
     @classmethod
     def of(
@@ -86,7 +86,7 @@ class Evidence(NamedTuple):
     @property
     def span(self) -> float:
         """How many samples at the pace of ``beta2`` the evidence amounts to."""
-        return min(self.n_samples, self.remembered)
+        return self.n_samples if self.remembered is None else self.remembered
 
     @property
     def ground(self) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import source_argument, source_options
+from .options import lags_option, missing_option, source_argument, source_options, standardize_option
 from .reading import open_source
 from .tables import table
 
@@ -19,13 +19,19 @@ MOST_COLUMNS = 10_000
 @click.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
 @click.option("--threshold", type=float, help="Where to put the threshold on variances.")
 @click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
+@standardize_option
+@lags_option
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@missing_option
 @source_options
 def calibrate(
     source: str | list[str],
     n_components: int | None,
     threshold: float | None,
     center: bool,
+    standardize: bool,
+    lags: int,
+    missing: str,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -33,13 +39,22 @@ def calibrate(
 
     Reads the source once; it takes memory for the square of the number of columns.
     """
+    import numpy as np
+
     from .. import calibrate_alpha
     from ..regularizers import REGULARIZERS
 
     if (n_components is None) == (threshold is None):
         raise click.UsageError("give either --n-components or --threshold")
-    with open_source(source, options) as opened:
-        eigenvalues = _eigenvalues(opened, center)
+    if missing == "impute":
+        raise click.UsageError(
+            "--missing impute needs a model: use skip, which leaves out rows that lack values"
+        )
+    with open_source(source, options, allow_nan=missing == "skip") as opened:
+        moment = _second_moment(opened, center, lags)
+        if standardize:
+            moment = _correlation(moment)
+        eigenvalues = np.maximum(np.linalg.eigvalsh(moment)[::-1], 0)
     found: dict[str, float | None] = {}
     for name in REGULARIZERS:
         try:
@@ -55,26 +70,43 @@ def calibrate(
         _show(found, eigenvalues)
 
 
-def _eigenvalues(source: Any, center: bool) -> Any:
-    """Of the second moment of all rows, in one pass."""
+def _second_moment(source: Any, center: bool, lags: int) -> Any:
+    """The second moment of all rows beside their predecessors, in one pass."""
     import numpy as np
 
+    from ..delays import embedded, last_rows
     from ..sources import SourceError
 
-    n = source.width
+    n = source.width * (lags + 1)
     if n > MOST_COLUMNS:
         raise SourceError(f"{source.name}: {n:,} columns are too many to calibrate by; choose some of them")
-    moment, total, first = np.zeros((n, n)), np.zeros(n), None
+    moment, total, first, before, count = np.zeros((n, n)), np.zeros(n), None, None, 0
     for batch in source:
-        rows = batch.rows.astype(np.float64)
+        raw = batch.rows.astype(np.float64)
+        rows, before = embedded(raw, lags, before), last_rows(raw, lags, before)
+        rows = rows[~np.isnan(rows).any(axis=1)]
+        if not len(rows):
+            continue
+        count += len(rows)
         first = (rows[0].copy() if center else np.zeros(n)) if first is None else first
         rows -= first  # far from zero, squares would drown the variances
         moment += rows.T @ rows
         total += rows.sum(axis=0)
     if first is None:
-        raise SourceError(f"{source.name} has no rows")
-    mean = total / source.count if center else np.zeros(n)
-    return np.maximum(np.linalg.eigvalsh(moment / source.count - np.outer(mean, mean))[::-1], 0)
+        raise SourceError(f"{source.name} has no rows" + (" without gaps" if source.count else ""))
+    mean = total / count if center else np.zeros(n)
+    return moment / count - np.outer(mean, mean)
+
+
+def _correlation(moment: Any) -> Any:
+    """The second moment of inputs that are each divided by their root mean square."""
+    import numpy as np
+
+    from ..engine.scale import gain_of
+
+    variances = np.maximum(np.diag(moment), 0.0)
+    gain = gain_of(variances, 1.0, np.zeros(len(variances)))
+    return gain * moment * gain[:, None]
 
 
 def _show(found: dict[str, float | None], eigenvalues: Any) -> None:

@@ -89,7 +89,7 @@ class Display(Watcher):
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
-        share = self.source.reader.progress()
+        share = batch.share
         bar = ProgressBar(total=1.0, completed=share or 0.0, pulse=share is None, width=60)
         state = Text.assemble(
             "rank ", (str(model.n_components_), "bold"), f"   threshold {model.threshold_:.4g}"
@@ -140,6 +140,7 @@ class JsonEvents(Watcher):
         self.say(
             "progress",
             rows=batch.count,
+            share=batch.share,
             skipped=batch.skipped,
             rows_per_second=self.pace.rate(batch.count),
             rank=model.n_components_,

@@ -6,13 +6,22 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from .options import require_picture, source_argument, source_options
-from .reading import open_source
-from .summary import described, print_model, say
+from .options import (
+    keep_options,
+    require_picture,
+    residuals_option,
+    source_argument,
+    source_options,
+    threads_option,
+)
+from .reading import reading, require_input
+from .summary import SHOWN, described, input_names, print_model, say, times_of
 from .tables import table
 
 if TYPE_CHECKING:
+    from ..running.going_on import Beginning
     from ..sources import Source
     from ..tracking import StreamModel
 
@@ -23,55 +32,76 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 @model_argument
 @source_argument(required=True)
 @click.option(
-    "--output", default="-", help="NAME.csv, NAME.npy, NAME.parquet.  [default: CSV on the terminal]"
+    "--output",
+    default="-",
+    help="NAME.csv, NAME.jsonl, NAME.npy, NAME.parquet.  [default: CSV on the terminal]",
 )
+@residuals_option
 @click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 @click.option(
     "--missing",
     type=click.Choice(["raise", "skip", "impute"]),
     help="Of values.  [default: as the model was made]",
 )
+@threads_option
 @source_options
+@keep_options
+@click.pass_context
 def transform(
-    model: str, source: str | list[str], output: str, overwrite: bool, missing: str | None, **options: Any
+    ctx: click.Context,
+    /,
+    model: str,
+    source: str | list[str],
+    output: str,
+    residuals: bool,
+    overwrite: bool,
+    missing: str | None,
+    threads: int,
+    **options: Any,
 ) -> None:
-    """Scores of a source by a model that stays as it is."""
+    """Scores of a source by a model that stays as it is.
+
+    The source is read as the model's own was, unless other options are given; columns are found by name.
+    """
     from ..files import refuse_shared
-    from ..running.resume import output_opener, refuse_existing
+    from ..running.going_on import Beginning
+    from ..running.outlet import output_opener, refuse_existing
     from ..running.scoring import score
     from ..sinks import check_output
-    from ..tracking import StreamModel
 
     refuse_shared({"source": source, "model": model, "output": output})
-    check_output(output)
+    check_output(output, keep=options["keep"] is not None)
     refuse_existing(output, overwrite)
-    loaded = StreamModel.load(model)
+    beginning = Beginning.load(model)
+    loaded = beginning.model
     if missing is not None:
         loaded.missing = missing
-    with _opened(source, loaded, options) as opened:
+    stated = {name for name in options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    with _opened(source, beginning, options, stated, threads) as opened:
         if opened.width != loaded.n_features_in_:
             raise click.ClickException(
                 f"{opened.name} has {opened.width} columns, but {model} was made from "
                 f"{loaded.n_features_in_}; choose columns with --columns"
             )
-        score(loaded, opened, output_opener(output, overwrite))
+        score(loaded, opened, output_opener(output, overwrite), residuals=residuals)
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
 
 
-def _opened(source: str | list[str], model: StreamModel, options: dict[str, Any]) -> Source:
-    """The source with the columns the model was made from, by name if they have names, unless told others."""
-    from ..running.record import record_of
+def _opened(
+    source: str | list[str], beginning: Beginning, options: dict[str, Any], stated: set[str], threads: int
+) -> Source:
+    """The source, read as the model's own was unless told otherwise; columns by name if they have names."""
+    from ..running import Request
 
-    allow = {"allow_nan": model.missing != "raise"}
-    record = record_of(model.position_)
-    if options["columns"] is not None or record is None:
-        return open_source(source, options, **allow)
-    opened = open_source(source, options, **allow, columns=record.request.columns)
-    if source != "-" and record.names and opened.names and opened.names != record.names:
-        opened.close()
-        return open_source(source, options, **allow, columns=record.names)
-    return opened
+    asked = Request(source, **reading(options))
+    request = beginning.request(asked, stated)
+    names = None if "columns" in stated else beginning.names
+    require_input(source)
+    more = {"allow_nan": beginning.model.missing != "raise", "names": names, "threads": threads}
+    from .. import sources
+
+    return sources.open(source, **request.reading() | more)
 
 
 @click.command(epilog="Example: eigenstream inspect sensors.model --plot sensors.png")
@@ -88,14 +118,19 @@ def inspect(model: str, plot: str | None, as_json: bool) -> None:
         refuse_shared({"model": model, "picture": plot})
     loaded = StreamModel.load(model)
     if as_json:
-        facts = {**described(loaded), "parameters": _parameters(loaded), "made_by": _made_by(loaded)}
+        facts = {
+            **described(loaded, input_names(loaded)),
+            "parameters": _parameters(loaded),
+            "made_by": _made_by(loaded),
+            "sources": _sources(loaded),
+        }
         print(json.dumps(facts))
     else:
         _show(model, loaded)
     if plot is not None:
         from ..plotting import draw_history
 
-        draw_history(loaded.spectrum_history_, shown(model)).savefig(plot)
+        draw_history(loaded.spectrum_history_, shown(model), times_of(loaded.position_)).savefig(plot)
 
 
 def _show(name: str, model: StreamModel) -> None:
@@ -106,7 +141,7 @@ def _show(name: str, model: StreamModel) -> None:
 
     console = Console()
     say(console, f"{name}: a model of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
-    print_model(console, model)
+    print_model(console, model, input_names(model))
     ranks = ", ".join(f"{rule} {rank}" for rule, rank in model.other_ranks_.items())
     say(console, f"rank by each rule (--rank-rule): {ranks}")
     made = table("made with", "value")
@@ -114,6 +149,11 @@ def _show(name: str, model: StreamModel) -> None:
         if value is not None:
             made.add_row(Text(shown(parameter)), Text(shown(str(value))))
     console.print(made)
+    learnt = _sources(model)
+    if learnt:
+        listed = ", ".join(learnt[-SHOWN:])
+        more = f", and {len(learnt) - SHOWN} before" if len(learnt) > SHOWN else ""
+        say(console, f"sources learnt to their ends: {listed}{more}")
 
 
 def _made_by(model: StreamModel) -> dict[str, Any]:
@@ -122,6 +162,14 @@ def _made_by(model: StreamModel) -> dict[str, Any]:
 
     record = record_of(model.position_)
     return {} if record is None else record.request.document()
+
+
+def _sources(model: StreamModel) -> list[str]:
+    """Names of the sources that were learnt to their ends."""
+    from ..running.record import record_of
+
+    record = record_of(model.position_)
+    return [] if record is None else [one["name"] for one in record.sources]
 
 
 def _parameters(model: StreamModel) -> dict[str, Any]:
@@ -141,14 +189,19 @@ def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
     from .. import merge as merged_from
     from ..files import shown
     from ..running import ModelFile
-    from ..running.resume import refuse_existing
+    from ..running.going_on import merged_record
+    from ..running.outlet import refuse_existing
 
     refuse_existing(save, overwrite)
-    merged = merged_from([load(path) for path in models])
+    loaded = [load(path) for path in models]
+    record, notes = merged_record([model.position_ for model in loaded], models)
+    merged = merged_from(loaded)
     file = ModelFile(save)
     try:
-        merged.save(file.target)
+        merged.save(file.target, position=record and record.document())
         file.forget()  # what a note says of an earlier job is no longer true
     finally:
         file.close()
     click.echo(f"{shown(save)}: {merged.n_samples_seen_:,} samples, rank {merged.n_components_}")
+    for note in notes:
+        click.echo(f"note: {shown(note)}", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,6 +47,27 @@ class NumberOr(ParamType):
             return self.number(value)
         except ValueError:
             self.fail(f"{value!r} is neither a number nor {' nor '.join(self.words)}", param, ctx)
+
+
+class SamplesOrDuration(ParamType):
+    """A number of samples above 0, or a duration that `eigenstream.durations.seconds` reads."""
+
+    name = "number|10min"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..durations import seconds
+
+        try:
+            number = float(value)
+        except ValueError:
+            try:
+                seconds(value)
+            except ValueError as error:
+                self.fail(f"{error}; or a number of samples", param, ctx)
+            return value
+        if not 0 < number < inf:
+            self.fail(f"{value} is not a number of samples above 0", param, ctx)
+        return number
 
 
 class NumberOrRule(ParamType):
@@ -155,7 +176,56 @@ source_options = together(
     ),
     click.option("--encoding", help="Of text, such as latin-1.  [default: UTF-8, or as its first bytes say]"),
     click.option("--na", help="More ways to write a missing value, such as '-999,?,Bad Input'."),
+    click.option(
+        "--thousands",
+        type=click.Choice([".", ",", " "]),
+        help="CSV: what stands between groups of three digits, as in 1.234,5.",
+    ),
     click.option("--array", help="NPZ: the array to read, where there are several."),
+)
+
+standardize_option = click.option(
+    "--standardize", is_flag=True, help="Divide each input by its (running) standard deviation."
+)
+lags_option = click.option(
+    "--lags",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Learn each row together with so many rows before it.",
+)
+
+keep_options = together(
+    click.option(
+        "--keep", help="Columns to copy to the output as they are, such as 'unit,id'; they are not learnt."
+    ),
+    click.option(
+        "--time-column",
+        help="The column that says when a row was taken; kept, not learnt, and the axis of pictures.",
+    ),
+    click.option(
+        "--time-format",
+        help="How it is written: iso, s, ms, us or ns since 1970, or such as '%d.%m.%Y %H:%M'.  "
+        "[default: found out]",
+    ),
+)
+
+residuals_option = click.option(
+    "--residuals",
+    is_flag=True,
+    help="Write each row's squared residual, too: its squared distance from what the components can express.",
+)
+
+threads_option = click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="How many parse text."
+)
+
+missing_option = click.option(
+    "--missing",
+    type=click.Choice(["raise", "skip", "impute"]),
+    default="raise",
+    show_default=True,
+    help="What to do with rows that lack values.",
 )
 
 estimator_options = together(
@@ -188,10 +258,13 @@ estimator_options = together(
     ),
     click.option(
         "--half-life",
-        type=click.FloatRange(min=0, min_open=True),
-        help="Samples after which a sample counts half.  [default: never forgets]",
+        type=SamplesOrDuration(),
+        help="Samples after which a sample counts half; or a time such as 10min, 2h or 1h30min, for rows "
+        "that come with their times.  [default: never forgets]",
     ),
     click.option("--center/--no-center", default=True, show_default=True, help="Subtract the running mean."),
+    standardize_option,
+    lags_option,
     click.option(
         "--outliers",
         type=click.Choice(["keep", "cap"]),
@@ -199,13 +272,7 @@ estimator_options = together(
         show_default=True,
         help="Learn from rows that are far off as they are, or no more than from ten usual ones.",
     ),
-    click.option(
-        "--missing",
-        type=click.Choice(["raise", "skip", "impute"]),
-        default="raise",
-        show_default=True,
-        help="What to do with rows that lack values.",
-    ),
+    missing_option,
     click.option(
         "--scores",
         type=click.Choice(["shrunk", "projected", "whitened"]),
@@ -266,4 +333,5 @@ def names_of(options: Decorator) -> tuple[str, ...]:
 
 
 SOURCE_OPTIONS = names_of(source_options)
+KEEP_OPTIONS = names_of(keep_options)
 ESTIMATOR_OPTIONS = names_of(estimator_options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import SOURCE_OPTIONS
+from .options import KEEP_OPTIONS, SOURCE_OPTIONS
 
 if TYPE_CHECKING:
     from ..sources import Source
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def reading(options: dict[str, Any]) -> dict[str, Any]:
     """The options that say how to read a source, as `eigenstream.sources.open` takes them."""
-    return {name: options[name] for name in SOURCE_OPTIONS} | {"rows": options["rows"] or (0, None)}
+    given = {name: options[name] for name in (*SOURCE_OPTIONS, *KEEP_OPTIONS) if name in options}
+    return given | {"rows": options["rows"] or (0, None)}
 
 
 def require_input(source: str | list[str] | None) -> None:

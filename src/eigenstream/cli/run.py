@@ -17,16 +17,18 @@ from .options import (
     ESTIMATOR_OPTIONS,
     Finite,
     estimator_options,
+    keep_options,
     require_picture,
+    residuals_option,
     source_argument,
     source_options,
+    threads_option,
 )
 from .reading import reading, require_input
 
 if TYPE_CHECKING:
     from ..live import Page
     from ..running import Job, Outcome, Watcher
-    from ..sources import Source
 
 WIDE = 4096
 """From so many columns on, linear algebra gains from more than one thread."""
@@ -43,13 +45,25 @@ BUILT_IN_RATE = 2500.0
 @click.option(
     "--output",
     type=click.Path(allow_dash=True),
-    help="Write scores to NAME.csv, NAME.npy or NAME.parquet (a folder of parts; the last comes at the end).",
+    help="Write scores to NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet (a folder of parts; the last comes "
+    "at the end).",
 )
+@residuals_option
 @click.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file.")
 @click.option(
     "--resume",
     is_flag=True,
     help="Continue after the last checkpoint in --save, if there is one.",
+)
+@click.option(
+    "--model",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Go on from this model with another source; --save may name the same file.",
+)
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help="With --model: learn a source once more that it has learnt, or leave its last one unfinished.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace a model and an output that exist.")
 @click.option("--follow", is_flag=True, help="Wait for more lines at the end of a growing file.")
@@ -73,6 +87,7 @@ BUILT_IN_RATE = 2500.0
     help="... and after so many seconds.",
 )
 @click.option("--rate", type=Finite(min=1e-3), help="Most rows per second.")
+@threads_option
 @click.option(
     "--picture", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG."
 )
@@ -89,6 +104,7 @@ BUILT_IN_RATE = 2500.0
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
 @click.option("--json", "as_json", is_flag=True, help="Say what happens as JSON, one object a line.")
 @source_options
+@keep_options
 @estimator_options
 @click.pass_context
 def run(ctx: click.Context, /, **given: Any) -> None:
@@ -101,12 +117,19 @@ def run(ctx: click.Context, /, **given: Any) -> None:
 
     With --save, a job that was killed continues with --resume as if nothing had happened: the final model and
     output are those of an uninterrupted run, bit for bit. Give the same command again, and --resume.
+
+    With --model, a model goes on with the next source: its settings and columns (by name) are its own. It
+    remembers which sources it has learnt, and does not learn one twice.
     """
     stated = {name for name in given if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     if given["quiet"] and given["as_json"]:
         raise click.UsageError("--quiet and --json exclude each other")
     if given["resume"] and not given["save"]:
         raise click.UsageError("--resume needs --save MODEL: the model to continue")
+    if given["anyway"] and not given["model"]:
+        raise click.UsageError("--anyway needs --model MODEL: the model to go on from")
+    if given["residuals"] and not given["output"] and not given["model"]:
+        raise click.UsageError("--residuals are written beside the scores: they need --output")
     if given["idle"] is not None and not given["follow"]:
         raise click.UsageError("--idle says when to stop following: it needs --follow")
     if given["picture"]:
@@ -116,7 +139,7 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     require_input(given["source"])
     with ExitStack() as stack:
         job = stack.enter_context(_prepared(given, stated))
-        page = _page(given, job.source, stack) if given["live"] else None
+        page = _page(given, job, stack) if given["live"] else None
         outcome, notes = _carry_out(job, given, page)
         _report(job, outcome, notes, given)
         if page is not None and outcome.signal is None:
@@ -130,15 +153,17 @@ def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
     from ..files import refuse_shared
     from ..running import Request, prepare
 
-    named = {"source": given["source"], "model": given["save"], "output": given["output"]}
-    refuse_shared(named | {"picture": given["picture"]})
+    named = {"source": given["source"], "output": given["output"], "picture": given["picture"]}
+    for model in (given["save"], given["model"]):
+        refuse_shared(named | {"model": model})
     asked = {**given, **reading(given)}
-    if given["source"] is None:
+    if given["source"] is None and given["model"] is None:
         asked |= {name: value for name, value in BUILT_IN.items() if name not in stated}
     request = Request(
         given["source"],
         given["output"],
         **{name: asked[name] for name in reading(given)},
+        residuals=given["residuals"],
         parameters={name: asked[name] for name in ESTIMATOR_OPTIONS},
     )
     job = prepare(
@@ -146,6 +171,9 @@ def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
         save=given["save"],
         resume=given["resume"],
         overwrite=given["overwrite"],
+        start=given["model"],
+        anyway=given["anyway"],
+        threads=given["threads"],
         stated=stated,
         follow=given["follow"],
         idle=given["idle"],
@@ -193,13 +221,14 @@ def _threads(width: int) -> AbstractContextManager[object]:
     return limits
 
 
-def _page(given: dict[str, Any], source: Source, stack: ExitStack) -> Page:
+def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
     """The live page, up for as long as the stack lasts."""
+    from ..delays import input_names
     from ..live import Page
 
-    page = Page(
-        source.name, source.names, given["live_address"], given["live_port"], lag_unit=source.reader.unit
-    )
+    source, lags = job.source, int(job.request.parameters.get("lags") or 0)
+    names = None if source.names is None else input_names(source.names, lags)
+    page = Page(source.name, names, given["live_address"], given["live_port"], lag_unit=source.reader.unit)
     try:
         url = page.start()
     except ImportError as error:
@@ -240,7 +269,8 @@ def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any])
     if given["as_json"]:
         facts: dict[str, Any] = {"rows": outcome.rows, "learnt": outcome.learnt}
         facts |= {"seconds": outcome.seconds, "signal": outcome.signal}
-        print(json.dumps({"event": "end", **facts, **described(job.model), "notes": notes}), file=words)
+        state = described(job.model, job.names or job.source.names)
+        print(json.dumps({"event": "end", **facts, **state, "notes": notes}), file=words)
     elif not given["quiet"]:
         print_summary(Console(file=words), job, outcome, notes, picture)
 
@@ -252,5 +282,5 @@ def _drawn(job: Job, path: str, notes: list[str]) -> bool:
     from ..files import shown
     from ..plotting import draw_history
 
-    draw_history(job.model.spectrum_history_, shown(job.source.name)).savefig(path)
+    draw_history(job.model.spectrum_history_, shown(job.source.name), job.times.at_all).savefig(path)
     return True

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .hints import in_flags
 from .tables import table
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
     from rich.console import Console
     from rich.table import Table
 
     from ..running import Job, Outcome
     from ..running.learner import Model
+    from ..tracking import StreamModel
 
 SHOWN = 12
 """Rows of a table before it is cut short."""
@@ -20,9 +26,40 @@ RESTLESS = 100
 """Samples in which changes of rank say little."""
 
 
-def described(model: Model) -> dict[str, Any]:
+LARGEST = 4
+"""How many inputs of a component are named."""
+
+
+def input_names(model: StreamModel) -> list[str] | None:
+    """What the inputs of a stored model are called, if it says so."""
+    from ..running.going_on import Beginning
+    from ..running.record import record_of
+
+    return Beginning(model, record_of(model.position_), "").names
+
+
+def times_of(position: Any) -> Callable[[ArrayLike], Any] | None:
+    """Says when samples of a stored model were taken, if that is known."""
+    from ..running.record import record_of
+    from ..running.times import Times
+
+    record = record_of(position)
+    return None if record is None else Times(record.times).at_all
+
+
+def loadings(model: Model, names: Sequence[str] | None, most: int = LARGEST) -> list[list[tuple[str, float]]]:
+    """The inputs that make up each component: those with the largest loadings, by name or number."""
+    found = []
+    for axis in model.components_:
+        largest = np.argsort(-np.abs(axis), kind="stable")[:most]
+        found.append([(names[i] if names else f"input {i}", float(axis[i])) for i in largest.tolist()])
+    return found
+
+
+def described(model: Model, names: Sequence[str] | None = None) -> dict[str, Any]:
     """The state of a model as plain values."""
     return {
+        "loadings": [dict(one) for one in loadings(model, names)],
         "samples": model.n_samples_seen_,
         "features": model.n_features_in_,
         "rank": model.n_components_,
@@ -49,7 +86,7 @@ def say(console: Console, text: str, style: str = "") -> None:
 def spectrum_table(model: Model) -> Table:
     """Components kept, and what is left."""
     shown = table("component", "variance", "share of total", "after shrinking")
-    shares, rest = model.explained_variance_ratio_, model.n_features_in_ - model.n_components_
+    shares, rest = model.explained_variance_ratio_, len(model.mean_) - model.n_components_
     columns = zip(model.explained_variance_, shares, model.output_variance_, strict=True)
     for i, (variance, share, shrunk) in enumerate(list(columns)[:SHOWN]):
         shown.add_row(str(i), f"{variance:.4g}", f"{share:.1%}", f"{shrunk:.4g}")
@@ -72,14 +109,18 @@ def rank_story(model: Model) -> str:
     return ", ".join(told) or "no change on record"
 
 
-def print_model(console: Console, model: Model) -> None:
-    """Rank, threshold, spectrum and how the rank changed."""
+def print_model(console: Console, model: Model, names: Sequence[str] | None = None) -> None:
+    """Rank, threshold, spectrum, what components are made of, and how the rank changed."""
     say(console, f"rank {model.n_components_}, threshold {model.threshold_:.4g}", "bold")
     console.print(spectrum_table(model))
+    if model.n_components_:
+        say(console, "largest loadings (squares of all add up to 1):")
+    for i, made_of in enumerate(loadings(model, names)[:SHOWN]):
+        say(console, f"  component {i}: " + ", ".join(f"{value:+.2f} {name}" for name, value in made_of))
     say(console, f"rank over time: {rank_story(model)}")
     say(console, f"rows: {rows_told(model)}")
     if model.advice_:
-        say(console, f"note: {model.advice_}", "yellow")
+        say(console, f"note: {in_flags(model.advice_)}", "yellow")
 
 
 def rows_told(model: Model) -> str:
@@ -90,14 +131,24 @@ def rows_told(model: Model) -> str:
     return ", ".join([*told, *([f"{tally.skipped:,} skipped for their gaps"] if tally.skipped else [])])
 
 
+def nothing_new(job: Job) -> str:
+    """What to say of a job that was resumed and had nothing left to do."""
+    start, stop = job.request.rows
+    end = "its end" if stop is None else f"row {stop:,}, as --rows {start}:{stop} asks"
+    return f"{job.source.name}: nothing new, it had been learnt to {end}"
+
+
 def print_summary(
     console: Console, job: Job, outcome: Outcome, notes: list[str], picture: str | None
 ) -> None:
     """A summary of a job."""
     source = job.source
     pace = f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
-    say(console, f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}")
-    print_model(console, job.model)
+    if outcome.rows or job.position is None:
+        say(console, f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}")
+    else:
+        say(console, nothing_new(job), "yellow")
+    print_model(console, job.model, job.names or source.names)
     if source.skipped:
         say(console, f"rows left out: {source.skipped:,}")
     if outcome.learnt < outcome.rows:

@@ -44,6 +44,16 @@ class Knowledge(NamedTuple):
             inputs=None if self.inputs is None else factor * self.inputs,
         )
 
+    def factor(self) -> Matrix:
+        """F (r, n), with ``F'F`` the known part of the scatter matrix in raw units."""
+        factor = np.sqrt(self.lam)[:, None] * self.U
+        return factor if self.scale is None else factor * self.scale
+
+    def raw_sums(self) -> Vector:
+        """`input_sums` in raw units."""
+        sums = self.input_sums()
+        return sums if self.scale is None else sums * np.square(self.scale)
+
     def input_sums(self) -> Vector:
         """`inputs`, or the best guess: known directions exactly, the rest spread evenly over the others."""
         if self.inputs is not None:
@@ -79,21 +89,18 @@ def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowl
     total = float(counts.sum())
     mean = counts @ means / max(total, np.finfo(np.float64).tiny)
     between = np.sqrt(counts)[:, None] * (means - mean)
-    factors = [np.sqrt(part.lam)[:, None] * part.U for part in parts]
-    scale = None
-    if parts[0].scale is None:
-        inputs = sum(part.input_sums() for part in parts) + np.sum(between**2, axis=0)
-        trace = sum(part.trace for part in parts) + float(np.sum(between**2))
-    else:
-        scales = [np.ones(len(mean)) if part.scale is None else part.scale for part in parts]
-        raw = np.sum(between**2, axis=0)
-        raw += sum(part.input_sums() * own**2 for part, own in zip(parts, scales, strict=True))
-        scale = scale_of(gain_of(raw, max(total, np.finfo(np.float64).tiny), np.abs(mean)))
-        between /= scale
-        factors = [factor * (own / scale) for factor, own in zip(factors, scales, strict=True)]
-        inputs = raw / np.square(scale)
+    rows = np.vstack([between, *(part.factor() for part in parts)])
+    inputs = sum(part.input_sums() for part in parts) + np.sum(between**2, axis=0)
+    trace = sum(part.trace for part in parts) + float(np.sum(between**2))
+    gain, scale = None, None
+    if parts[0].scale is not None:
+        raw = sum(part.raw_sums() for part in parts) + np.sum(between**2, axis=0)
+        gain = gain_of(raw, max(total, np.finfo(np.float64).tiny), np.abs(mean))
+        rows, inputs, scale = rows * gain, raw * np.square(gain), scale_of(gain)
         trace = float(inputs.sum())
-    _, s, U = np.linalg.svd(np.vstack([between, *factors]), full_matrices=False)
+    _, s, U = np.linalg.svd(rows, full_matrices=False)
+    if gain is not None:
+        U[:, gain == 0] = 0.0  # exactly: rounding errors would count as an input
     known = s > s[0] * rounding
     return Knowledge(
         s[known][:directions] ** 2, U[known][:directions], total, trace, mean, inputs, None, scale

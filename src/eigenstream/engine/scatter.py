@@ -127,9 +127,7 @@ class Scatter:
         """A scatter matrix does not depend on alpha."""
 
     def restart(self, known: Knowledge, time: int) -> None:
-        factor = np.sqrt(known.lam)[:, None] * known.U
-        if known.scale is not None:
-            factor *= known.scale
+        factor = known.factor()
         self.C = factor.T @ factor
         self.origin = known.mean.copy() if self.center else np.zeros(self.n)
         self.offset = np.zeros(self.n)
@@ -193,7 +191,7 @@ class Scatter:
             return Knowledge(lam, U, self.count, trace, self.mean, sums + self.extra / self.n)
         sums = sums * np.square(self._gain)
         trace = float(sums.sum()) + self.extra
-        inputs = sums + self.extra / self.n
+        inputs = sums + self.extra / self.n * (self._gain > 0)
         return Knowledge(lam, U, self.count, trace, self.mean, inputs, scale=scale_of(self._gain))
 
     def _standardized(self) -> Matrix:

@@ -137,10 +137,11 @@ class Subspace:
         return self.totals()._replace(U=self.rows[: self.r] / np.sqrt(self.lam)[:, None])
 
     def totals(self) -> Knowledge:
-        sums, scale = self.inputs, None
+        sums, scale, share = self.inputs, None, np.full(self.n, self.extra / self.n)
         if self.gain is not None:
             sums, scale = sums * np.square(self.gain), scale_of(self.gain)
-        trace, inputs = float(sums.sum()) + self.extra, sums + self.extra / self.n
+            share *= self.gain > 0
+        trace, inputs = float(sums.sum()) + self.extra, sums + share
         return Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean, inputs, None, scale)
 
     def rows_until_due(self) -> float:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sinks import column_names
 from ..tracking import StreamModel, plan_for, widened
 from ..tracking.model import DEFAULTS
 from ..tracking.parameters import refuse_huge
@@ -107,7 +106,7 @@ class StreamingPCA(base.MiniBatchTransformer):
     def transform_one(self, x: Features) -> dict[Hashable, Any]:
         """Scores of one sample; none before the first sample has been learnt."""
         scores = self._scores(list(x), _numbers(x)[None])
-        return dict(zip(column_names(scores.shape[1]), scores[0].tolist(), strict=True))
+        return dict(zip(_names(scores), scores[0].tolist(), strict=True))
 
     def learn_many(self, X: pandas.DataFrame) -> None:
         """Learn from a mini-batch, row by row; the result is that of `learn_one`."""
@@ -118,7 +117,7 @@ class StreamingPCA(base.MiniBatchTransformer):
         import pandas
 
         scores = self._scores(list(X.columns), _table(X))
-        return pandas.DataFrame(scores, index=X.index, columns=column_names(scores.shape[1]))
+        return pandas.DataFrame(scores, index=X.index, columns=_names(scores))
 
     def _learn(self, names: Sequence[Hashable], rows: Rows) -> None:
         refuse_huge(rows)  # now, since a refused call leaves the model as it was
@@ -176,6 +175,10 @@ class StreamingPCA(base.MiniBatchTransformer):
         known = [(i, self.features[name]) for i, name in enumerate(names) if name in self.features]
         inputs[:, [there for _, there in known]] = rows[:, [here for here, _ in known]]
         return inputs
+
+
+def _names(scores: Rows) -> list[str]:
+    return [f"component_{i}" for i in range(scores.shape[1])]
 
 
 def _numbers(x: Features) -> Rows:

@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from ..sinks import Sink, SinkError
-from ..sources import Batch, Source, SourceError
+from ..sinks import Layout, Sink, SinkError
+from ..sources import Batch, Hint, Source, SourceError
+from ..sources.identity import Identity, identities
 from .learner import Learner, Model
 from .model_file import ModelFile, RunError
 from .read_ahead import ReadAhead
 from .record import Record, Request
 from .signals import StopRequest, WaitEnded
+from .times import Times
 
 if TYPE_CHECKING:
     from ..tracking import RankChange
@@ -58,13 +60,21 @@ class Job:
 
     model: Model
     source: Source
-    sink: Callable[[int, Any], Sink] | None = None
-    """Opens the output, given the number of scores per row and their type."""
+    sink: Callable[[Layout], Sink] | None = None
+    """Opens the output, given what a row of it holds."""
     file: ModelFile | None = None
     position: dict[str, Any] | None = None
     """Where in the source the model stands already."""
     request: Request = field(default_factory=lambda: Request(None))
     """What the job was asked to do; saved with the model."""
+    learnt: list[Identity] = field(default_factory=list)
+    """Sources that the model has learnt to their ends before."""
+    times: Times = field(default_factory=Times)
+    """When the samples were taken, as far as that is known."""
+    names: list[str] | None = None
+    """Names of the inputs; by default those of the source."""
+    going_on: bool = False
+    """Whether the model in the file is the one to go on from: it stays until there is a better one."""
     every_rows: int = 100_000
     every_seconds: float = 30.0
     rate: float | None = None
@@ -98,7 +108,7 @@ class Job:
         with StopRequest() as stop, self._closing(), self._learner.announcing(self._rank_changed):
             self._refuse_other_width()
             if self.position is not None:
-                self._begin(self._learner.scores_per_row, self._learner.dtype)
+                self._begin(self._learner.scores_per_row + self.request.residuals, self._learner.dtype)
             try:
                 for batch in self._batches(stop, started):
                     self._take_in(batch)
@@ -106,7 +116,7 @@ class Job:
                     if self._is_due():
                         self._save(final=False)
                 if self._last is None and self.position is None and not stop.asked():
-                    raise SourceError(f"{self.source.name} has no rows to learn from")
+                    raise SourceError(f"{self.source.name} has no rows to learn from{self._why_none()}")
                 self._save(final=not stop.asked())
             except SourceError:
                 self._save(final=False)
@@ -146,13 +156,14 @@ class Job:
     def _take_in(self, batch: Batch) -> None:
         """Score and learn, then write: each row's score is from before it was learnt from."""
         try:
-            scores = self._learner.learn(batch.rows, scored=self.sink is not None)
+            scored = self.sink is not None
+            scores = self._learner.learn(batch, scored=scored, residuals=self.request.residuals)
             if not self._began:
                 # Only now: until the first rows have been learnt, nothing that was there before is touched.
                 width, dtype = (0, None) if scores is None else (scores.shape[1], scores.dtype)
                 self._begin(width, dtype)
             if scores is not None and self._output is not None:
-                self._output.write(batch.numbers, scores)
+                self._output.write(batch.numbers, scores, batch.texts)
         except (SinkError, BrokenPipeError):
             raise
         except ValueError as error:
@@ -161,6 +172,8 @@ class Job:
         except OSError as error:
             raise self._unwritable("the output", error) from None
         self._last, self._count = batch, batch.count
+        if batch.times is not None and batch.count % self.source.batch_rows == 0:  # not where a pipe paused
+            self.times.add(self._learner.samples, float(batch.times[-1]))
         for watcher in self.watchers:
             watcher.learnt(self.model, batch)
 
@@ -169,10 +182,11 @@ class Job:
         self._began = True
         try:
             if self.sink is not None:
-                self._output = self.sink(width, dtype)
+                kept = self.source.reader.kept
+                self._output = self.sink(Layout(width, dtype, kept, self.request.residuals))
             if self.file is not None:
                 output = None if self._output is None else self._output.identity
-                self.file.begin(output, continuing=self.position is not None)
+                self.file.begin(output, continuing=self.position is not None, going_on=self.going_on)
         except OSError as error:
             raise self._unwritable("the output", error) from None
 
@@ -192,7 +206,7 @@ class Job:
         try:
             place = self._output.settle(final=final) if self._output else None
             if self.file is not None and position is not None:
-                self.file.save(self._learner, Record(self.request, position, place, self.source.names))
+                self.file.save(self._learner, self._record(position, place, final))
             if self._output is not None:
                 self._output.committed()
             if self.file is not None and final and self._output is None:
@@ -205,11 +219,26 @@ class Job:
             for watcher in self.watchers:
                 watcher.saved(self._learner.samples)
 
+    def _why_none(self) -> str:
+        skipped, first = self.source.skipped, self.source.first_skip
+        return f": all {skipped:,} were left out, the first since {first}" if skipped else ""
+
+    def _record(self, position: dict[str, Any], place: dict[str, Any] | None, final: bool) -> Record:
+        ended = None
+        if final:
+            span = [self.request.rows[0], position["row"]]
+            ended = identities(self.source.reader)
+            if len(ended) == 1 and span[0] < span[1]:
+                ended = [ended[0] | {"rows": span}]
+        names = self.names or self.source.names
+        return Record(self.request, position, place, names, self.learnt, ended, self.times.pairs)
+
     def _unwritable(self, what: str, error: OSError) -> RunError:
-        kept = ""
+        kept, hints = "", tuple[Hint, ...]()
         if self.file is not None and self.file.has_checkpoint():
-            kept = f"; the last checkpoint in {self.file.path} is intact: make room and resume"
-        return RunError(f"{what} cannot be written: {error.strerror or error}{kept}")
+            kept = f"; the last checkpoint in {self.file.path} is intact"
+            hints = (Hint("resume", None, "continues it once there is room"),)
+        return RunError(f"{what} cannot be written: {error.strerror or error}{kept}", *hints)
 
     def skipped(self, reason: str) -> None:
         """A row was left out: for the source to call."""

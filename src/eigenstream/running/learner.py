@@ -11,7 +11,7 @@ from ..tracking import StreamModel
 
 if TYPE_CHECKING:
     from ..estimators import OnlineAdaptivePCA
-    from ..sources import Floats
+    from ..sources import Batch, Floats
     from ..tracking import RankChange
 
 
@@ -48,12 +48,12 @@ class Learner:
         """Type of the scores."""
         return self.model.components_.dtype
 
-    def learn(self, rows: Floats, *, scored: bool) -> Floats | None:
+    def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Floats | None:
         """Learn from rows that the source has checked; returns the scores from before, if asked to."""
-        if scored:
-            return self.model.learn_many(rows)
-        self.model.partial_fit(rows)
-        return None
+        if not scored:
+            self.model.partial_fit(batch.rows)
+            return None
+        return self.model.learn_many(batch.rows, **({"residuals": True} if residuals else {}))
 
     def save(self, path: Path, position: dict[str, Any]) -> None:
         self.model.save(path, position=position)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import files
+from ..sources import Hint
 
 if TYPE_CHECKING:
     from .learner import Learner
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
 
 class RunError(RuntimeError):
-    """A job that cannot go on; what it has written down so far stands."""
+    """A job that cannot go on; what it has written down so far stands. `hints` say which options help."""
+
+    def __init__(self, what: str, *hints: Hint) -> None:
+        super().__init__(f"{what} ({'; '.join(map(str, hints))})" if hints else what)
+        self.what, self.hints = what, hints
 
 
 @dataclass(frozen=True)
@@ -92,10 +97,10 @@ class ModelFile:
             return False
         return self.note.output == files.identity(path)
 
-    def begin(self, output: dict[str, Any] | None, *, continuing: bool) -> None:
-        """Note what is going to be written to, before it is."""
-        replaces = None if continuing or not self.target.exists() else _digest(self.target)
-        self._write(Note(output, continuing, replaces))
+    def begin(self, output: dict[str, Any] | None, *, continuing: bool, going_on: bool = False) -> None:
+        """Note what is going to be written to, before it is; a model that a job goes on from stays valid."""
+        replaced = not continuing and not going_on and self.target.exists()
+        self._write(Note(output, continuing, _digest(self.target) if replaced else None))
 
     def save(self, learner: Learner, record: Record) -> None:
         """Replace the file by this model and record."""

@@ -19,9 +19,12 @@ class Request:
     source
         As in `eigenstream.sources.open`: one source, or a list of files; None is the built-in stream.
     output
-        NAME.csv, NAME.npy, NAME.parquet, or ``-``; None writes no scores.
+        NAME.csv, NAME.jsonl, NAME.npy, NAME.parquet, or ``-``; None writes no scores.
     columns, rows, batch_rows, and so on
         As in `eigenstream.sources.open`.
+    residuals
+        Whether to write each row's squared residual beside its scores: its squared distance from what the
+        components can express.
     parameters
         Parameters of the model, by name.
     """
@@ -41,6 +44,11 @@ class Request:
     encoding: str | None = None
     na: str | None = None
     array: str | None = None
+    thousands: Literal[".", ",", " "] | None = None
+    keep: Any = None
+    time_column: str | int | None = None
+    time_format: str | None = None
+    residuals: bool = False
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
 
     def reading(self) -> dict[str, Any]:
@@ -58,7 +66,7 @@ class Request:
     def difference(self, other: Request, names: Collection[str]) -> str | None:
         """The first of these settings in which the two disagree."""
         one, two = (json.loads(json.dumps(request.document())) for request in (self, other))
-        known = [*READING, *sorted({*self.parameters, *other.parameters})]
+        known = [*READING, "residuals", *sorted({*self.parameters, *other.parameters})]
         return next((name for name in known if name in names and one.get(name) != two.get(name)), None)
 
     def document(self) -> dict[str, Any]:
@@ -86,7 +94,7 @@ class Request:
 
 
 SETTINGS = tuple(f.name for f in fields(Request) if f.name != "parameters")
-READING = tuple(name for name in SETTINGS if name not in ("source", "output"))
+READING = tuple(name for name in SETTINGS if name not in ("source", "output", "residuals"))
 DEFAULTS = {f.name: None if f.default is MISSING else f.default for f in fields(Request)}
 
 
@@ -119,11 +127,18 @@ _IS_VALID: dict[str, Callable[[Any], bool]] = {
     "on_bad_row": lambda value: value in ("fail", "skip"),
     "decimal": lambda value: value in (".", ","),
     "skip_lines": lambda value: _is_count(value, 0),
+    "thousands": lambda value: value in (None, ".", ",", " "),
+    "keep": _is_columns,
+    "time_column": lambda value: _is_text(value) or _is_count(value, 0),
+    "residuals": lambda value: isinstance(value, bool),
     "header": lambda value: value is None or isinstance(value, bool),
 }
 """What each stored setting may be; the others are text, or nothing."""
 
-_NEWER = ("exclude", "decimal", "comment", "skip_lines", "encoding", "na", "array")
+_NEWER = (
+    *("exclude", "decimal", "comment", "skip_lines", "encoding", "na", "array"),
+    *("thousands", "keep", "time_column", "time_format", "residuals"),
+)
 """Settings that older files do not have; they were left at their defaults."""
 
 
@@ -137,22 +152,61 @@ def _checked(name: str, document: dict[str, Any]) -> Any:
     return document[name]
 
 
+MOST_SOURCES = 1000
+"""How many of the sources that were learnt are remembered."""
+
+
+def _are_identities(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict)
+        and isinstance(one.get("name"), str)
+        and ("place" in one or (_is_count(one.get("bytes"), 0) and isinstance(one.get("sha256"), str)))
+        and (one.get("rows") is None or _is_rows(one["rows"]))
+        for one in value
+    )
+
+
+def _are_times(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, int | float) for x in pair)
+        for pair in value
+    )
+
+
 @dataclass(frozen=True)
 class Record:
     """What is saved with a model: what its job was asked, and how far it had come."""
 
     request: Request
-    source: dict[str, Any]
-    """The position in the source, after the last batch learnt from."""
+    source: dict[str, Any] | None
+    """The position in the source, after the last batch learnt from; None for a merged model."""
     output: dict[str, Any] | None
     """The place in the output, after the last row written."""
     names: list[str] | None
     """Names of the columns, where there are any."""
+    learnt: list[dict[str, Any]] = field(default_factory=list)
+    """Sources that were learnt to their ends before this one (`sources.identity`), the latest last."""
+    ended: list[dict[str, Any]] | None = None
+    """The same of this one; None unless its end has been reached."""
+    times: list[list[float]] = field(default_factory=list)
+    """When some of the samples were taken: pairs of a sample count and seconds since 1970."""
+
+    @property
+    def sources(self) -> list[dict[str, Any]]:
+        """All sources that have been learnt to their ends."""
+        return [*self.learnt, *(self.ended or [])][-MOST_SOURCES:]
 
     def document(self) -> dict[str, Any]:
         """As plain values for a file."""
-        recipe = self.request.document()
-        return {"source": self.source, "output": self.output, "recipe": recipe, "names": self.names}
+        return {
+            "source": self.source,
+            "output": self.output,
+            "recipe": self.request.document(),
+            "names": self.names,
+            "learnt": self.learnt,
+            "ended": self.ended,
+            "times": self.times,
+        }
 
     @classmethod
     def from_document(cls, document: Any) -> Record:
@@ -162,7 +216,7 @@ class Record:
                 "it was not saved by eigenstream run or a Job: it does not say where in its source it stands"
             )
         source, output, names = document["source"], document["output"], document.get("names")
-        if not isinstance(source, dict):
+        if source is not None and not isinstance(source, dict):
             raise ValueError(f"the stored position {source!r} cannot be")
         if output is not None and not isinstance(output, dict):
             raise ValueError(f"the stored place in the output {output!r} cannot be")
@@ -171,7 +225,13 @@ class Record:
         request = Request.from_document(document["recipe"])
         if (request.output is None) != (output is None):
             raise ValueError("the stored output and the place in it do not belong together")
-        return cls(request, source, output, names)
+        learnt, ended, times = (document.get(name) for name in ("learnt", "ended", "times"))
+        for identities in (learnt, ended):
+            if identities is not None and not _are_identities(identities):
+                raise ValueError("the stored sources that were learnt are not sources")
+        if times is not None and not _are_times(times):
+            raise ValueError("the stored times are not times")
+        return cls(request, source, output, names, learnt or [], ended, times or [])
 
 
 def record_of(position: Any) -> Record | None:

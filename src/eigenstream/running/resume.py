@@ -13,18 +13,20 @@ The rules, in this order:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import files, sources
-from ..sinks import Sink, check_output, open_sink
+from .. import files
+from ..sinks import check_output
+from ..sources import Hint
 from ..tracking import StreamModel
 from .job import Job
 from .model_file import ModelFile, RunError
-from .record import Record, Request
+from .outlet import REPLACE, Outlet
+from .record import Request
+from .standing import GO_ON, standing_of
 
 if TYPE_CHECKING:
     from .learner import Model
@@ -38,10 +40,13 @@ def prepare(
     save: PathLike | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    start: PathLike | None = None,
+    anyway: bool = False,
     stated: Collection[str] | None = None,
     model: Model | None = None,
     follow: bool = False,
     idle: float | None = None,
+    threads: int = 1,
     **pace: Any,
 ) -> Job:
     """Lock, load and open everything for a job; what exists stays as it is until its first row is learnt.
@@ -56,12 +61,16 @@ def prepare(
         Continue after the last checkpoint in ``save``, if there is one.
     overwrite
         Replace a model and an output that exist.
+    start
+        The file of a model to go on from, with its own settings; may be the same as ``save``.
+    anyway
+        With ``start``: learn a source that was learnt before once more, or leave the last one unfinished.
     stated
         Names of the settings and parameters that must agree with those of the job that is resumed; by default
         those that are not left at their defaults.
     model
         What to begin with; by default a `StreamModel` with the request's parameters.
-    follow, idle
+    follow, idle, threads
         As in `eigenstream.sources.open`.
     **pace
         ``every_rows``, ``every_seconds`` and ``rate`` of the `Job`.
@@ -71,144 +80,54 @@ def prepare(
     RunError, SinkError, SourceError, ValueError
         If it cannot begin, or something would be lost.
     """
-    stated = request.stated() if stated is None else stated
+    stated = set(request.stated() if stated is None else stated)
     files.refuse_shared({"source": request.source, "model": save, "output": request.output})
+    files.refuse_shared({"source": request.source, "model to go on from": start, "output": request.output})
     if request.output is not None:
-        check_output(request.output)
+        check_output(request.output, keep=request.keep is not None)
+    opening = {"follow": follow, "idle": idle, "threads": threads}
     with ExitStack() as stack:
         file = ModelFile(save) if save is not None else None
         if file is not None:
             stack.callback(file.close)
-        record, saved_model = _checkpoint(file) if file is not None and resume else (None, None)
-        if record is not None and file is not None:
-            request = _continued(request, record, stated, file)
-            files.refuse_shared({"source": request.source, "model": save, "output": request.output})
-        outlet = Outlet(request.output, record, file, resume, overwrite)
-        if record is None:
-            _refuse_replacing(file, resume, overwrite)
+        standing = standing_of(file, resume, start, request, opening)
+        request = standing.request(request, stated, anyway)
+        files.refuse_shared({"source": request.source, "model": save, "output": request.output})
+        outlet = Outlet(request.output, standing.record, file, resume, overwrite)
+        if standing.record is None:
+            if not standing.in_place:
+                _refuse_replacing(file, resume, overwrite)
             outlet.refuse_replacing()
-        source = sources.open(
-            request.source,
-            position=record.source if record else None,
-            follow=follow,
-            idle=idle,
-            allow_nan=request.parameters.get("missing", "raise") != "raise",
-            **request.reading(),
-        )
+        source = standing.opened(request, stated, opening)
         stack.callback(source.close)
         job = Job(
-            saved_model or model or _new_model(request),
+            standing.model or model or _new_model(request),
             source,
             sink=None if request.output is None else outlet.open,
             file=file,
-            position=record.source if record else None,
+            position=standing.position,
             # The batch size in use: a resumed job has to cut batches at the same rows.
             request=replace(request, batch_rows=source.batch_rows),
+            learnt=standing.learnt_before(source, request, anyway),
+            times=standing.times,
+            names=standing.names,
+            going_on=standing.in_place,
             **pace,
         )
         stack.pop_all()
     return job
 
 
-def _checkpoint(file: ModelFile) -> tuple[Record | None, StreamModel | None]:
-    """What was written down last, and the model, if there is one to continue."""
-    if not file.has_checkpoint():
-        return None, None
-    model = StreamModel.load(file.target)
-    try:
-        return Record.from_document(model.position_), model
-    except ValueError as error:
-        raise RunError(f"{file.path} cannot be resumed: {error}") from None
-
-
-def _continued(request: Request, record: Record, stated: Collection[str], file: ModelFile) -> Request:
-    """The request of the job that is resumed, if what is asked now agrees with it."""
-    before, path = record.request, file.path
-    if before.output is not None and request.output is None and not file.owns(before.output):
-        raise RunError(
-            f"{path} says that it was writing scores to {files.shown(before.output)}, but nothing on this "
-            "computer proves it: name the output to continue it, or start afresh (overwrite)"
-        )
-    if before.output is None and request.output is not None:
-        raise RunError(f"{path} was made without an output: resume without one, or start afresh (overwrite)")
-    name = request.difference(before, stated)
-    if name is not None:
-        raise RunError(
-            f"{path} was made with {name}={before.value(name)!r}, not {name}={request.value(name)!r}: resume "
-            f"without {name}, or start afresh (overwrite)"
-        )
-    return replace(before, source=request.source or before.source, output=request.output or before.output)
-
-
 def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool) -> None:
     if overwrite or file is None or not file.target.exists():
         return
     if not (resume and not file.has_checkpoint()):
-        raise RunError(f"{file.path} exists: continue it (resume) or replace it (overwrite)")
-
-
-class Outlet:
-    """The output of one job: whether it may be written to, asked before the job and when it is opened."""
-
-    def __init__(
-        self, path: str | None, record: Record | None, file: ModelFile | None, resume: bool, overwrite: bool
-    ) -> None:
-        self.path, self.place = path, record.output if record else None
-        self.file, self.resume, self.overwrite = file, resume, overwrite
-
-    def refuse_replacing(self) -> None:
-        """Raise if there is something that nobody said may be replaced."""
-        if self.path is None or self.path == "-" or not _holds_something(Path(self.path)):
-            return
-        if not self._may_replace(files.identity(self.path)):
-            raise RunError(f"{self.path} exists: replace it (overwrite), or choose another name")
-
-    def open(self, width: int, dtype: Any) -> Sink:
-        """Open the output, locked and compared with the checkpoint; nothing in it has been touched yet."""
-        assert self.path is not None
-        sink = open_sink(self.path, width, dtype, self.place)
-        try:
-            if sink.excess() and sink.identity is not None and not self._may_cut(sink.identity):
-                raise RunError(self._complaint())
-        except BaseException:
-            sink.close()
-            raise
-        return sink
-
-    def _may_cut(self, identity: dict[str, Any]) -> bool:
-        if self.place is None:
-            return self._may_replace(identity)
-        return self.file is not None and self.file.wrote(identity)
-
-    def _may_replace(self, identity: dict[str, Any]) -> bool:
-        """A job that was killed before its first checkpoint has left an output without a model."""
-        return self.overwrite or (self.resume and self.file is not None and self.file.began(identity))
-
-    def _complaint(self) -> str:
-        if self.place is None or self.file is None:
-            return f"{self.path} exists: replace it (overwrite), or choose another name"
-        return (
-            f"{self.path} holds more than the checkpoint in {self.file.path} knows of, and nothing proves "
-            "that this job wrote it: name the file that the job was writing to, or start afresh (overwrite)"
+        raise RunError(
+            f"{file.path} exists",
+            Hint("resume", None, "continues it"),
+            Hint("model", str(file.path), GO_ON),
+            REPLACE,
         )
-
-
-def _holds_something(path: Path) -> bool:
-    """Whether anything could be lost: an empty file or folder counts as none."""
-    if path.is_dir():
-        return any(path.iterdir())
-    return path.exists() and path.stat().st_size > 0
-
-
-def refuse_existing(path: PathLike, overwrite: bool) -> None:
-    """Raise if there is something at ``path`` and nobody said that it may be replaced."""
-    if os.fspath(path) != "-" and _holds_something(Path(path)) and not overwrite:
-        raise RunError(f"{path} exists: replace it (overwrite), or choose another name")
-
-
-def output_opener(path: str, overwrite: bool) -> Callable[[int, Any], Sink]:
-    """What `score` asks for: opens an output that begins anew."""
-    return Outlet(path, None, None, False, overwrite).open
 
 
 def _new_model(request: Request) -> StreamModel:

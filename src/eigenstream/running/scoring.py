@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..sinks import Sink
+import numpy as np
+
+from ..sinks import Layout, Sink
 from ..sources import Source, SourceError
 
 if TYPE_CHECKING:
     from .learner import Model
 
 
-def score(model: Model, source: Source, sink: Callable[[int, Any], Sink]) -> int:
+def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, residuals: bool = False) -> int:
     """Write the scores of every row; returns how many there were.
 
     Parameters
@@ -22,8 +24,10 @@ def score(model: Model, source: Source, sink: Callable[[int, Any], Sink]) -> int
     source
         Rows as wide as the model's.
     sink
-        Opens the output, given the number of scores per row and their type; called when the first scores are
-        there. The output is closed in any case.
+        Opens the output, given what a row of it holds; called when the first scores are there. The output is
+        closed in any case.
+    residuals
+        Whether to write each row's squared residual beside its scores.
 
     Raises
     ------
@@ -39,8 +43,11 @@ def score(model: Model, source: Source, sink: Callable[[int, Any], Sink]) -> int
     try:
         for batch in source:
             scores = model.transform(batch.rows)
-            output = output or sink(scores.shape[1], scores.dtype)
-            output.write(batch.numbers, scores)
+            if residuals:
+                scores = np.column_stack((scores, model.score_samples(batch.rows)))
+            layout = Layout(scores.shape[1], scores.dtype, source.reader.kept, residuals)
+            output = output or sink(layout)
+            output.write(batch.numbers, scores, batch.texts)
             rows += len(scores)
         if output is not None:
             output.settle(final=True)

@@ -59,9 +59,9 @@ from .batch import Floats as Floats
 from .batch import Hint as Hint
 from .batch import Reader as Reader
 from .batch import SourceError as SourceError
-from .opening import SCHEMES as SCHEMES
-from .opening import Asked as Asked
 from .opening import open as open
+from .readers import SCHEMES as SCHEMES
+from .readers import Asked as Asked
 from .source import Source as Source
 
 __all__ = [

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating[Any]]
+Texts = NDArray[np.object_]
+"""Cells of columns that are kept as text: a row each."""
 Place = dict[str, Any]
 """Where reading goes on, in a reader's own terms; JSON can hold it."""
 
@@ -63,6 +66,23 @@ class Chunk(NamedTuple):
     """The place of each in the source: rows of data counted from 0."""
     bad: list[BadValue] = []  # noqa: RUF012 - never changed
     """Rows that could not be understood; their numbers mean nothing."""
+    texts: Texts | None = None
+    """The cells of columns that are kept, where there are any."""
+    times: NDArray[np.float64] | None = None
+    """When each row was taken, in seconds since 1970, where that is known."""
+
+    def without(self, rows: list[int]) -> Chunk:
+        """The rows but for these, none of which is bad."""
+        texts = None if self.texts is None else np.delete(self.texts, rows, axis=0)
+        times = None if self.times is None else np.delete(self.times, rows)
+        return Chunk(np.delete(self.rows, rows, axis=0), np.delete(self.numbers, rows), [], texts, times)
+
+
+def texts_of(rows: list[list[str]], width: int) -> Texts:
+    """Texts as an array, a row each."""
+    texts = np.empty((len(rows), width), dtype=object)
+    texts[:] = rows
+    return texts
 
 
 @dataclass(frozen=True)
@@ -77,6 +97,12 @@ class Batch:
     skipped: int
     """Rows left out so far."""
     locate: Callable[[], Place]
+    texts: Texts | None = None
+    """The cells of columns that are kept, as text, where there are any."""
+    times: NDArray[np.float64] | None = None
+    """When each row was taken, in seconds since 1970, where a column says so."""
+    share: float | None = None
+    """Which share of the source has been read with these rows, where it can be told."""
 
     @cached_property
     def position(self) -> dict[str, Any]:
@@ -101,6 +127,8 @@ class Reader(ABC):
     """How many columns there are, chosen or not (0: `width`): reading a row takes memory for all of them."""
     names: list[str] | None = None
     """Of the columns chosen."""
+    kept: Sequence[str] = ()
+    """What the columns are called that are handed out as text."""
     live = False
     """Whether rows come as they happen."""
     unit = "rows"
@@ -109,6 +137,10 @@ class Reader(ABC):
     """How many rows there are, where that is known."""
     row = 0
     """The number of the next row; `take` and `go_to` move it."""
+    files: Sequence[Path] = ()
+    """The files that it reads, where it reads files."""
+    lasts = True
+    """Whether it can be read again: not what comes through a pipe."""
 
     @abstractmethod
     def take(self, count: int) -> Chunk | None:
@@ -138,11 +170,19 @@ class Reader(ABC):
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         """The place of one value, for a message."""
         named = f" ({self.names[column]})" if self.names else ""
-        return f"{self.name}, row {int(chunk.numbers[row])}, column {column}{named}"
+        return f"{self.where_row(chunk, row)}, column {column}{named}"
+
+    def where_row(self, chunk: Chunk, row: int) -> str:
+        """The place of one row, for a message."""
+        return f"{self.name}, row {int(chunk.numbers[row])}"
 
     def notes(self) -> list[str]:
         """What a person may want to know about how the source is read."""
         return []
+
+    def files_read(self) -> list[tuple[Path, int, bool]]:
+        """The files that have been read, how many bytes of each, and whether these had rows."""
+        return [(path, path.stat().st_size, self.row > 0) for path in self.files]
 
     def progress(self) -> float | None:
         """The share that has been read, where it can be told."""

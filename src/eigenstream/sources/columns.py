@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from .batch import SourceError
 
@@ -14,6 +16,77 @@ WIDEST = 2**24
 """Numbers a row may have."""
 TEXT = "text"
 """Excludes columns that hold no numbers."""
+
+
+class Chosen(NamedTuple):
+    """Numbers of columns."""
+
+    learnt: Sequence[int]
+    kept: list[int]
+    """Handed out beside the numbers, as text."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which columns are read.
+
+    Parameters
+    ----------
+    columns, exclude
+        What to learn from and what to leave out, as in `eigenstream.sources.open`.
+    keep
+        Columns that are handed out as text; nothing is learnt from them.
+    names
+        What to learn from, by name, wherever columns have names; ``columns`` and ``exclude`` count where they
+        have none. So a model finds its inputs in a file whose columns stand in another order.
+
+    Examples
+    --------
+    >>> Choice("0:2", names=("a", "b")).of(["b", "time", "a"], 3, "x.csv")
+    Chosen(learnt=[2, 0], kept=[])
+    >>> Choice(keep="time").of(["time", "a", "b"], 3, "x.csv")
+    Chosen(learnt=[1, 2], kept=[0])
+    """
+
+    columns: Columns = None
+    exclude: Columns = None
+    keep: Columns = None
+    names: tuple[str, ...] | None = None
+
+    def of(
+        self,
+        names: Sequence[str] | None,
+        width: int,
+        source: str,
+        text: Callable[[], Collection[int]] = tuple,
+    ) -> Chosen:
+        """The columns of a source that has these."""
+        kept = [] if self.keep is None else _listed_columns(self.keep, names, width, source)
+        kept = list(dict.fromkeys(kept))
+        if self.names is not None and names is not None:
+            return Chosen(_found(self.names, names, width, source), kept)
+        learnt = chosen_columns(self.columns, names, width, source, self.exclude, text)
+        if kept:
+            learnt = [number for number in learnt if number not in kept]
+        if not learnt:
+            raise SourceError(f"{source}: all columns are kept as text: nothing is left to learn from")
+        return Chosen(learnt, kept)
+
+
+def _found(wanted: Sequence[str], names: Sequence[str], width: int, source: str) -> list[int]:
+    """Where the columns of these names stand: a name is never taken for a number here."""
+    times = Counter(names)
+    missing = [name for name in wanted if not times[name]]
+    if missing:
+        what = repr(missing[0]) if len(missing) == 1 else f"called {_listed(missing, 0)}"
+        raise SourceError(f"{source}: there is no column {what}; there are {_listed(names, width)}")
+    twice = next((name for name in wanted if times[name] > 1), None)
+    if twice is not None:
+        raise SourceError(
+            f"{source}: there are {times[twice]} columns called {twice!r}; give each its own name"
+        )
+    place = {name: number for number, name in enumerate(names)}
+    return [place[name] for name in wanted]
 
 
 def chosen_columns(
@@ -58,14 +131,15 @@ def chosen_columns(
     return found
 
 
-def _words(columns: str | Sequence[str | int]) -> list[str | int]:
+def listed(columns: str | Sequence[str | int]) -> list[str | int]:
+    """Columns one by one."""
     return list(columns.split(",")) if isinstance(columns, str) else list(columns)
 
 
 def _listed_columns(
     columns: str | Sequence[str | int], names: Sequence[str] | None, width: int, source: str
 ) -> list[int]:
-    return [number for one in _words(columns) for number in _numbers(one, names, width, source)]
+    return [number for one in listed(columns) for number in _numbers(one, names, width, source)]
 
 
 def _excluded(
@@ -76,7 +150,7 @@ def _excluded(
     text: Callable[[], Collection[int]],
 ) -> set[int]:
     left_out: set[int] = set()
-    for one in _words(exclude):
+    for one in listed(exclude):
         word = str(one).strip()
         if names is not None and word in names and not isinstance(one, int):
             left_out |= {number for number, name in enumerate(names) if name == word}

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from . import cells
 from .batch import SKIP, Hint, SourceError
-from .columns import Columns, chosen_columns
-from .formats import Format
+from .columns import Choice
+from .formats import GROUPED, Format
 from .lines import Piece
 from .text import WIDEST_TEXT, Complaint, Parser, refuse_wide, shortened
 
@@ -21,6 +21,7 @@ BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 MARKER = re.compile(r"[^\d]{1,20}|#\w+.?")
 """What people write where there is no value."""
+SKIP_LINES = Hint("skip_lines", None, "says how many lines stand before the names")
 INDEX_NAMES = ("", "Unnamed: 0")
 """What the column of row numbers is called that pandas writes."""
 
@@ -34,8 +35,8 @@ class Csv(Parser):
         The first line, and its number.
     source
         For messages.
-    columns, exclude
-        Which to read.
+    choice
+        Which columns to read.
     format
         What is known about the text.
     peek
@@ -46,8 +47,7 @@ class Csv(Parser):
         self,
         first: bytes,
         source: str,
-        columns: Columns,
-        exclude: Columns,
+        choice: Choice,
         format: Format,
         line: int,
         peek: Callable[[], bytes | None],
@@ -61,7 +61,11 @@ class Csv(Parser):
         self.full = len(fields)
         self.counting = False
         """Whether the names are the numbers from 0."""
-        self.titled = self._is_header(fields, peek) if format.header is None else format.header
+        known = set(choice.names or ())
+        self.titled = format.header or False
+        if format.header is None:
+            self.titled = bool(known) and known <= {field.strip() for field in fields}
+            self.titled = self.titled or self._is_header(fields, peek)
         self.titles = [field.strip() for field in fields] if self.titled else None
         if self.titled and "\N{REPLACEMENT CHARACTER}" in text and format.encoding is None:
             raise SourceError(
@@ -73,7 +77,8 @@ class Csv(Parser):
             example = self._fields(format.decoded(peek() or b"")) if self.titled else fields
             return [i for i, field in enumerate(example) if not self._is_value(field)]
 
-        self.chosen = chosen_columns(columns, self.titles, self.full, source, exclude, without_numbers)
+        self.chosen, self._kept = choice.of(self.titles, self.full, source, without_numbers)
+        self.kept = [self.titles[i] if self.titles else str(i) for i in self._kept]
         self.width = len(self.chosen)
         self.names = None if self.titles is None else [self.titles[i] for i in self.chosen]
         self._seen = False
@@ -126,6 +131,9 @@ class Csv(Parser):
         return rows if len(rows) == count else None
 
     def row(self, line: bytes) -> list[float] | Complaint:
+        if line.count(b'"') % 2 and b'"' in line.rpartition(self.delimiter.encode())[2]:
+            what = "a quoted text goes on in the next line; only rows of one line each are read"
+            return Complaint("", what, (SKIP,))
         separators = line.count(self.delimiter.encode())
         plain = b'"' not in line and self.delimiter != " "
         if separators > WIDEST_TEXT or (plain and separators + 1 != self.full):
@@ -146,6 +154,14 @@ class Csv(Parser):
         self._seen = True
         return numbers
 
+    def texts(self, line: bytes) -> list[str]:
+        text = self.format.decoded(line)
+        if self.delimiter != " " and '"' not in text:
+            fields = text.rstrip("\r\n").split(self.delimiter, max(self._kept) + 1)
+        else:
+            fields = self._fields(text)
+        return [fields[i] if i < len(fields) else "" for i in self._kept]
+
     def column(self, number: int) -> str:
         i = self.chosen[number]
         return f"column {i}" if self.titles is None else f"column {i} ({self.titles[i]})"
@@ -164,19 +180,34 @@ class Csv(Parser):
         if not self._seen and self._begins_as_comment():
             hints.append(self._comment())
         elif not self._seen and self.titled:
-            hints.append(Hint("skip_lines", None, "says how many lines stand before the names"))
+            hints.append(SKIP_LINES)
         return Complaint("", what, tuple(hints))
 
     def _hints(self, field: str, fields: Sequence[str]) -> tuple[Hint, ...]:
         word = field.strip()
         if fields[0].lstrip()[:1] == "#" or (not self._seen and self._begins_as_comment()):
             return (self._comment(),)
+        grouped = self._grouped(word)
+        if grouped:
+            return grouped
         if self.delimiter != "," and DECIMAL_COMMA.fullmatch(word):
             return (Hint("decimal", ",", "reads it as a number"),)
         if self._seen and MARKER.fullmatch(word):
             return (Hint("na", word, "reads it as a missing value"), SKIP)
         if not self._seen and self.titled and not any(self._is_value(fields[i]) for i in self.chosen):
-            return (SKIP,)  # a line of units
+            return (SKIP,) if self.full > 1 else (SKIP_LINES,)  # a line of units, or one before the names
+        return ()
+
+    def _grouped(self, word: str) -> tuple[Hint, ...]:
+        """What to say of a number that has thousands marks."""
+        for mark, decimal in ((".", ","), (",", "."), (" ", None)):
+            if mark == self.format.thousands or not GROUPED[mark].fullmatch(word):
+                continue
+            ends = decimal is not None and decimal in word
+            if ends or mark == " " or self.format.decimal == decimal == ",":
+                other = ends and decimal != self.format.decimal
+                turned = (Hint("decimal", decimal, "reads the decimal mark"),) if other else ()
+                return (*turned, Hint("thousands", mark, "reads groups of three digits"))
         return ()
 
     def _begins_as_comment(self) -> bool:
@@ -198,13 +229,7 @@ class Csv(Parser):
         word = field.strip()
         if word.lower() in self.format.missing:
             return float("nan")
-        if "_" in word:  # Python reads 1_000 as a number; nobody else does
-            raise ValueError
-        if self.format.decimal == ",":
-            if "." in word:  # 1.000 may be a thousand
-                raise ValueError
-            word = word.replace(",", ".")
-        return float(word)
+        return self.format.number(word)
 
     def _is_value(self, field: str) -> bool:
         """Whether this can be in a column of numbers."""

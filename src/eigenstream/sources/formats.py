@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,13 @@ from .batch import SourceError
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 """How an absent value may be written, whatever the case."""
+SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
+GROUPS = {".": re.compile(r"\."), ",": re.compile(","), " ": re.compile(f"[{SPACES}]")}
+GROUPED = {
+    mark: re.compile(rf"[-+]?\d{{1,3}}(?:{group.pattern}\d{{3}})+(?:[.,]\d+)?")
+    for mark, group in GROUPS.items()
+}
+"""Numbers with a mark between groups of three digits."""
 NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 
 
@@ -38,6 +46,8 @@ class Format:
         Of the text.
     na
         Words, and numbers, that stand for a missing value, besides `MISSING`.
+    thousands
+        What stands between groups of three digits in CSV.
     """
 
     delimiter: str | None = None
@@ -47,6 +57,7 @@ class Format:
     skip_lines: int = 0
     encoding: str | None = None
     na: str | Sequence[str | float] | None = None
+    thousands: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter in NAMED_DELIMITERS:
@@ -57,6 +68,11 @@ class Format:
             raise SourceError(f"the decimal mark must be a point or a comma, got {self.decimal!r}")
         if self.decimal == self.delimiter:
             raise SourceError(f"delimiter and decimal mark cannot both be {self.decimal!r}")
+        if self.thousands not in (None, *GROUPED) or self.thousands == self.decimal:
+            raise SourceError(
+                "the thousands mark must be a point, a comma or a space, and not the decimal mark, got "
+                f"{self.thousands!r}"
+            )
         if self.comment is not None and (not self.comment or self.comment.isspace()):
             raise SourceError(f"a comment begins with something that can be seen, got {self.comment!r}")
         if self.skip_lines < 0:
@@ -66,6 +82,18 @@ class Format:
                 codecs.getincrementaldecoder(self.encoding)
             except LookupError:
                 raise SourceError(f"there is no encoding {self.encoding!r}") from None
+
+    def number(self, word: str) -> float:
+        """The number that is written like this; ValueError if none is."""
+        if "_" in word:  # Python reads 1_000 as a number; nobody else does
+            raise ValueError(word)
+        if self.thousands is not None and GROUPED[self.thousands].fullmatch(word):
+            word = GROUPS[self.thousands].sub("", word)
+        if self.decimal == ",":
+            if "." in word:  # 1.000 may be a thousand
+                raise ValueError(word)
+            word = word.replace(",", ".")
+        return float(word)
 
     @cached_property
     def words(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import cells
 from .batch import SKIP, Hint, SourceError
-from .columns import Columns, chosen_columns
+from .columns import Choice
 from .formats import Format
 from .json_template import Template
 from .lines import Piece
@@ -28,8 +28,7 @@ class JsonLines(Parser):
         self,
         first: bytes,
         source: str,
-        columns: Columns,
-        exclude: Columns,
+        choice: Choice,
         format: Format,
         line: int,
     ) -> None:
@@ -48,14 +47,11 @@ class JsonLines(Parser):
         refuse_wide(self.full, source, line)
         names = self.keys if self.type is dict else None
         values = list(example.values()) if isinstance(example, dict) else example
-        chosen = chosen_columns(
-            columns,
-            names,
-            self.full,
-            source,
-            exclude,
-            lambda: [i for i, v in enumerate(values) if not _fits(v)],
+        chosen, kept = choice.of(
+            names, self.full, source, lambda: [i for i, v in enumerate(values) if not _fits(v)]
         )
+        self._kept = [self.keys[i] for i in kept]
+        self.kept = [str(key) for key in self._kept]
         self.chosen = [self.keys[i] for i in chosen]
         self._places = chosen
         self._seen = False
@@ -95,6 +91,15 @@ class JsonLines(Parser):
             return self._numbers([found.get(key) for key in self.chosen])
         return self._numbers([found[i] for i in self.chosen])
 
+    def texts(self, line: bytes) -> list[str]:
+        try:
+            found = json.loads(line, parse_int=str, parse_float=str)  # as they are written
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, list):
+            found = dict(enumerate(found))
+        return [_text(found.get(key)) if isinstance(found, dict) else "" for key in self._kept]
+
     def column(self, number: int) -> str:
         return f"column {self.chosen[number]}" if self.type is list else f"{self.chosen[number]!r}"
 
@@ -115,6 +120,12 @@ class JsonLines(Parser):
                 return Complaint(self.column(place), "a number too large for a float")
         self._seen = True
         return numbers
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _values(line: bytes) -> int:

@@ -1,27 +1,28 @@
-"""Rows out of lines of text: from files that may be growing, gzip files and standard input."""
+"""Rows out of lines of text."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count as counted
+from itertools import pairwise
 from operator import index
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError
-from .columns import Columns
-from .contents import GZIP, PlainFile, Recoded, StandardInput, Unpacked
+from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError, texts_of
+from .columns import Choice
+from .contents import PlainFile, Recoded, Unpacked
 from .csv_lines import Csv
 from .formats import Format
 from .json_lines import JsonLines
 from .lines import NOTHING, Lines, Piece
-from .text import Parser
+from .text import FEW, Parsed, Parser
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
-WIDE_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 """Which bytes a blank line begins with."""
 
@@ -37,8 +38,10 @@ class LineReader(Reader):
         What they are read from, to be closed.
     kind
         "text", "gzip" or "pipe".
-    columns, exclude, format
+    choice, format
         What to make of them.
+    threads
+        How many parse lines at the same time.
     """
 
     unit = "bytes"
@@ -48,14 +51,16 @@ class LineReader(Reader):
         lines: Lines,
         content: PlainFile | Unpacked | Recoded | None,
         kind: str,
-        columns: Columns = None,
-        exclude: Columns = None,
+        choice: Choice | None = None,
         format: Format | None = None,
+        threads: int = 1,
     ) -> None:
         self.lines, self.content, self.name, self.kind = lines, content, lines.name, kind
         self.file = content if isinstance(content, PlainFile) else None
         """The content, where a place in it can be gone to."""
         self.format = format or Format()
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads, "parsing") if threads > 1 else None
         self._held = NOTHING
         """The first line, where it is data: it had to be looked at to know what the others are."""
         self._taken = np.zeros(0, dtype=np.int64)
@@ -64,15 +69,16 @@ class LineReader(Reader):
         self._first = np.zeros(0)
         """The first column of the first rows."""
         try:
-            self.parser = self._understand(columns, exclude)
+            self.parser = self._understand(choice or Choice())
         except BaseException:
             self.close()
             raise
-        self.full, self.width, self.names = self.parser.full, self.parser.width, self.parser.names
+        self.full, self.width = self.parser.full, self.parser.width
+        self.names, self.kept = self.parser.names, self.parser.kept
         self._step = max(1, min(10_000, CELLS // self.full))
         """Lines gone through at a time."""
 
-    def _understand(self, columns: Columns, exclude: Columns) -> Parser:
+    def _understand(self, choice: Choice) -> Parser:
         self._skip_top()
         piece = self._next(1)
         if not len(piece):
@@ -89,9 +95,9 @@ class LineReader(Reader):
                 f"{self.name}, line {line}: there are carriage returns within it; convert them to line feeds"
             )
         if first.lstrip().startswith((b"{", b"[")):
-            parser: Parser = JsonLines(first, self.name, columns, exclude, self.format, line)
+            parser: Parser = JsonLines(first, self.name, choice, self.format, line)
         else:
-            parser = Csv(first, self.name, columns, exclude, self.format, line, self._peek)
+            parser = Csv(first, self.name, choice, self.format, line, self._peek)
         if not parser.titled:
             shorter = len(piece.data) - len(first)
             self._held = Piece(first, piece.ends - shorter, piece.numbers)
@@ -119,7 +125,7 @@ class LineReader(Reader):
             return None
         self._taken = piece.numbers
         numbers = np.arange(self.row, self.row + len(piece))
-        rows, bad = self.parser.parsed(piece)
+        rows, bad = self._parsed(piece)
         self._notice_index(rows)
         self.row += len(piece)
         values = [
@@ -128,7 +134,19 @@ class LineReader(Reader):
             )
             for i, one in bad
         ]
-        return Chunk(self.format.with_gaps(rows), numbers, values)
+        texts = None
+        if self.kept:
+            texts = texts_of([self.parser.texts(line) for line in piece.lines()], len(self.kept))
+        return Chunk(self.format.with_gaps(rows), numbers, values, texts)
+
+    def _parsed(self, piece: Piece) -> Parsed:
+        """The lines as rows, by several threads if there are; the rows are the same."""
+        if self._pool is None or len(piece) < FEW * self._threads:
+            return self.parser.parsed(piece)
+        cuts = [len(piece) * i // self._threads for i in range(self._threads + 1)]
+        parts = list(self._pool.map(self.parser.parsed, [piece.part(*cut) for cut in pairwise(cuts)]))
+        bad = [(i + cut, what) for cut, part in zip(cuts, parts, strict=False) for i, what in part[1]]
+        return np.concatenate([part[0] for part in parts]), bad
 
     def ready(self, seconds: float) -> bool:
         return bool(len(self._held)) or self.lines.ready(seconds)
@@ -142,7 +160,10 @@ class LineReader(Reader):
             count -= step
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
-        return f"{self.name}, line {self._taken[row]}, {self.parser.column(column)}"
+        return f"{self.where_row(chunk, row)}, {self.parser.column(column)}"
+
+    def where_row(self, chunk: Chunk, row: int) -> str:
+        return f"{self.name}, line {self._taken[row]}"
 
     def notes(self) -> list[str]:
         note = self.parser.note()
@@ -189,9 +210,15 @@ class LineReader(Reader):
     def behind(self) -> int | None:
         return None if self.file is None else max(self.file.size() - self.lines.offset, 0)
 
+    def files_read(self) -> list[tuple[Path, int, bool]]:
+        read = super().files_read()
+        return read if self.file is None else [(path, self.lines.offset, some) for path, _, some in read]
+
     def close(self) -> None:
         if self.content is not None:
             self.content.close()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
 
     def _next(self, count: int) -> Piece:
         """At most so many lines with something on them, those held back first; none at the end."""
@@ -229,68 +256,3 @@ class LineReader(Reader):
                 f"{self.name}: the first column has no name and counts rows, as the index does that pandas "
                 "writes; it is read like any other column unless it is excluded"
             )
-
-
-def open_lines(
-    path: Path | None,
-    *,
-    follow: bool = False,
-    idle: float | None = None,
-    columns: Columns = None,
-    exclude: Columns = None,
-    format: Format | None = None,
-) -> LineReader:
-    """Text in a file, plain or gzip, or (None) on standard input."""
-    format = format or Format()
-    if path is None:
-        return _piped(columns, exclude, format)
-    start = _start(path)
-    encoding = format.encoding if format.recoded() else WIDE_MARKS.get(start[:2])
-    packed = start.startswith(GZIP)
-    if (packed or encoding) and follow:
-        kind = "a gzip file" if packed else f"text in {encoding}"
-        raise SourceError(f"{path}: {kind} cannot be followed; only a plain file of lines can grow")
-    file = PlainFile(path, follow=follow, idle=idle)
-    if packed or encoding:
-        unpacked = Unpacked(file.read, str(path), file.close) if packed else None
-        if unpacked is not None and encoding is None:
-            return _read_again(unpacked, str(path), columns, exclude, format)
-        assert encoding is not None
-        read = unpacked.read if unpacked else file.read
-        return _read_again(
-            Recoded(read, str(path), encoding, file.close), str(path), columns, exclude, format
-        )
-    lines = Lines(file.read, str(path), growing=follow, ready=file.ready if follow else None)
-    reader = LineReader(lines, file, "text", columns, exclude, format)
-    reader.live = follow
-    return reader
-
-
-def _read_again(
-    content: Unpacked | Recoded, name: str, columns: Columns, exclude: Columns, format: Format
-) -> LineReader:
-    """Lines of content that is continued by reading it again from the beginning."""
-    kind = "gzip" if isinstance(content, Unpacked) else "recoded"
-    return LineReader(Lines(content.read, name, digest=True), content, kind, columns, exclude, format)
-
-
-def _piped(columns: Columns, exclude: Columns, format: Format) -> LineReader:
-    name, content = "standard input", StandardInput()
-    read, ready = content.read, content.ready
-    if content.begins_with(GZIP):
-        read = Unpacked(read, name).read
-    encoding = format.encoding if format.recoded() else None
-    for mark, known in WIDE_MARKS.items():
-        if encoding is None and content.begins_with(mark):
-            encoding = known
-    if encoding is not None:
-        read = Recoded(read, name, encoding, None).read
-    lines = Lines(read, name, digest=True, ready=ready)
-    piped = LineReader(lines, None, "pipe", columns, exclude, format)
-    piped.live = True
-    return piped
-
-
-def _start(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(4)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import ForwardReader, _float_type
-from .batch import NO_TEXT, Chunk, SourceError
-from .columns import Columns, chosen_columns
+from .arrays import ForwardReader, float_type
+from .batch import NO_TEXT, Chunk, SourceError, Texts
+from .columns import Choice
+
+Pieces = Generator[NDArray[Any], None, None]
+Convert = Callable[[list[Any]], NDArray[Any]]
 
 ROWS = 4096
 BEGINNING = 4096
@@ -25,7 +28,7 @@ class Parquet(ForwardReader):
 
     kind = "parquet"
 
-    def __init__(self, path: Path, columns: Columns, exclude: Columns = None) -> None:
+    def __init__(self, path: Path, choice: Choice) -> None:
         self.path = path
         self.parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         self.footers = [_footer(part) for part in self.parts]
@@ -36,9 +39,7 @@ class Parquet(ForwardReader):
                 raise SourceError(f"{part} has other columns than {self.parts[0]}")
         if len(set(names)) < len(names):
             raise SourceError(f"{path}: two columns have the same name; give each its own")
-        self.asked = chosen_columns(
-            columns, names, len(names), str(path), exclude, lambda: _without_numbers(schemas[0])
-        )
+        self.asked, kept = choice.of(names, len(names), str(path), lambda: _without_numbers(schemas[0]))
         self.columns = self.names = [names[i] for i in self.asked]
         types = {
             _numpy_type(part, schema.field(name))
@@ -47,27 +48,20 @@ class Parquet(ForwardReader):
         }
         total = sum(footer.num_rows for footer in self.footers)
         dtype = np.float32 if types == {np.float32} else np.float64
-        super().__init__(str(path), (total, len(self.names)), dtype, None)
-        self._at = -1
-        self._rows = self._from(total)
+        super().__init__(str(path), (total, len(self.names)), dtype, Choice())
+        self.files, self.kept = self.parts, [names[i] for i in kept]
+        self._rows = _Forward(self._pieces_from(self.columns, self._as_floats), self.name)
+        self._texts = _Forward(self._pieces_from(self.kept, _as_texts), self.name)
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
-        if start != self._at:
-            self._rows.close()
-            self._rows, self._rest = self._from(start), np.zeros((0, self.width), dtype=self.dtype)
-        parts, wanted = [self._rest], stop - start
-        while sum(map(len, parts)) < wanted:
-            try:
-                parts.append(next(self._rows))
-            except StopIteration:
-                raise SourceError(f"{self.name} is damaged: it has fewer rows than it says") from None
-        rows = np.concatenate(parts)
-        self._at, self._rest = stop, rows[wanted:]
-        return rows[:wanted]
+        return self._rows.fetch(start, stop)
+
+    def texts(self, fetched: NDArray[Any], start: int, stop: int) -> Texts:
+        return self._texts.fetch(start, stop)
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         number, name = self.asked[column], self.columns[column]
-        return f"{self.name}, row {int(chunk.numbers[row])}, column {number} ({name})"
+        return f"{self.where_row(chunk, row)}, column {number} ({name})"
 
     def fingerprint(self, row: int) -> str:
         """A hash of the beginnings and footers of the files that were read from."""
@@ -83,10 +77,18 @@ class Parquet(ForwardReader):
             seen += footer.num_rows
         return digest.hexdigest()
 
+    def _as_floats(self, columns: list[Any]) -> NDArray[Any]:
+        arrays = [column.to_numpy(zero_copy_only=False) for column in columns]
+        return np.column_stack(arrays).astype(self.dtype, copy=False)
+
     def close(self) -> None:
         self._rows.close()
+        self._texts.close()
 
-    def _from(self, start: int) -> Generator[NDArray[Any], None, None]:
+    def _pieces_from(self, columns: Sequence[str], convert: Convert) -> Callable[[int], Pieces]:
+        return lambda start: self._from(start, columns, convert)
+
+    def _from(self, start: int, columns: Sequence[str], convert: Convert) -> Pieces:
         """Pieces from this row on, never more than a few thousand rows at once, one file open at a time."""
         for part, footer in zip(self.parts, self.footers, strict=True):
             if start >= footer.num_rows:
@@ -100,22 +102,71 @@ class Parquet(ForwardReader):
                     if start >= rows:
                         start -= rows
                         continue
-                    for piece in self._pieces(file, group):
+                    for piece in self._pieces(file, group, columns, convert):
                         if start < len(piece):
                             yield piece[start:]
                         start = max(start - len(piece), 0)
 
-    def _pieces(self, file: Any, group: int) -> Iterator[NDArray[Any]]:
+    def _pieces(
+        self, file: Any, group: int, names: Sequence[str], convert: Convert
+    ) -> Iterator[NDArray[Any]]:
         """One row group in pieces; each is checked for having all columns at full length by Arrow."""
-        rows = max(1, min(ROWS, 2**22 // self.width))
+        rows = max(1, min(ROWS, 2**22 // len(names)))
         try:
-            for piece in file.iter_batches(rows, row_groups=[group], columns=self.columns, use_threads=False):
-                columns = [piece.column(name).to_numpy(zero_copy_only=False) for name in self.columns]
-                yield np.column_stack(columns).astype(self.dtype, copy=False)
+            for piece in file.iter_batches(rows, row_groups=[group], columns=names, use_threads=False):
+                yield convert([piece.column(name) for name in names])
         except SourceError:
             raise
         except Exception as error:  # a damaged file raises whatever its decoders raise
             raise SourceError(f"{self.name} cannot be read: {error}") from None
+
+
+class _Forward:
+    """Pieces in order as one array, of which any rows can be asked for; to go back is to begin again."""
+
+    def __init__(self, begin: Callable[[int], Pieces], name: str) -> None:
+        self._begin, self._name = begin, name
+        self._at = -1
+        self._pieces: Pieces | None = None
+        self._rest: list[NDArray[Any]] = []
+
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        if start != self._at or self._pieces is None:
+            self.close()
+            self._pieces, self._rest = self._begin(start), []
+        parts, wanted = self._rest, stop - start
+        while sum(map(len, parts)) < wanted:
+            try:
+                parts.append(next(self._pieces))
+            except StopIteration:
+                raise SourceError(f"{self._name} is damaged: it has fewer rows than it says") from None
+        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        self._at, self._rest = stop, [rows[wanted:]]
+        return rows[:wanted]
+
+    def close(self) -> None:
+        if self._pieces is not None:
+            self._pieces.close()
+        self._pieces = None
+
+
+def _as_texts(columns: list[Any]) -> Texts:
+    texts = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for i, column in enumerate(columns):
+        texts[:, i] = _words(column)
+    return texts
+
+
+def _words(column: Any) -> list[str]:
+    """A column as text: as Arrow writes its type, or Python where Arrow does not; nothing for a null."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        written = compute.cast(column, pa.string()).to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        written = [None if value is None else str(value) for value in column.to_pylist()]
+    return ["" if word is None else word for word in written]
 
 
 def _footer(path: Path) -> Any:
@@ -147,7 +198,7 @@ def _opened(path: Path) -> Any:
 
 def _numpy_type(path: Path, field: Any) -> Any:
     try:
-        return _float_type("", field.type.to_pandas_dtype())
+        return float_type("", field.type.to_pandas_dtype())
     except (SourceError, NotImplementedError, TypeError):
         raise SourceError(
             f"{path}, column {field.name!r}: expected numbers, got {field.type}",

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import numpy as np
 
-from .batch import BadValue, Chunk, Place, Reader, SourceError
-from .columns import Columns, chosen_columns
+from .batch import BadValue, Chunk, Place, Reader, SourceError, texts_of
+from .columns import Choice
 from .formats import MISSING
 
 BEGINNING = "0-0"
@@ -39,7 +39,7 @@ class RedisStream(Reader):
         Of ``redis``, answering in text.
     stream
         Its name.
-    columns, exclude
+    choice
         Which fields to read.
     follow, idle
         Whether to wait for more entries, and after how many seconds without any it counts as the end.
@@ -52,8 +52,7 @@ class RedisStream(Reader):
         self,
         client: Any,
         stream: str,
-        columns: Columns = None,
-        exclude: Columns = None,
+        choice: Choice | None = None,
         follow: bool = False,
         idle: float | None = None,
     ) -> None:
@@ -71,11 +70,13 @@ class RedisStream(Reader):
         titles = list(self._waiting[0][1])
         values = list(self._waiting[0][1].values())
         self.full = len(titles)
-        self._numbers = chosen_columns(
-            columns, titles, self.full, self.name, exclude,
+        chosen, kept = (choice or Choice()).of(
+            titles,
+            self.full,
+            self.name,
             lambda: [i for i, value in enumerate(values) if _number(value) is None],
-        )  # fmt: skip
-        self.names = [titles[i] for i in self._numbers]
+        )
+        self.names, self.kept = [titles[i] for i in chosen], [titles[i] for i in kept]
         self.width = len(self.names)
         self._ids: list[str] = []
 
@@ -96,7 +97,8 @@ class RedisStream(Reader):
         self.row += len(entries)
         self._ids = [entry[0] for entry in entries]
         self._last, self._print = self._ids[-1], _print(entries[-1])
-        return Chunk(rows, numbers, bad)
+        texts = [[fields.get(name, "") for name in self.kept] for _, fields in entries]
+        return Chunk(rows, numbers, bad, texts_of(texts, len(self.kept)) if self.kept else None)
 
     def ready(self, seconds: float) -> bool:
         return self._fetch(1, seconds)
@@ -124,6 +126,9 @@ class RedisStream(Reader):
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         return self._where(self._ids[row], column)
+
+    def where_row(self, chunk: Chunk, row: int) -> str:
+        return f"{self.name}, entry {self._ids[row]}"
 
     def _where(self, entry: str, column: int) -> str:
         return f"{self.name}, entry {entry}, {self.names[column] if self.names else column!r}"
@@ -189,9 +194,7 @@ def _answer(name: str, question: Callable[[], Any], patience: float) -> Any:
             time.sleep(PAUSE)
 
 
-def open_redis(
-    address: str, columns: Columns, exclude: Columns, follow: bool, idle: float | None
-) -> RedisStream:
+def open_redis(address: str, choice: Choice, follow: bool, idle: float | None) -> RedisStream:
     """The stream at an address such as ``redis://127.0.0.1:6379/0?stream=sensors``."""
     try:
         import redis
@@ -212,7 +215,7 @@ def open_redis(
     except (redis.RedisError, ValueError) as error:
         raise SourceError(f"{address} cannot be read: {error}") from None
     try:
-        return RedisStream(client, stream, columns, exclude, follow, idle)
+        return RedisStream(client, stream, choice, follow, idle)
     except BaseException:
         client.close()
         raise

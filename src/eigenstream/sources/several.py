@@ -9,12 +9,11 @@ from operator import index
 from pathlib import Path
 
 from .batch import Chunk, Place, Reader, SourceError
-from .columns import Columns
 
 STAMP = 4096
 """Bytes at both ends of a file by which it is recognised after it has been read."""
 
-Open = Callable[[Path, Columns, Columns], Reader]
+Open = Callable[[Path, tuple[str, ...] | None], Reader]
 
 
 class Several(Reader):
@@ -25,21 +24,19 @@ class Several(Reader):
     paths
         The files.
     open_one
-        Opens one of them, given columns to read and to leave out.
-    columns, exclude
-        Which to read of the first; of the others those of the same names, where there are names.
+        Opens one of them; of all but the first, columns of the same names are read, where there are names.
     """
 
     kind = "list of files"
 
-    def __init__(self, paths: Sequence[Path], open_one: Open, columns: Columns, exclude: Columns) -> None:
+    def __init__(self, paths: Sequence[Path], open_one: Open) -> None:
         for path in paths:
             if not path.is_file():
                 raise SourceError(f"{path} is not a file: only files can be read one after the other")
-        self.paths = list(paths)
+        self.paths = self.files = list(paths)
         self.name = f"{len(paths)} files from {paths[0]} to {paths[-1]}"
         self.sizes = [path.stat().st_size for path in paths]
-        self._open_one, self._columns, self._exclude = open_one, columns, exclude
+        self._open_one = open_one
         first = next((i for i, size in enumerate(self.sizes) if size), None)
         if first is None:
             raise SourceError(f"{self.name} are all empty: there is nothing to learn from")
@@ -49,9 +46,12 @@ class Several(Reader):
         """Of the files that have been read."""
         for i in range(first):
             self._stamps.update(_stamp(self.paths[i]))
-        self._reader = open_one(self.paths[first], columns, exclude)
-        self.width, self.full, self.names = self._reader.width, self._reader.full, self._reader.names
+        self._reader = open_one(self.paths[first], None)
+        self.width, self.full = self._reader.width, self._reader.full
+        self.names, self.kept = self._reader.names, self._reader.kept
         self._taken: Chunk | None = None
+        self._rowless: list[int] = []
+        """Files without rows among those that have been read."""
 
     def take(self, count: int) -> Chunk | None:
         while (chunk := self._reader.take(count)) is None:
@@ -72,6 +72,7 @@ class Several(Reader):
 
     def place(self) -> Callable[[], Place]:
         at = {"row": self.row, "file": self._number, "stamps": self._stamps.hexdigest()}
+        at["rowless"] = list(self._rowless)
         within = self._reader.place()()  # at once: the file may be closed by the time that somebody asks
         return lambda: {**at, "within": within}
 
@@ -96,9 +97,13 @@ class Several(Reader):
             self._open(number)
         self._reader.go_to(within)
         self._before, self._stamps, self.row = before, stamps, row
+        self._rowless = [index(one) for one in place.get("rowless", ())]
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         return self._reader.where(self._taken or chunk, row, column)
+
+    def where_row(self, chunk: Chunk, row: int) -> str:
+        return self._reader.where_row(self._taken or chunk, row)
 
     def notes(self) -> list[str]:
         return self._reader.notes()
@@ -107,6 +112,10 @@ class Several(Reader):
         share = self._reader.progress()
         done = sum(self.sizes[: self._number]) + (share or 0.0) * self.sizes[self._number]
         return done / max(sum(self.sizes), 1)
+
+    def files_read(self) -> list[tuple[Path, int, bool]]:
+        before = [(self.paths[i], self.sizes[i], i not in self._rowless) for i in range(self._number)]
+        return before + self._reader.files_read()
 
     def close(self) -> None:
         self._reader.close()
@@ -119,6 +128,7 @@ class Several(Reader):
         for path in self.paths[self._number : following]:
             self._stamps.update(_stamp(path))
         self._before += self._reader.row
+        self._rowless += [] if self._reader.row else [self._number]
         self._open(following)
         return True
 
@@ -126,11 +136,7 @@ class Several(Reader):
         self._reader.close()
         path = self.paths[number]
         named = self.names is not None and len(set(self.names)) == len(self.names)
-        self._reader = (
-            self._open_one(path, self.names, None)
-            if named
-            else self._open_one(path, self._columns, self._exclude)
-        )
+        self._reader = self._open_one(path, tuple(self.names or ()) if named else None)
         self._number = number
         if (self._reader.width, self._reader.names) != (self.width, self.names):
             raise SourceError(f"{path} has other columns than {self.paths[0]}")

@@ -10,7 +10,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .batch import CELLS, CHOOSE, NO_TEXT, SKIP, BadValue, Batch, Chunk, Floats, Hint, Reader, SourceError
+from .batch import CELLS, CHOOSE, NO_TEXT, SKIP, BadValue, Batch, Chunk, Hint, Place, Reader, SourceError
+from .times import HOW, Clock
 
 ROWS = 1024
 """Rows a batch, unless asked otherwise."""
@@ -38,6 +39,8 @@ class Source:
         Whether missing values are handed out as NaN; otherwise they make a row bad.
     on_skip
         Called with the reason for each row left out.
+    clock
+        Reads the first of the columns that are kept: when each row was taken.
     """
 
     def __init__(
@@ -49,15 +52,18 @@ class Source:
         on_bad_row: Literal["fail", "skip"] = "fail",
         allow_nan: bool = False,
         on_skip: Callable[[str], object] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         if batch_rows is not None and batch_rows < 1:
             raise SourceError(f"batch_rows must be at least 1, got {batch_rows}")
         if on_bad_row not in ("fail", "skip"):
             raise SourceError(f"on_bad_row must be 'fail' or 'skip', got {on_bad_row!r}")
-        self.reader, self.stop = reader, stop
+        self.reader, self.stop, self.clock = reader, stop, clock
         self.batch_rows = batch_rows or max(1, min(ROWS, CELLS // (reader.full or reader.width)))
         self.on_bad_row, self.allow_nan, self.on_skip = on_bad_row, allow_nan, on_skip
         self.count = self.skipped = self._read = 0
+        self.first_skip = ""
+        """Why the first of the rows was left out that were."""
 
     @property
     def name(self) -> str:
@@ -77,7 +83,9 @@ class Source:
     @property
     def notes(self) -> list[str]:
         """What a person may want to know about how it is read; more may be noticed while it is."""
-        return self.reader.notes()
+        timed = self.clock is not None and self.clock.taken
+        times = [f"{self.name}: times in {self.reader.kept[0]!r} are read as {timed}"] if timed else []
+        return self.reader.notes() + times
 
     @property
     def total(self) -> int | None:
@@ -89,12 +97,30 @@ class Source:
         ended = False
         while not ended:
             parts, ended = self._gathered(self.batch_rows - self.count % self.batch_rows)
-            rows = [part.rows for part in parts if len(part.rows)]
-            if rows:
-                self.count += sum(map(len, rows))
-                numbers = np.concatenate([part.numbers for part in parts])
-                joined: Floats = rows[0] if len(rows) == 1 else np.concatenate(rows)
-                yield Batch(joined, numbers, self.count, self.skipped, self.reader.place())
+            parts = [part for part in parts if len(part.rows)]
+            if parts:
+                yield self._batch(parts[0] if len(parts) == 1 else _joined(parts))
+
+    def _batch(self, rows: Chunk) -> Batch:
+        self.count += len(rows.rows)
+        return Batch(
+            rows.rows,
+            rows.numbers,
+            self.count,
+            self.skipped,
+            self._place(),
+            rows.texts,
+            rows.times,
+            self.reader.progress(),
+        )
+
+    def _place(self) -> Callable[[], Place]:
+        """The place of the reader and of the clock, which both go on while nobody asks."""
+        place = self.reader.place()
+        if self.clock is None:
+            return place
+        clock = self.clock.place()
+        return lambda: {**place(), "clock": clock}
 
     def _gathered(self, wanted: int) -> tuple[list[Chunk], bool]:
         """Chunks with so many rows in all, or with what has come so far; and whether that was the end."""
@@ -119,6 +145,8 @@ class Source:
             if min(rows, skipped) < 0 or rows + skipped > row:
                 raise ValueError(f"{rows} rows and {skipped} skipped among the first {row}")
             self.reader.go_to(position)
+            if self.clock is not None:
+                self.clock.go_to(position["clock"])
             self.count, self.skipped, self._read = numbers
         except SourceError:
             raise
@@ -155,6 +183,9 @@ class Source:
     def _usable(self, chunk: Chunk) -> Chunk:
         """The chunk without bad rows, or an error that names the first."""
         bad = chunk.bad + self._unfit(chunk)
+        if self.clock is not None and chunk.texts is not None:
+            chunk = chunk._replace(times=self.clock.read(chunk.texts[:, 0].tolist()))
+            bad = bad + self._untimely(chunk, self.clock, {value.row for value in bad})
         if not bad:
             return chunk
         bad.sort(key=lambda value: value.row)
@@ -162,11 +193,12 @@ class Source:
             raise SourceError(f"{bad[0].where}: {bad[0].what}", *(bad[0].hints or self._advice(bad[0].row)))
         rows = sorted({value.row for value in bad})
         self.skipped += len(rows)
+        self.first_skip = self.first_skip or f"{bad[0].where}: {bad[0].what}"
         if self.on_skip is not None:
             for row in rows:
                 first = next(value for value in bad if value.row == row)
                 self.on_skip(f"{first.where}: {first.what}")
-        return Chunk(np.delete(chunk.rows, rows, axis=0), np.delete(chunk.numbers, rows), [])
+        return chunk.without(rows)
 
     def _advice(self, row: int) -> tuple[Hint, ...]:
         """A column that is wrong from the first row on is not meant to be read."""
@@ -190,6 +222,38 @@ class Source:
             for row, column in found
             if row not in known
         ]
+
+    def _untimely(self, chunk: Chunk, clock: Clock, known: set[int]) -> list[BadValue]:
+        """Rows whose time cannot be read, or is before that of an earlier row."""
+        times, texts = chunk.times, chunk.texts
+        assert times is not None
+        assert texts is not None
+        usable = ~np.isnan(times)
+        usable[list(known)] = False
+        found = [(int(row), False) for row in np.flatnonzero(np.isnan(times)) if int(row) not in known]
+        found += [(int(row), True) for row in np.flatnonzero(clock.backward(times, usable))]
+        return [
+            BadValue(
+                row,
+                f"{self.reader.where_row(chunk, row)}, time {self.reader.kept[0]!r}",
+                f"{texts[row, 0]!r} " + ("is before the time of an earlier row" if back else "is not a time"),
+                (SKIP,) if back else (HOW, SKIP),
+            )
+            for row, back in found
+        ]
+
+
+def _joined(parts: list[Chunk]) -> Chunk:
+    rows, numbers = [part.rows for part in parts], [part.numbers for part in parts]
+    texts = [part.texts for part in parts if part.texts is not None]
+    times = [part.times for part in parts if part.times is not None]
+    return Chunk(
+        np.concatenate(rows),
+        np.concatenate(numbers),
+        [],
+        np.concatenate(texts) if texts else None,
+        np.concatenate(times) if times else None,
+    )
 
 
 def _unusable(row: int, first: bool, where: str, value: float) -> BadValue:

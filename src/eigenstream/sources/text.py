@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,10 @@ class Complaint(NamedTuple):
     hints: tuple[Hint, ...] = ()
 
 
+Parsed = tuple[NDArray[np.float64], list[tuple[int, Complaint]]]
+"""Rows, and what is wrong with some of them."""
+
+
 class Parser(ABC):
     """From lines to numbers."""
 
@@ -32,6 +37,8 @@ class Parser(ABC):
     full: int
     """Columns there are, chosen or not."""
     names: list[str] | None
+    kept: Sequence[str] = ()
+    """What the columns are called that are handed out as text."""
     titled: bool = False
     """Whether the first line is not data."""
 
@@ -44,6 +51,10 @@ class Parser(ABC):
         """One line with care."""
 
     @abstractmethod
+    def texts(self, line: bytes) -> list[str]:
+        """The cells of one line that are kept as text; empty where there are none."""
+
+    @abstractmethod
     def column(self, number: int) -> str:
         """What to call a column in a message."""
 
@@ -51,7 +62,7 @@ class Parser(ABC):
         """What somebody may want to know about how the lines are read."""
         return None
 
-    def parsed(self, piece: Piece) -> tuple[NDArray[np.float64], list[tuple[int, Complaint]]]:
+    def parsed(self, piece: Piece) -> Parsed:
         """Rows, and what is wrong with some of them; halves the lines until most can be read at once."""
         quick = self.quick(piece)
         if quick is not None:
@@ -63,7 +74,7 @@ class Parser(ABC):
             return np.concatenate((rows, more)), bad + [(i + middle, what) for i, what in worse]
         return self._one_by_one(piece)
 
-    def _one_by_one(self, piece: Piece) -> tuple[NDArray[np.float64], list[tuple[int, Complaint]]]:
+    def _one_by_one(self, piece: Piece) -> Parsed:
         rows, bad = np.zeros((len(piece), self.width)), []
         for i, line in enumerate(piece.lines()):
             found = self.row(line)

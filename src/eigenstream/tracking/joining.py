@@ -16,6 +16,7 @@ from .plan import Plan
 from .tracker import Tracker
 
 WORDS = {
+    "lags": "lags",
     "n": "number of features",
     "k": "max_components",
     "kind": "regularizer",
@@ -25,7 +26,6 @@ WORDS = {
     "seconds": "half_life",
     "center": "centering",
     "standardize": "standardize",
-    "lags": "lags",
     "cap_outliers": "outliers",
     "dtype": "floating-point type",
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ..calibration import Decision, Evidence
@@ -45,7 +43,7 @@ def evidence_of(
         floor=_seeded(known, plan, threshold),
         rounding=float(np.finfo(plan.dtype).eps),
         tells_below_threshold=tells,
-        remembered=max(pace.samples - plan.center, 0.0) if timed else math.inf,
+        remembered=max(pace.samples - plan.center, 0.0) if timed else None,
     )
 
 

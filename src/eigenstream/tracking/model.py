@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,13 +107,18 @@ class StreamModel(TrackedAttributes):
         meaning.check_words({**self.parameters, "missing": value})
         self.parameters["missing"] = value
 
-    def learn_many(self, rows: NDArray[Any], timestamps: Any = None) -> NDArray[Any]:
-        """Learn from rows in order; returns each row's score before learning from it."""
-        scores = self._learn(rows, timestamps, scored=True)
+    def learn_many(
+        self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False
+    ) -> NDArray[Any]:
+        """Learn from rows in order; returns each row's score before learning from it.
+
+        With ``residuals``, a last column holds its squared residual by what was known then.
+        """
+        scores = self._learn(rows, timestamps, scored=True, residuals=residuals)
         assert scores is not None
         return scores
 
-    def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> StreamModel:
+    def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
         """Learn from rows in order; ``timestamps`` as of `OnlineAdaptivePCA.partial_fit`."""
         self._learn(rows, timestamps, scored=False)
         return self
@@ -123,7 +128,27 @@ class StreamModel(TrackedAttributes):
         tracker = self._fitted()
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
 
-    def _learn(self, rows: NDArray[Any], timestamps: Any, *, scored: bool) -> NDArray[Any] | None:
+    def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Squared distance of each row from what the components can express; NaN where values are missing."""
+        tracker = self._fitted()
+        rows = tracker.prepared(np.ascontiguousarray(rows, dtype=tracker.plan.dtype), self.missing)
+        return tracker.reading().astype(tracker.plan.dtype).squared_residuals(rows)
+
+    def _learn(
+        self, rows: NDArray[Any], timestamps: Any, *, scored: bool, residuals: bool = False
+    ) -> NDArray[Any] | None:
+        tracker, rows, times = self._checked(rows, timestamps)
+        how = self.parameters["scores"] if scored else None
+        scores, changes = tracker.follow(
+            rows, None, self.parameters["missing"], how, times, residuals=residuals
+        )
+        self._announce(changes)
+        return scores
+
+    def _checked(
+        self, rows: NDArray[Any], timestamps: Any
+    ) -> tuple[Tracker, NDArray[Any], NDArray[np.float64] | None]:
+        """The tracker, which the first rows bring about, and rows and times as it takes them."""
         tracker = self.tracker
         if tracker is None:
             meaning.check_words(self.parameters)
@@ -134,12 +159,12 @@ class StreamModel(TrackedAttributes):
             meaning.refuse_tiny(rows, tracker.plan.solver)
         times = row_times(timestamps, len(rows), tracker.plan, tracker.clock.latest)
         self.tracker = tracker
-        how = self.parameters["scores"] if scored else None
-        scores, changes = tracker.follow(rows, None, self.parameters["missing"], how, times)
+        return tracker, rows, times
+
+    def _announce(self, changes: list[RankChange]) -> None:
         if self.on_rank_change is not None:
             for change in changes:
                 self.on_rank_change(change)
-        return scores
 
     def _fitted(self) -> Tracker:
         if self.tracker is None:
@@ -148,22 +173,13 @@ class StreamModel(TrackedAttributes):
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file: it holds the old content or the new, never a part."""
-        tracker = self._fitted()
-        arrays, document = stored(tracker)
-        restored(arrays, document)  # raises, rather than replace a file by one that could not be read
-        checkpoint.write(
-            path,
-            arrays,
-            {
-                "parameters": plain(self.parameters, tracker.plan.seed),
-                "features": self.features,
-                "tracker": document,
-                "position": position,
-            },
-        )
+        arrays, document = self._stored()
+        document["position"] = position
+        self._rebuilt(arrays, document)  # raises, rather than replace a file by one that could not be read
+        checkpoint.write(path, arrays, document)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> StreamModel:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """The model that `save` wrote; it continues exactly where it was. Nothing in the file is executed.
 
         Raises
@@ -177,8 +193,15 @@ class StreamModel(TrackedAttributes):
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
             raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: {error!r}") from None
 
+    def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and document from which `_rebuilt` makes the same model, but for its position."""
+        tracker = self._fitted()
+        arrays, document = stored(tracker)
+        parameters = plain(self.parameters, tracker.plan.seed)
+        return arrays, {"parameters": parameters, "features": self.features, "tracker": document}
+
     @classmethod
-    def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> StreamModel:
+    def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> Self:
         parameters = rebuilt_parameters(document["parameters"])
         tracker = restored(arrays, document["tracker"])
         features, n = document["features"], tracker.plan.width

@@ -47,29 +47,31 @@ class Pace(NamedTuple):
     @property
     def beta2(self) -> float:
         """b, the discount per row."""
-        return 1 - self._loss
+        return 1 - self._even()[0]
 
     @property
     def samples(self) -> float:
         """T, the number of rows at an even pace."""
-        loss = self._loss
+        loss, left = self._even()
         if loss == 0:
             return self.total
-        left = 1 - self.total * loss
-        return math.log(left) / math.log1p(-loss) if 0 < left and loss < 1 else math.inf
+        return math.log(left) / math.log1p(-loss) if left > 0 and loss < 1 else math.inf
 
     @property
     def window(self) -> float:
         """How many rows are remembered once the window is full."""
-        return 1 / self._loss if self._loss > 0 else math.inf
+        loss = self._even()[0]
+        return 1 / loss if loss > 0 else math.inf
 
-    @property
-    def _loss(self) -> float:
-        """1 - b"""
+    def _even(self) -> tuple[float, float]:
+        """``1 - b`` and ``b^T``"""
         if not self.total > 1:
-            return 0.0
+            return 0.0, 1.0
         W, K = self.total, self.total**2 / self.squares
-        return 2 / (K + 1) if K >= 2 * W - 1 else min(max(2 * (K - W) / (W * (K - 1)), 0.0), 1.0)
+        if K >= 2 * W - 1:
+            return 2 / (K + 1), 0.0
+        loss = min(max(2 * (K - W) / (W * (K - 1)), 0.0), 1.0)
+        return loss, 1 - W * loss
 
 
 class Clock(NamedTuple):

@@ -1,0 +1,10 @@
+"""Watching a stream: statistics of each row, limits that keep their word, alarms, and the inputs to blame."""
+
+from .events import Alarm as Alarm
+from .model import COLUMNS as COLUMNS
+from .model import MonitoredModel as MonitoredModel
+from .monitor import Monitor as Monitor
+from .monitor import Settings as Settings
+from .reference import STATISTICS as STATISTICS
+from .verdicts import Verdict as Verdict
+from .verdicts import Verdicts as Verdicts

@@ -1,0 +1,192 @@
+"""Alarms as events: they begin, count after a while, reach a peak, and end or are accepted.
+
+An alarm is on from the first row that exceeds a limit until `CALM` rows in sequence have not. What its rows
+say about the limits is held back until it ends: rows of a fault must not raise them. Afterwards rows that
+exceeded count as chance only as often as chance would have it, with a margin.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.knowledge import Matrix, Vector
+
+CALM = 32
+"""Rows in sequence below the limits that end an alarm."""
+
+HELD = 64
+"""How many rows of an alarm, its first, are counted when it has ended."""
+
+SPARSE = 0.5
+"""A long alarm with a smaller share of rows that exceed is one of limits that are too low."""
+
+MARGIN, SAVED = 3.0, 8.0
+"""Rows that exceed count as chance up to this many times the rate, and up to so many at a time."""
+
+REMEMBERED = 1000
+"""How many alarms are remembered."""
+
+
+@dataclass
+class Alarm:
+    """An alarm: rows in sequence that left the usual pattern. Row numbers count from 0."""
+
+    began: int
+    last: int
+    """The last row so far that exceeded a limit."""
+    rows: int = 0
+    """How many rows exceeded a limit."""
+    counts_from: int | None = None
+    """The row at which there were enough of them to count; None: not yet."""
+    ended: int | None = None
+    """The first row after it; None: it is still on."""
+    accepted: bool = False
+    """Whether it ended because what it alarmed at is the new normal."""
+    peak: float = 0.0
+    """The largest index."""
+    peak_row: int = -1
+    statistic: str = ""
+    """Which statistic was largest there, in units of its limit."""
+    contributors: tuple[tuple[str, float], ...] = ()
+    """The inputs that added most to it there, with their shares, largest first."""
+
+
+@dataclass
+class Allowance:
+    """How many rows that exceed may still be counted as chance: earned row by row, spent one by one."""
+
+    rate: float
+    left: float = SAVED
+    at: int = 0
+    """The row at which that was left: what is earned is a function of row numbers, not of calls."""
+
+    def spend(self, row: int) -> bool:
+        """Whether one more is allowed by this row."""
+        left = min(self.left + MARGIN * self.rate * (row - self.at), SAVED)
+        if left < 1:
+            return False
+        self.left, self.at = left - 1, row
+        return True
+
+
+@dataclass
+class Watch:
+    """Follows which rows exceed, and decides which ratios count for the limits, and when."""
+
+    rate: float
+    confirm: tuple[int, int]
+    """An alarm counts once k of n rows in sequence have exceeded."""
+    on: Alarm | None = None
+    allowance: Allowance = field(init=False)
+    hits: deque[int] = field(init=False)
+    """The last k rows that exceeded."""
+    held: list[Vector] = field(default_factory=list)
+    """Ratios of the first rows of the alarm that is on; the last entry is the index."""
+    past: deque[Alarm] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    """Alarms that counted."""
+
+    def __post_init__(self) -> None:
+        self.allowance = Allowance(self.rate)
+        self.hits = deque(maxlen=self.confirm[0])
+
+    def follow(self, first: int, exceeds: NDArray[np.bool_], counted: Matrix) -> Followed:
+        """Follow rows from this number on.
+
+        Parameters
+        ----------
+        first
+            Number of the first of the rows.
+        exceeds
+            Which of them exceed a limit.
+        counted
+            What the limits would count of each (T, 4); rows of NaN are left out.
+        """
+        result = Followed(len(exceeds))
+        hits = np.flatnonzero(exceeds)
+        row = 0
+        while row < len(exceeds):
+            if self.on is None:
+                following = np.searchsorted(hits, row)
+                until = int(hits[following]) if following < len(hits) else len(exceeds)
+                result.fed.append(counted[row:until])
+                if until == len(exceeds):
+                    break
+                self._begin(first + until)
+                row = until
+            row = self._go_on(first, row, hits, counted, result)
+        return result
+
+    def _begin(self, row: int) -> None:
+        self.on = Alarm(row, row)
+        self.hits.clear()
+        self.held = []
+
+    def _go_on(self, first: int, row: int, hits: NDArray[np.intp], counted: Matrix, result: Followed) -> int:
+        """Follow the alarm that is on to its end, or to the end of the rows; returns where that is."""
+        alarm, start = self.on, row
+        assert alarm is not None
+        result.touched.append(alarm)
+        for hit in hits[np.searchsorted(hits, row) :]:
+            if first + hit - alarm.last > CALM:
+                break
+            alarm.last, row = first + int(hit), int(hit) + 1
+            alarm.rows += 1
+            self._count(alarm, result)
+        end = alarm.last + CALM + 1 - first
+        over = end <= len(result.since)
+        row = min(end, len(result.since))
+        result.since[start:row] = alarm.began
+        late = min(row, start + HELD - len(self.held))
+        self.held.extend(counted[start:late])
+        if alarm.rows < SPARSE * (alarm.last - alarm.began):
+            self._feed(counted[late:row], first + late, result)
+        if over:
+            self.end(first + row, result)
+        return row
+
+    def _count(self, alarm: Alarm, result: Followed) -> None:
+        """Note one more row that exceeded."""
+        k, n = self.confirm
+        self.hits.append(alarm.last)
+        if alarm.counts_from is None and len(self.hits) == k and self.hits[-1] - self.hits[0] < n:
+            alarm.counts_from = alarm.last
+            self.past.append(alarm)
+            result.begun.append(alarm)
+
+    def end(self, row: int, result: Followed, *, accepted: bool = False) -> None:
+        """The alarm that is on ends before this row."""
+        alarm = self.on
+        assert alarm is not None
+        alarm.ended, alarm.accepted = row, accepted
+        if alarm.counts_from is not None:
+            result.ended.append(alarm)
+        if not accepted:
+            self._feed(np.array(self.held), alarm.began, result)
+        self.on, self.held = None, []
+
+    def _feed(self, counted: Matrix, first: int, result: Followed) -> None:
+        """Let rows of an alarm count, those that exceed only as far as chance allows."""
+        if len(counted):
+            chance = [not row[-1] > 1 or self.allowance.spend(first + i) for i, row in enumerate(counted)]
+            result.fed.append(counted[chance])
+
+
+class Followed:
+    """What came of following some rows."""
+
+    def __init__(self, rows: int) -> None:
+        self.since: NDArray[np.int64] = np.full(rows, -1)
+        """The row at which the alarm began that each row belongs to, or -1."""
+        self.fed: list[Any] = []
+        """Ratios that count for the limits from now on."""
+        self.touched: list[Alarm] = []
+        """Alarms that were on."""
+        self.begun: list[Alarm] = []
+        """Alarms that began to count."""
+        self.ended: list[Alarm] = []
+        """Alarms that counted and have ended."""

@@ -1,0 +1,217 @@
+"""Control limits that keep their word: theory says where to begin, what has been seen corrects it.
+
+Theory gives each statistic a limit that rows in control exceed at a given rate, if rows are independent and
+Gaussian and the model is exact. Real rows are none of these. So the statistics of rows, taken before each row
+is learnt, are collected as ratios to the limit of theory, in a histogram that forgets as the model does:
+
+    limit = theory * c,      c = the quantile 1 - level of the ratios
+
+Where the quantile would rest on a handful of rows, it is measured at the smallest level that can be told,
+and continued from there along the tail of theory, made heavier where the rows seen so far say so. A row can
+exceed one limit or several: if rows exceed any limit ``overlap`` times as often as a given one, the level of
+each is the rate divided by that.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri, fdtri
+
+from ..engine.knowledge import Matrix, Vector
+from .reference import STATISTICS, Reference
+
+PER_OCTAVE = 16
+"""Bins of a histogram for each factor of two."""
+
+LOWEST, HIGHEST = -10, 20
+"""Range of the ratios that a histogram tells apart, as powers of two."""
+
+FEW = 8.0
+"""So many rows beyond it make a quantile."""
+
+BODY = 0.1
+"""The level that tails are compared with."""
+
+HEAVIER = 2.0
+"""Tails that are heavier than theory become more so farther out: by this factor."""
+
+BASIS = 64.0
+"""So many rows have to be judged before a limit is told."""
+
+DOUBT = 256.0
+"""So many rows say before all others that limits are not lower than theory."""
+
+PRIOR = 4.0
+"""So many rows say before all others that limits are exceeded together half of the time."""
+
+ROWS_PER_DIRECTION = 2.0
+"""So many rows per direction have to be learnt before theory says anything of a statistic."""
+
+
+class Theory:
+    """Limits for independent Gaussian rows, judged by what was learnt from others.
+
+    T² of p components, learnt from w rows, is ``p (w² - 1) / (w (w - p))`` times an F variable with p and
+    w - p degrees of freedom, and so is the distance. SPE is a weighted sum of chi-squares, taken for a
+    multiple of one chi-square with the same mean and variance (Box 1954, doi:10.1214/aoms/1177728786).
+    """
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference = reference
+
+    def limits(self, levels: Vector) -> Vector:
+        """What each statistic exceeds with its probability; infinity where nothing can be said."""
+        reference = self._reference
+        return np.array(
+            [
+                self._quadratic(reference.rank, levels[0]),
+                self._spe(levels[1]),
+                self._quadratic(reference.degrees, levels[2]),
+            ]
+        )
+
+    def _quadratic(self, p: float, level: float) -> float:
+        w = self._reference.effective
+        if not 0 < ROWS_PER_DIRECTION * p < w:
+            return math.inf
+        return float(p * (w * w - 1) / (w * (w - p)) * fdtri(p, w - p, 1 - level))
+
+    def _spe(self, level: float) -> float:
+        first, second = self._reference.moments
+        if not first > 0 or not second > 0:
+            return math.inf
+        return float(second / first * chdtri(first**2 / second, level))
+
+
+class Tail:
+    """Histograms of ratios that forget, one for each statistic."""
+
+    def __init__(self, counts: Matrix | None = None) -> None:
+        bins = (HIGHEST - LOWEST) * PER_OCTAVE
+        self.counts = np.zeros((len(STATISTICS), bins)) if counts is None else counts
+
+    @property
+    def seen(self) -> Vector:
+        """Effective number of rows counted for each."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    def add(self, ratios: Matrix, discount: float) -> None:
+        """Count ratios (T, 3), NaN where there is none, after a discount of everything before."""
+        self.counts *= discount
+        kinds, bins = self.counts.shape
+        with np.errstate(divide="ignore"):
+            places = (np.log2(ratios) - LOWEST) * PER_OCTAVE
+        told = ~np.isnan(places)
+        places = np.clip(np.where(told, places, 0.0), 0, bins - 1).astype(np.intp) + np.arange(kinds) * bins
+        self.counts += np.bincount(places[told], minlength=kinds * bins).reshape(kinds, bins)
+
+    def quantiles(self, levels: Vector) -> Vector:
+        """What each exceeds at its level, to a fraction of a bin."""
+        pairs = zip(self.counts, levels, strict=True)
+        return np.array([_quantile(counts[::-1], level) for counts, level in pairs])
+
+
+def _quantile(counts: Vector, level: float) -> float:
+    """The ratio with this share of the counts, given from the largest bin down, beyond it."""
+    beyond = np.cumsum(counts)
+    wanted = level * beyond[-1]
+    place = int(np.searchsorted(beyond, wanted))
+    before = beyond[place - 1] if place else 0.0
+    part = (wanted - before) / counts[place] if counts[place] else 0.0
+    return float(2.0 ** (HIGHEST - (place + part) / PER_OCTAVE))
+
+
+class Limits:
+    """The limits of the statistics, and the index of a row: its largest ratio to a limit.
+
+    Parameters
+    ----------
+    rate
+        The share of rows in control whose index exceeds 1.
+    """
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self.tail = Tail()
+        self.theory: Vector = np.full(len(STATISTICS), math.inf)
+        """Limits by theory."""
+        self.factors: Vector = np.ones(len(STATISTICS))
+        """What they are multiplied by."""
+        self.told: NDArray[np.bool_] = np.zeros(len(STATISTICS), dtype=bool)
+        """Which statistics have a limit."""
+        self.edges: Vector = np.full(len(STATISTICS), math.inf)
+        """Ratios that are exceeded at the smallest level that can be told."""
+        self.together: Vector = np.array([2 * PRIOR, PRIOR])
+        """How many rows exceeded any of the edges, and how many a given one."""
+
+    @property
+    def values(self) -> Vector:
+        """The limits; infinity where there is no basis for one."""
+        return np.where(self.told, self.theory * self.factors, math.inf)
+
+    @property
+    def overlap(self) -> float:
+        """How many times as often rows exceed any limit as a given one."""
+        any_, one = self.together
+        return float(max(min(any_ / one, np.count_nonzero(self.told)), 1.0))
+
+    def ratios(self, statistics: Matrix) -> Matrix:
+        """Ratios of statistics to theory; NaN where theory says nothing (T, 3)."""
+        ratios = np.full(statistics.shape, np.nan)
+        known = np.isfinite(self.theory)
+        ratios[:, known] = statistics[:, known] / self.theory[known]
+        return ratios
+
+    def indices(self, ratios: Matrix) -> Vector:
+        """The index of each row; 0 where there is no basis for one."""
+        if not self.told.any():
+            return np.zeros(len(ratios))
+        largest: Vector = (ratios[:, self.told] / self.factors[self.told]).max(axis=1)
+        return np.nan_to_num(largest)
+
+    def refer(self, reference: Reference) -> None:
+        """The model has moved on: theory begins from here."""
+        self._theory = Theory(reference)
+        self.theory = self._theory.limits(np.full(len(STATISTICS), self.rate))
+        self._tell()
+
+    def correct(self, ratios: Matrix, discount: float, most: float = math.inf) -> None:
+        """Take into account what has been seen; limits that are told rise by no more than a factor."""
+        if len(ratios):
+            self.tail.add(ratios, discount)
+            beyond = ratios[:, self.told] > self.edges[self.told]
+            self.together *= discount
+            if self.told.any():
+                self.together += beyond.any(axis=1).sum(), beyond.sum() / np.count_nonzero(self.told)
+        if (self.tail.seen >= BASIS).any():
+            wanted = self._quantiles()
+            self.factors = np.where(self.told, np.minimum(wanted, most * self.factors), wanted)
+        self._tell()
+
+    def _tell(self) -> None:
+        self.told = np.isfinite(self.theory) & (self.tail.seen >= BASIS)
+
+    def _quantiles(self) -> Vector:
+        """The quantile of each histogram, continued along the tail where rows are few."""
+        rate = self.rate / self.overlap
+        seen = np.maximum(self.tail.seen, FEW)
+        levels, body = np.clip(FEW / seen, rate, BODY), np.full(len(seen), BODY)
+        self.edges = self.tail.quantiles(levels)
+        beyond = np.log(self.edges / self._shape(levels))
+        heavier = np.maximum(beyond - np.log(self.tail.quantiles(body) / self._shape(body)), 0.0)
+        reach = np.log(levels / rate) / np.maximum(np.log(BODY / levels), 0.01)
+        corrections = beyond + HEAVIER * heavier * reach
+        # A few rows that happen to be calm do not say that limits can be lower than theory.
+        corrections = np.where(corrections < 0, corrections * seen / (seen + DOUBT), corrections)
+        last = self._shape(np.full(len(seen), rate))
+        return np.where(self.tail.seen >= BASIS, last * np.exp(corrections), 1.0)
+
+    def _shape(self, levels: Vector) -> Vector:
+        """Limits of theory at these levels, as multiples of those for the rate."""
+        known = np.isfinite(self.theory)
+        shape = np.ones(len(levels))
+        shape[known] = self._theory.limits(levels)[known] / self.theory[known]
+        return shape

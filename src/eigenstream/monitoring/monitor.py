@@ -1,0 +1,314 @@
+"""A model that watches its own stream.
+
+Every row is judged by what was known before it, and learnt if it does not exceed a limit. As in a `Tracker`,
+everything happens at absolute row counts, so that how a stream is cut into calls cannot matter:
+
+- the *reference* that rows are judged by is renewed as the model looks at its spectrum, at first more often,
+- the *limits* are corrected on a grid of row counts by the rows seen since,
+- an alarm that has lasted for ``accept_after`` rows is taken for the new normal: the model starts anew from
+  its last rows, and limits are told again when there is a basis for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.knowledge import Floats, Matrix, Vector
+from ..tracking import RankChange, Tracker
+from ..tracking.blocks import Missing
+from .events import Alarm, Followed, Watch
+from .limits import Limits
+from .reference import STATISTICS, Reference
+from .verdicts import Verdicts
+
+FIRST_CORRECTION = 16
+"""Rows between corrections of the limits at first; later a sixteenth of the rows so far."""
+
+MOST_PENDING = 4096
+"""Rows between corrections at most."""
+
+RISE = 1.05
+"""By how much a correction raises limits at most while an alarm is on."""
+
+RESTART = 256
+"""How many of the last rows a new normal starts from."""
+
+BLAMED = 5
+"""How many inputs an alarm names."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a monitor is asked to do."""
+
+    false_alarm_rate: float = 1e-3
+    learn_from_alarms: bool = False
+    accept_after: int = 1000
+    """After how many rows an alarm that is still on is taken for the new normal."""
+    confirm: tuple[int, int] = (1, 1)
+    """An alarm counts once k of n rows in sequence have exceeded a limit."""
+
+
+@dataclass
+class Counts:
+    """What became of the rows that came."""
+
+    came: int = 0
+    unjudged: int = 0
+    """Rows before there was a model to judge them by, or that could not be judged because of gaps."""
+    alarmed: int = 0
+    accepted: int = 0
+    """How often a new normal was accepted."""
+
+
+class Findings(NamedTuple):
+    """What came of judging and learning rows."""
+
+    verdicts: Verdicts
+    alarms: list[Alarm]
+    """Alarms that began to count, or ended."""
+    rank_changes: list[RankChange]
+
+
+@dataclass
+class Monitor:
+    """A tracker, and what it says of rows before it learns them."""
+
+    tracker: Tracker
+    settings: Settings
+    names: Sequence[str] = ()
+    """Names of the inputs, if they have names."""
+    frozen: bool = False
+    limits: Limits = field(init=False)
+    watch: Watch = field(init=False)
+    counts: Counts = field(default_factory=Counts)
+    reference: Reference | None = None
+    """What rows are judged by; None before the first look."""
+    origin: Reference | None = None
+    """What it was when limits were first told: how far the model has turned since is its drift."""
+    renew_at: int = 1 << 62
+    """Number of rows learnt at which the reference is renewed."""
+    correct_at: int = FIRST_CORRECTION
+    """Number of rows come at which the limits are corrected."""
+    pending: list[Matrix] = field(default_factory=list)
+    """Ratios that the limits have not counted yet."""
+    counted: int = 0
+    """How many rows they have counted, since the last new start."""
+    recent: deque[Floats] = field(init=False)
+    """The last rows of the alarm that is on."""
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        self.limits = Limits(settings.false_alarm_rate)
+        self.watch = Watch(settings.false_alarm_rate, settings.confirm)
+        self.recent = deque(maxlen=min(RESTART, settings.accept_after))
+
+    def follow(self, rows: Floats, missing: Missing = "raise", times: Vector | None = None) -> Findings:
+        """Judge rows, then learn those that do not exceed a limit; parameters as of `Tracker.follow`."""
+        parts: list[Verdicts] = []
+        alarms: list[Alarm] = []
+        changes: list[RankChange] = []
+        start = 0
+        while start < len(rows):
+            part = slice(start, start + self._rows_until_due())
+            found = self._take(rows[part], missing, None if times is None else times[part])
+            parts.append(found.verdicts)
+            alarms += found.alarms
+            changes += found.rank_changes
+            start = part.stop
+        return Findings(Verdicts.joined(parts), alarms, changes)
+
+    def judge(self, rows: Floats, missing: Missing = "raise") -> Verdicts:
+        """Verdicts on rows by everything learnt so far; nothing changes. They are a stretch of their own."""
+        rows = self.tracker.prepared(rows, missing)
+        limits, statistics = self._limits_now(), self._statistics(self._reference_now(), rows, 0)
+        index = limits.indices(limits.ratios(statistics))
+        nothing = np.full(len(rows), -1)
+        return Verdicts.of(0, statistics, limits.values, index, index > 1, nothing)
+
+    def contributions(self, rows: Floats, missing: Missing = "raise") -> dict[str, Matrix]:
+        """What each input adds to each statistic, by everything learnt so far (T, n)."""
+        reference, plan = self._reference_now(), self.tracker.plan
+        rows = self.tracker.prepared(rows, missing)
+        if reference is None:
+            return {name: np.full((len(rows), plan.width), np.nan) for name in STATISTICS}
+        return {name: _per_input(added, plan.width) for name, added in reference.contributions(rows).items()}
+
+    def freeze(self) -> None:
+        """From now on judge rows by what is known now, and learn nothing."""
+        if self.reference is not None:
+            self._correct()
+            self._renew()
+        self.frozen = True
+
+    @property
+    def drift(self) -> float:
+        """How many components the model has turned away from since limits were first told."""
+        now = self._reference_now()
+        return 0.0 if self.origin is None or now is None else self.origin.turned(now)
+
+    def _rows_until_due(self) -> int:
+        """How many rows can be judged before the model, the limits or an alarm may change."""
+        if self.frozen:
+            return MOST_PENDING
+        tracker, longest = self.tracker, self.settings.accept_after
+        on = self.watch.on
+        until_accepted = longest if on is None else on.began + longest - self.counts.came
+        until_renewed = min(tracker.look_at, self.renew_at) - tracker.time
+        return min(self.correct_at - self.counts.came, until_renewed, until_accepted)
+
+    def _take(self, rows: Floats, missing: Missing, times: Vector | None) -> Findings:
+        """Judge and learn at most `_rows_until_due` rows."""
+        first = self.counts.came
+        judged = self.tracker.prepared(rows, missing, self.tracker.recent)
+        statistics = self._statistics(self.reference, judged, first)
+        ratios, limits = self.limits.ratios(statistics), self.limits.values
+        index = self.limits.indices(ratios)
+        exceeds = index > 1
+        followed = self.watch.follow(first, exceeds, np.column_stack((ratios, index)))
+        self._blame(followed, judged, ratios, index, exceeds)
+        self.recent.extend(rows[followed.since >= 0])
+        alarm = exceeds & _counting(followed, first)
+        self.counts.came += len(rows)
+        self.counts.unjudged += int(np.count_nonzero(np.isnan(statistics[:, -1])))
+        self.counts.alarmed += int(np.count_nonzero(alarm))
+        changes = self._learn(rows, missing, times, exceeds)
+        if not self.frozen:
+            self.pending += (
+                [ratios] if self.settings.learn_from_alarms else [fed[:, :-1] for fed in followed.fed]
+            )
+            self._bring_up_to_date(followed)
+        if self.watch.on is None:
+            self.recent.clear()
+        verdicts = Verdicts.of(first, statistics, limits, index, alarm, followed.since)
+        return Findings(verdicts, followed.begun + followed.ended, changes)
+
+    def _learn(self, rows: Floats, missing: Missing, times: Vector | None, exceeds: Any) -> list[RankChange]:
+        """Learn rows that do not exceed; a model that is frozen only sees them pass."""
+        left_out: Any = None
+        if self.frozen:
+            left_out = np.ones(len(rows), dtype=bool)
+        elif exceeds.any() and not self.settings.learn_from_alarms:
+            left_out = exceeds
+        looked_at = self.tracker.look_at
+        _, changes = self.tracker.follow(rows, None, missing, None, times, left_out)
+        if self.tracker.look_at != looked_at:
+            self.renew_at = self.tracker.time
+        return changes
+
+    def _bring_up_to_date(self, followed: Followed) -> None:
+        """Correct the limits, renew the reference and accept a new normal, where that is due."""
+        came = self.counts.came
+        if came >= self.correct_at:
+            self._correct()
+            window = 1 / max(1 - self.tracker.beta2, 1e-9)
+            self.correct_at = came + max(int(min(came // 16, window / 8, MOST_PENDING)), FIRST_CORRECTION)
+        if self.tracker.time >= self.renew_at:
+            self._renew()
+        on = self.watch.on
+        if on is not None and came - on.began >= self.settings.accept_after:
+            self._accept(followed)
+
+    def _renew(self) -> None:
+        """Judge rows by what is known now."""
+        time, n = self.tracker.time, self.tracker.plan.n
+        self.renew_at = max(time + time // 8, time + 16) if time < 8 * n else 1 << 62
+        reference = self._reference_now()
+        if reference is not None:
+            self.reference = reference
+            self.limits.refer(reference)
+            if self.origin is None and self.limits.told.any():
+                self.origin = reference
+
+    def _correct(self) -> None:
+        """Correct the limits by what has been seen since the last time."""
+        if self.reference is None:
+            return
+        ratios = np.concatenate(self.pending) if self.pending else np.zeros((0, len(STATISTICS)))
+        self.pending = []
+        most = math.inf if self.watch.on is None else RISE
+        self.limits.correct(ratios, self._discount(len(ratios)), most)
+        self.counted += len(ratios)
+
+    def _discount(self, rows: int) -> float:
+        """What everything counted before is multiplied by: as the model forgets, and at least by so much that
+        rows count less the earlier they came, since the model that judged them knew less."""
+        earlier = self.counted / (self.counted + rows) if self.counted else 1.0
+        return float(self.tracker.beta2**rows * earlier)
+
+    def _accept(self, followed: Followed) -> None:
+        """What the alarm was about is the new normal: start anew from its last rows."""
+        self.watch.end(self.counts.came, followed, accepted=True)
+        self.counts.accepted += 1
+        tracker = Tracker(self.tracker.plan)
+        tracker.follow(np.stack(self.recent), None, "skip")
+        self.tracker.restart(tracker.known(), self.tracker.time)
+        self.limits = Limits(self.settings.false_alarm_rate)
+        self.counted, self.pending, self.origin = 0, [], None
+        self._renew()
+
+    def _reference_now(self) -> Reference | None:
+        """The reference that everything learnt so far gives; None before there is enough of it."""
+        if self.frozen:
+            return self.reference
+        reading = self.tracker.reading()
+        return Reference.of(reading) if reading.count > 1 else None
+
+    def _limits_now(self) -> Limits:
+        """The limits for that reference."""
+        reference = self._reference_now()
+        if self.frozen or reference is None:
+            return self.limits
+        limits = Limits(self.settings.false_alarm_rate)
+        limits.tail, limits.factors = self.limits.tail, self.limits.factors
+        limits.refer(reference)
+        return limits
+
+    def _statistics(self, reference: Reference | None, rows: Floats, first: int) -> Matrix:
+        """The statistics of rows; NaN where there is no reference, or where a row has gaps."""
+        if reference is None:
+            return np.full((len(rows), len(STATISTICS)), np.nan)
+        return reference.judge(rows, first)
+
+    def _blame(self, followed: Followed, rows: Floats, ratios: Matrix, index: Vector, exceeds: Any) -> None:
+        """Note the peak of each alarm, and which inputs it is due to."""
+        first = self.counts.came
+        for alarm in followed.touched:
+            inside = np.where(exceeds & (followed.since == alarm.began), index, 0.0)
+            at = int(np.argmax(inside))
+            if inside[at] > alarm.peak:
+                alarm.peak, alarm.peak_row = float(inside[at]), first + at
+                alarm.statistic = STATISTICS[
+                    int(np.nanargmax(np.where(self.limits.told, ratios[at] / self.limits.factors, np.nan)))
+                ]
+                alarm.contributors = self._contributors(rows[at], alarm.statistic)
+
+    def _contributors(self, row: Floats, statistic: str) -> tuple[tuple[str, float], ...]:
+        assert self.reference is not None
+        width = self.tracker.plan.width
+        shares = _per_input(self.reference.contributions(row[None])[statistic], width)[0]
+        shares = shares / max(float(shares.sum()), np.finfo(np.float64).tiny)
+        names = self.names or [f"x{i}" for i in range(width)]
+        return tuple((names[i], float(shares[i])) for i in np.argsort(-shares, kind="stable")[:BLAMED])
+
+
+def _per_input(added: Matrix, width: int) -> Matrix:
+    """What columns add together that belong to one input and its predecessors."""
+    return added if added.shape[1] == width else added.reshape(len(added), -1, width).sum(axis=1)
+
+
+def _counting(followed: Followed, first: int) -> NDArray[np.bool_]:
+    """Which rows belong to an alarm that has begun to count by then."""
+    rows = np.arange(first, first + len(followed.since))
+    counting = np.zeros(len(rows), dtype=bool)
+    for alarm in followed.touched:
+        if alarm.counts_from is not None:
+            counting |= (followed.since == alarm.began) & (rows >= alarm.counts_from)
+    return counting

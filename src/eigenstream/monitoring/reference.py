@@ -1,0 +1,148 @@
+"""What rows are judged by: a moment of the model, the statistics of a row, and what each input adds to them.
+
+With ``z = (x - mean) / scale``, the axes ``u_j`` and variances ``v_j`` of the model, p of them kept:
+
+    T²        sum over kept axes of (u_j'z)² / v_j            how far off within the model
+    SPE       |z|² - sum over kept axes of (u_j'z)²           how far off the model
+    distance  sum over all axes of (u_j'z)² / (v_j + ridge)   how far off, each direction by its own spread
+
+The distance sees faults first: relations between inputs that hold almost exactly have small variances, and
+SPE, which adds up all directions alike, drowns them. The ridge, a thousandth of the mean variance of what is
+not kept, makes up for variances that are too small to be measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from ..engine.knowledge import Floats, Matrix, Vector
+from ..reading import Reading
+
+STATISTICS = ("t2", "spe", "distance")
+"""What is watched of each row."""
+
+RIDGE = 1e-3
+"""Ridge of the distance, as a share of the mean variance of directions that are not kept."""
+
+TILE = 8
+"""Rows are multiplied in tiles at fixed places: bits do not depend on how many rows come together."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A moment of a model, as far as rows are judged by it. Everything is in standardized units."""
+
+    mean: Vector
+    scale: Vector | None
+    """What centered inputs are divided by; None: nothing."""
+    axes: Matrix
+    """Known axes as rows, kept ones first (r, n)."""
+    variances: Vector
+    """Variance along each of them (r)."""
+    rank: int
+    rest: float
+    """Variance along every other direction."""
+    effective: float
+    """Effective number of rows that all this was learnt from."""
+
+    @classmethod
+    def of(cls, reading: Reading) -> Self:
+        """The reference that a reading gives."""
+        known = len(reading.variances) if reading.tells_below_threshold else reading.rank
+        variances = np.asarray(reading.variances[:known], dtype=np.float64)
+        others = reading.mean.size - known
+        left = max(reading.total_variance - float(variances.sum()), 0.0)
+        mean, axes = (np.asarray(array, dtype=np.float64) for array in (reading.mean, reading.axes[:known]))
+        scale = None if reading.scale is None else np.asarray(reading.scale, dtype=np.float64)
+        return cls(
+            mean, scale, axes, variances, reading.rank, left / others if others else 0.0, reading.count
+        )
+
+    @property
+    def others(self) -> int:
+        """How many directions are not known one by one."""
+        return len(self.mean) - len(self.variances)
+
+    @cached_property
+    def moments(self) -> tuple[float, float]:
+        """Sum of the variances that are not kept, and of their squares."""
+        dropped = self.variances[self.rank :]
+        first = float(dropped.sum()) + self.others * self.rest
+        return first, float(np.square(dropped).sum()) + self.others * self.rest**2
+
+    @cached_property
+    def _weights(self) -> tuple[Vector, float]:
+        """What squared projections are multiplied by in the distance: along the axes, and elsewhere."""
+        dropped = max(len(self.mean) - self.rank, 1)
+        largest = float(self.variances.max(initial=0.0))
+        ridge = max(
+            RIDGE * self.moments[0] / dropped, np.finfo(np.float64).eps * largest, np.finfo(np.float64).tiny
+        )
+        damped = self.variances.copy()
+        damped[self.rank :] += ridge
+        return 1 / damped, 1 / (self.rest + ridge)
+
+    @cached_property
+    def degrees(self) -> float:
+        """The mean of the distance."""
+        along, elsewhere = self._weights
+        return float(self.variances @ along) + self.others * self.rest * elsewhere
+
+    def judge(self, rows: Floats, place: int) -> Matrix:
+        """The statistics of each row (T, 3).
+
+        Parameters
+        ----------
+        rows
+            Rows without gaps.
+        place
+            How many rows came before them in the stream.
+        """
+        ahead = place % TILE
+        tiles = -(-(ahead + len(rows)) // TILE)
+        Z = np.zeros((tiles * TILE, len(self.mean)))
+        inside = slice(ahead, ahead + len(rows))
+        Z[inside] = self._standardized(rows)
+        squares = np.matmul(Z.reshape(tiles, TILE, -1), self.axes.T).reshape(tiles * TILE, -1)[inside]
+        np.square(squares, out=squares)
+        power = np.einsum("ij,ij->i", Z[inside], Z[inside])
+        along, elsewhere = self._weights
+        kept = slice(self.rank)
+        t2 = np.einsum("ij,j->i", squares[:, kept], along[kept])
+        distance = np.einsum("ij,j->i", squares, along)
+        if self.others:
+            spe = power - np.einsum("ij->i", squares[:, kept])
+            distance += np.maximum(power - np.einsum("ij->i", squares), 0.0) * elsewhere
+        else:
+            spe = np.einsum("ij->i", squares[:, self.rank :])
+        return np.stack((t2, np.maximum(spe, 0.0), distance), axis=1)
+
+    def contributions(self, rows: Floats) -> dict[str, Matrix]:
+        """What each input adds to each statistic, for each row (T, n): never negative, and they add up.
+
+        A statistic is ``|M z|²`` with a symmetric M; input i adds ``(M z)_i²`` (complete decomposition:
+        Alcala and Qin 2009, doi:10.1016/j.automatica.2009.02.027).
+        """
+        Z = self._standardized(rows)
+        projections = Z @ self.axes.T
+        kept = slice(self.rank)
+        modelled = projections[:, kept] @ self.axes[kept]
+        along, elsewhere = self._weights
+        whitened = (projections * np.sqrt(along)) @ self.axes
+        if self.others:
+            whitened += (Z - projections @ self.axes) * np.sqrt(elsewhere)
+        t2 = (projections[:, kept] * np.sqrt(along[kept])) @ self.axes[kept]
+        return {"t2": np.square(t2), "spe": np.square(Z - modelled), "distance": np.square(whitened)}
+
+    def turned(self, other: Reference) -> float:
+        """How many of this reference's components another one has turned away from: 0 to all of them."""
+        overlap = self.axes[: self.rank] @ other.axes[: other.rank].T
+        return max(self.rank - float(np.square(overlap).sum()), 0.0)
+
+    def _standardized(self, rows: Floats) -> Matrix:
+        centered = rows - self.mean
+        return centered if self.scale is None else centered / self.scale

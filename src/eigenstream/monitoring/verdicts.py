@@ -1,0 +1,80 @@
+"""What a monitor says of rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.knowledge import Matrix, Vector
+
+
+class Verdict(NamedTuple):
+    """What a monitor says of one row, judged by what was known before it."""
+
+    row: int
+    """Number of the row in the stream, from 0."""
+    t2: float
+    """How far off within the model; NaN where the row could not be judged."""
+    spe: float
+    """How far off the model."""
+    distance: float
+    """How far off in any direction, in units of its own spread."""
+    t2_limit: float
+    """Infinity where there is no basis for a limit."""
+    spe_limit: float
+    distance_limit: float
+    index: float  # type: ignore[assignment]  # a tuple has a method of this name, which nobody misses here
+    """The largest ratio of a statistic to its limit; 0 where there is no limit."""
+    alarm: bool
+    """Whether the index exceeds 1, often enough to count."""
+    since: int | None
+    """The row at which the alarm began that is still on; None: there is none."""
+
+
+class Verdicts(NamedTuple):
+    """Verdicts on rows, one array per entry of `Verdict`; ``since`` is -1 where there is no alarm."""
+
+    row: NDArray[np.int64]
+    t2: Vector
+    spe: Vector
+    distance: Vector
+    t2_limit: Vector
+    spe_limit: Vector
+    distance_limit: Vector
+    index: Vector  # type: ignore[assignment]
+    alarm: NDArray[np.bool_]
+    since: NDArray[np.int64]
+
+    def one(self, i: int) -> Verdict:
+        """The verdict on one of the rows."""
+        values = {name: getattr(self, name)[i].item() for name in self._fields}
+        return Verdict(**{**values, "since": values["since"] if values["since"] >= 0 else None})
+
+    @classmethod
+    def of(
+        cls,
+        first: int,
+        statistics: Matrix,
+        limits: Vector,
+        index: Vector,
+        alarm: NDArray[np.bool_],
+        since: NDArray[np.int64],
+    ) -> Verdicts:
+        """Verdicts on rows that follow each other and share their limits."""
+        rows = len(statistics)
+        t2_limit, spe_limit, distance_limit = (np.full(rows, limit) for limit in limits)
+        t2, spe, distance = statistics.T
+        numbers = np.arange(first, first + rows)
+        return cls(numbers, t2, spe, distance, t2_limit, spe_limit, distance_limit, index, alarm, since)
+
+    @classmethod
+    def joined(cls, parts: list[Verdicts]) -> Verdicts:
+        """Verdicts that follow each other, as one."""
+        if not parts:
+            nothing = np.zeros(0)
+            return cls.of(
+                0, np.zeros((0, 3)), np.zeros(3), nothing, nothing.astype(bool), nothing.astype(np.int64)
+            )
+        return parts[0] if len(parts) == 1 else cls(*map(np.concatenate, zip(*parts, strict=True)))

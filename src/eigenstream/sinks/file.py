@@ -1,0 +1,140 @@
+"""Outputs that are one file, which only grows at its end and can be cut back."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import files
+from .sink import Floats, Layout, Place, Sink, SinkError, Texts
+
+FINGERPRINT_BYTES = 2**16
+"""How much of an output is compared at its beginning, and how much of what was written last."""
+
+
+class Appended:
+    """A file that only grows at its end, unbuffered, so that a full disk shows at once.
+
+    It is opened and locked at once, but cut back to ``length`` only by `begin`.
+    """
+
+    def __init__(self, path: Path | None, length: int) -> None:
+        self.path, self.length = path, length
+        if path is None:
+            return
+        if (path.stat().st_size if path.exists() else 0) < length:
+            raise SinkError(
+                f"{path} is shorter than the {length:,} bytes that had been written; put it back, or start "
+                "afresh without resuming"
+            )
+        self.handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        if not files.lock(self.handle):
+            os.close(self.handle)
+            raise SinkError(
+                f"another process is writing to {path}: wait until it has ended, or write elsewhere"
+            )
+
+    def excess(self) -> bool:
+        return self.path is not None and os.fstat(self.handle).st_size > self.length
+
+    def begin(self) -> None:
+        """Cut the file back to its length, and make its name durable."""
+        if self.path is None:
+            return
+        os.ftruncate(self.handle, self.length)
+        os.lseek(self.handle, self.length, os.SEEK_SET)
+        files.sync_folder(self.path.absolute().parent)
+
+    def append(self, content: Any) -> None:
+        given = memoryview(content)
+        left = given.cast("B") if given.nbytes else b""
+        self.length += len(left)
+        if self.path is None:
+            sys.stdout.buffer.write(left)
+            return
+        while len(left):
+            left = left[os.write(self.handle, left) :]
+
+    def settle(self) -> None:
+        if self.path is None:
+            sys.stdout.buffer.flush()
+        else:
+            os.fsync(self.handle)
+
+    def fingerprint(self, head: int) -> bytes:
+        """The bytes that tell this file from others: its first (but for the head), and those written last."""
+        if self.path is None:
+            return b""
+        start = os.pread(self.handle, max(min(FINGERPRINT_BYTES, self.length - head), 0), head)
+        last = max(self.length - FINGERPRINT_BYTES, head)
+        return start + os.pread(self.handle, max(self.length - last, 0), last)
+
+    def close(self) -> None:
+        if self.path is not None:
+            os.close(self.handle)
+
+
+def require_same(path: Path, place: Place, found: str) -> None:
+    if place["sha256"] != found:
+        raise SinkError(
+            f"{path} does not hold what had been written to it: it was replaced or edited; put it back, or "
+            "start afresh without resuming"
+        )
+
+
+class File(Sink):
+    """Abstract: one file with a head and rows behind it."""
+
+    def __init__(self, path: Path | None, layout: Layout, place: Place | None) -> None:
+        self.layout, self.rows = layout, int(place["rows"]) if place else 0
+        self.file = Appended(path, int(place["bytes"]) if place else 0)
+        self._began = False
+        if path is None:
+            return
+        self.identity = files.identity(path, self.file.handle)
+        try:
+            if place is not None:
+                require_same(path, place, self._fingerprint())
+        except BaseException:
+            self.close()
+            raise
+
+    @abstractmethod
+    def head(self) -> bytes: ...
+
+    @abstractmethod
+    def append(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None) -> None: ...
+
+    def write(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None = None) -> None:
+        self._begin()
+        self.append(numbers, scores, texts)
+        self.rows += len(scores)
+
+    def excess(self) -> bool:
+        return self.file.excess()
+
+    def settle(self, *, final: bool = False) -> Place:
+        self._begin()
+        self.file.settle()
+        return {"bytes": self.file.length, "rows": self.rows, "sha256": self._fingerprint()}
+
+    def close(self) -> None:
+        self.file.close()
+
+    def _begin(self) -> None:
+        if not self._began:
+            self._began = True
+            self.file.begin()
+            if self.file.length == 0:
+                self.file.append(self.head())
+
+    def _fingerprint(self) -> str:
+        # Without the head: that of NPY counts the rows, so it changes when more are written.
+        return hashlib.sha256(self.file.fingerprint(len(self.head()))).hexdigest()

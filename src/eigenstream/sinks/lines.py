@@ -1,0 +1,98 @@
+"""Scores as text: CSV and JSON lines, written so that they read back exactly."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .file import File
+from .sink import Floats, Texts
+
+
+class Csv(File):
+    """A line a row: its number in the source, then its scores, written so that they read back exactly."""
+
+    def head(self) -> bytes:
+        return ",".join(map(_quoted, self.layout.columns)).encode(errors="replace") + b"\n"
+
+    def append(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None) -> None:
+        heads = list(map(str, numbers.tolist()))
+        if texts is not None:
+            kept = [",".join(map(_quoted, row)) for row in texts.tolist()]
+            heads = [f"{number},{row}" for number, row in zip(heads, kept, strict=True)]
+        worth_it = scores.dtype == np.float64 and scores.size >= WORTH_ARROW
+        text = _lines_by_arrow(heads, scores) if worth_it else None
+        if text is None:
+            written = repr if scores.dtype == np.float64 else "{:.9g}".format
+            rows = zip(heads, scores.tolist(), strict=True)
+            lines = [f"{head},{','.join(map(written, row))}\n" for head, row in rows]
+            text = "".join(lines).encode(errors="replace")
+        self.file.append(text)
+
+
+def _quoted(text: str) -> str:
+    if not any(sign in text for sign in ',"\r\n'):
+        return text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
+
+
+WORTH_ARROW = 4096
+"""Scores that are written through pyarrow if they come together: fewer do not repay its import."""
+
+
+def _lines_by_arrow(heads: list[str], scores: Floats) -> bytes | memoryview | None:
+    """The same lines several times faster; None without pyarrow.
+
+    Arrow writes a number as Python does between 0.0001 and 10**10, unless it is whole. Zero is frequent; the
+    others are left to Python.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import compute
+    except ImportError:
+        return None
+    try:
+        columns = [pa.array(heads, pa.string())]
+    except UnicodeError:
+        return None
+    columns += [_words_by_arrow(np.ascontiguousarray(values)) for values in scores.T]
+    rows = compute.binary_join_element_wise(*columns, ",")
+    ended = compute.binary_join_element_wise(rows, "", "\n")
+    return memoryview(ended.buffers()[2]) if len(ended) else b""
+
+
+def _words_by_arrow(values: Floats) -> Any:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    zero = (values == 0) & ~np.signbit(values)
+    if zero.all():
+        return pa.repeat("0.0", len(values))
+    size = np.abs(values)
+    with np.errstate(invalid="ignore"):
+        alike = (size >= 1e-4) & (size < 1e10) & (values != np.trunc(values))
+    words = compute.if_else(pa.array(zero), "0.0", compute.cast(pa.array(values), pa.string()))
+    other = ~alike & ~zero
+    if other.any():
+        written = pa.array(list(map(repr, values[other].tolist())), pa.string())
+        words = compute.replace_with_mask(words, pa.array(other), written)
+    return words
+
+
+class Jsonl(File):
+    """An object a row; null where there is no score."""
+
+    def head(self) -> bytes:
+        return b""
+
+    def append(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None) -> None:
+        names = self.layout.columns
+        kept = [[]] * len(numbers) if texts is None else texts.tolist()
+        table = np.where(np.isnan(scores), None, scores.astype(object)).tolist()  # type: ignore[call-overload]
+        rows = zip(numbers.tolist(), kept, table, strict=True)
+        lines = [json.dumps(dict(zip(names, [n, *words, *row], strict=True))) for n, words, row in rows]
+        self.file.append("".join(line + "\n" for line in lines).encode())

@@ -1,0 +1,88 @@
+"""Which sink an output needs: its name says so."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from .file import File
+from .lines import Csv, Jsonl
+from .npy import Npy
+from .parquet import Parquet, require_arrow
+from .sink import Layout, Place, Sink, SinkError
+
+
+def check_output(path: str, *, keep: bool = False) -> None:
+    """Raise `SinkError` if no output (that can ``keep`` text) could be opened there, touching nothing."""
+    if keep and _kind(path) is Npy:
+        raise SinkError(
+            f"output {path!r} can only hold numbers: to keep columns, write CSV, JSON lines or Parquet"
+        )
+    if path == "-":
+        if sys.stdout is None:
+            raise SinkError("standard output is closed: name a file to write to")
+        return
+    if _kind(path) is Parquet:
+        require_arrow(Path(path))
+    parent = Path(path).absolute().parent
+    if not parent.is_dir():
+        raise SinkError(f"output {path!r} cannot be written: there is no folder {str(parent)!r}")
+    if Path(path).exists() and Path(path).is_dir() != (_kind(path) is Parquet):
+        expected = "a folder" if _kind(path) is Parquet else "a file"
+        raise SinkError(f"output {path!r} cannot be written: what is there is not {expected}")
+
+
+def open_sink(path: str, layout: Layout, place: Place | None = None) -> Sink:
+    """A sink for rows of scores; its kind follows from the name, ``-`` is CSV on standard output.
+
+    Parameters
+    ----------
+    path
+        NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet (a folder).
+    layout
+        What a row holds.
+    place
+        Where to go on, as `Sink.settle` returned it; None begins anew.
+
+    Raises
+    ------
+    SinkError
+        If it cannot be written, another process writes to it, or it does not hold what ``place`` says.
+    """
+    kind = _kind(path)
+    if place is not None:
+        _check_place(path, place, "part" if kind is Parquet else "rows")
+    return Csv(None, layout, place) if path == "-" else kind(Path(path), layout, place)
+
+
+KINDS: dict[str, type[File] | type[Parquet]] = {
+    ".csv": Csv,
+    ".jsonl": Jsonl,
+    ".ndjson": Jsonl,
+    ".npy": Npy,
+    ".parquet": Parquet,
+}
+"""By how the name ends."""
+
+
+def _kind(path: str) -> type[File] | type[Parquet]:
+    kind = Csv if path == "-" else KINDS.get(Path(path).suffix.lower())
+    if kind is None:
+        raise SinkError(f"output {path!r} must end in .csv, .jsonl, .npy or .parquet")
+    return kind
+
+
+def _check_place(path: str, place: Any, count: str) -> None:
+    """Whether `Sink.settle` may have returned this."""
+    counts = {count, "bytes"}
+    known = isinstance(place, dict) and counts <= set(place) <= counts | {"sha256"}
+    if not known or not all(type(place[name]) is int and 0 <= place[name] < 2**63 for name in counts):
+        raise SinkError(
+            f"output {path!r}: {place!r} is no place in such a file; start afresh without resuming"
+        )
+    if not isinstance(place.get("sha256"), str):
+        raise SinkError(
+            f"output {path!r}: the model holds no fingerprint of what had been written (an older eigenstream "
+            "kept none), so nothing proves that this is its output; start afresh without resuming"
+        )

@@ -1,0 +1,177 @@
+"""Matrices as NumPy saves them: NPY files, and arrays in NPZ files."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from .arrays import ForwardReader, RowReader
+from .batch import CELLS, Hint, SourceError
+from .columns import Choice
+
+LONGEST_HEAD = 1 << 16
+
+
+class Npy(RowReader):
+    """A matrix as NumPy saves it, read piece by piece: memory does not grow with the file."""
+
+    kind = "npy"
+
+    def __init__(self, path: Path, choice: Choice) -> None:
+        self.file = path.open("rb")
+        try:
+            self._read_head(path)
+            super().__init__(str(path), self.shape, self.stored, choice)
+            self.files = [path]
+        except BaseException:
+            self.close()
+            raise
+
+    def _read_head(self, path: Path) -> None:
+        self.shape, self.by_column, self.stored = _head(self.file, str(path))
+        self.start = self.file.tell()
+        shape = self.shape
+        needed = self.start + shape[0] * shape[1] * self.stored.itemsize
+        if os.fstat(self.file.fileno()).st_size < needed:
+            raise SourceError(f"{path} is cut off: shape {shape} needs {needed:,} bytes")
+
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        total, width = self.shape
+        if not self.by_column:
+            return self._numbers(start * width, (stop - start) * width).reshape(-1, width)
+        rows = np.empty((stop - start, width), dtype=self.stored)
+        some = max(1, CELLS // total)  # short columns are read many at a time
+        for j in range(0, width, some):
+            if some == 1:
+                rows[:, j] = self._numbers(j * total + start, stop - start)
+            else:
+                columns = self._numbers(j * total, min(some, width - j) * total).reshape(-1, total)
+                rows[:, j : j + some] = columns[:, start:stop].T
+        return rows
+
+    def _numbers(self, first: int, count: int) -> NDArray[Any]:
+        numbers = np.empty(count, dtype=self.stored)
+        offset, left = self.start + first * self.stored.itemsize, numbers.view(np.uint8).data
+        while len(left):  # the system reads at most 2 GiB at a time
+            got = os.preadv(self.file.fileno(), [left], offset)
+            if not got:
+                raise SourceError(f"{self.name} was cut off while it was read: {offset:,} bytes are left")
+            offset, left = offset + got, left[got:]
+        return numbers
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class Npz(ForwardReader):
+    """A matrix in a file as ``numpy.savez`` writes it, read forward; to go back is to begin again."""
+
+    kind = "npz"
+
+    def __init__(self, path: Path, array: str | None, choice: Choice) -> None:
+        self.path = path
+        self._content: IO[bytes] | None = None
+        try:
+            self.archive = zipfile.ZipFile(path)
+        except Exception as error:  # a damaged file raises whatever its decoders raise
+            raise SourceError(f"{path} is not a readable NPZ file: {error}") from None
+        try:
+            self.member = self._member(array)
+            self._begin()
+            super().__init__(f"{path} ({self.member})", self.shape, self.stored, choice)
+            self.files = [path]
+            if self.by_column and self.shape[0] * self.shape[1] > CELLS:
+                raise SourceError(
+                    f"{self.name} is stored by columns: save it with np.ascontiguousarray, or as NPY"
+                )
+        except BaseException:
+            self.close()
+            raise
+
+    def _member(self, array: str | None) -> str:
+        names = [name.removesuffix(".npy") for name in self.archive.namelist() if name.endswith(".npy")]
+        if not names:
+            raise SourceError(f"{self.path} holds no arrays: if it is a spreadsheet, export it as CSV")
+        if array is not None and array not in names:
+            raise SourceError(f"{self.path}: there is no array {array!r}; there are {', '.join(names)}")
+        if array is None and len(names) != 1:
+            raise SourceError(
+                f"{self.path} holds {len(names)} arrays: {', '.join(names)}",
+                Hint("array", names[0], "chooses one of them"),
+            )
+        return names[0] if array is None else array
+
+    def _begin(self) -> None:
+        if self._content is not None:
+            self._content.close()
+        try:
+            self._content, self._at = self.archive.open(self.member + ".npy"), 0
+        except Exception as error:  # as above
+            raise SourceError(f"{self.path} is not a readable NPZ file: {error}") from None
+        self.shape, self.by_column, self.stored = _head(self._content, f"{self.path} ({self.member})")
+
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        total, width = self.shape
+        if self.by_column:
+            self._begin()
+            return self._numbers(total * width).reshape(width, total).T[start:stop]
+        if start < self._at:
+            self._begin()
+        some = max(1, CELLS // width)
+        while self._at < start:
+            self._at += len(self._numbers(min(some, start - self._at) * width)) // width
+        self._at = stop
+        return self._numbers((stop - start) * width).reshape(-1, width)
+
+    def fingerprint(self, row: int) -> str:
+        """The checksum of everything, which the file has from the start."""
+        known = self.archive.getinfo(self.member + ".npy")
+        return f"{self.member} {known.file_size} {known.CRC:08x} {self.width}"
+
+    def _numbers(self, count: int) -> NDArray[Any]:
+        assert self._content is not None
+        size = count * self.stored.itemsize
+        try:
+            content = self._content.read(size)
+        except Exception as error:  # as above
+            raise SourceError(f"{self.name} is damaged: {error}") from None
+        if len(content) < size:
+            raise SourceError(f"{self.name} is cut off: shape {self.shape} needs more bytes than there are")
+        return np.frombuffer(content, dtype=self.stored)
+
+    def close(self) -> None:
+        if self._content is not None:
+            self._content.close()
+        self.archive.close()
+
+
+class _Start:
+    """The start of a file, which is short: NumPy would read a head as long as it says it is."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def read(self, size: int = -1, /) -> bytes:
+        if size > LONGEST_HEAD:
+            raise ValueError(f"a head of {size:,} bytes")
+        return self.file.read(size)
+
+
+def _head(file: IO[bytes], name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
+    """Shape, whether columns come one after the other, and type of a matrix that NumPy saved."""
+    try:
+        start = _Start(file)
+        version = npy.read_magic(start)
+        header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, by_column, stored = header(start)
+    except Exception as error:  # a damaged head raises whatever its parsers raise
+        raise SourceError(f"{name} is not a readable NPY file: {error}") from None
+    if len(shape) != 2 or 0 in shape or min(shape) < 0:
+        raise SourceError(f"{name}: expected a matrix with rows and columns, got shape {shape}")
+    return (int(shape[0]), int(shape[1])), bool(by_column), stored

@@ -1,0 +1,127 @@
+"""What was seen of a learner at the last look: by it rows are scored, and gaps are filled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..calibration import Decision
+from ..delays import embedded
+from ..engine.knowledge import Floats, Vector
+from ..engine.learner import Learner, Seen, rowwise
+from ..engine.scale import standardized
+from ..imputation import Filled, complete, fill, fill_by_means
+from ..reading import SCORES, Reading
+from ..rules import Rule
+from .plan import Plan
+from .varying import Varying
+
+
+@dataclass
+class LastLook:
+    """Abstract: a learner, and what was decided about it at the last look."""
+
+    plan: Plan
+    learner: Learner = field(init=False)
+    inputs: Varying = field(init=False)
+    """Which inputs have varied so far."""
+    decision: Decision = field(init=False)
+    """What was decided at the last look."""
+    kept: Vector = field(init=False)
+    """Variance along each kept axis, as of the last look."""
+    rest: float = 0.0
+    """Mean variance of all other directions, as of the last look."""
+    early: Reading | None = None
+    """The first look, until the learner has axes of its own."""
+    recent: Floats | None = None
+    """The last rows as they came, as many as there are lags; None before the first."""
+    _factors: dict[str, Floats] = field(default_factory=dict)
+    """What projections are multiplied by to become scores, since the last look."""
+
+    def __post_init__(self) -> None:
+        plan = self.plan
+        self.decision = Decision(0.0 if isinstance(plan.alpha, Rule) else plan.alpha, 0.0, 0)
+        self.kept = np.zeros(0)
+        self.learner = plan.learner(self.decision.alpha)
+        self.inputs = Varying(plan.n, plan.dtype)
+
+    @property
+    def alpha(self) -> float:
+        """The coefficient as of the last look."""
+        return self.decision.alpha
+
+    @property
+    def n_inputs(self) -> int:
+        """How many inputs vary; at least 1."""
+        return self.inputs.number
+
+    def fill(self, rows: Floats) -> Filled:
+        """Rows with NaN filled in by what was known at the last block and look."""
+        if not np.isnan(rows).any():
+            return complete(rows)
+        if self.early is not None or self.learner.started:
+            seen = self._seen()
+            return fill(rows, seen.mean, seen.axes, self.kept, self.rest, seen.gain)
+        if self.learner.block == 1:
+            rows = np.where(np.isnan(rows), self.inputs.first, rows)
+        return fill_by_means(rows, standardize=self.plan.standardize)
+
+    def next_rows(self, rows: Floats, missing: str) -> Floats:
+        """Rows as they would be learnt from if they came next."""
+        rows = self.prepared(rows, missing, self.recent)
+        return rows[~np.isnan(rows).any(axis=1)]
+
+    def prepared(self, rows: Floats, missing: str, before: Floats | None = None) -> Floats:
+        """Rows embedded, as a stretch of their own unless others came before them.
+
+        Gaps are filled where ``missing`` says so and the row has a value.
+        """
+        if self.plan.lags:
+            rows = embedded(rows, self.plan.lags, before)
+        gaps = np.isnan(rows)
+        if missing == "impute" and gaps.any():
+            observed = ~gaps.all(axis=1)
+            rows = rows.copy()
+            rows[observed] = self.fill(rows[observed]).rows
+        return rows
+
+    def scores(self, rows: Floats, how: str) -> Floats:
+        """Scores by the last block and look, gaps filled in; nothing is learnt."""
+        return self._scores(self.fill(rows).rows, how)
+
+    def _seen(self) -> Seen:
+        """Mean, kept axes and gain as of the last block and look."""
+        if self.early is not None:
+            scale = self.early.scale
+            gain = None if scale is None else 1 / scale.astype(np.float64)
+            return Seen(self.early.mean.astype(np.float64), self.early.kept_axes, gain)
+        return self.learner.seen(self.decision.rank)
+
+    def _scores(self, rows: Floats, how: str) -> Floats:
+        """Scores by the last block and look, zero beyond the rank; the same bits for any chunking."""
+        rank = self.decision.rank
+        scores = np.zeros((len(rows), self.plan.k), dtype=rows.dtype)
+        if not rank:
+            return scores
+        if self.early is None:
+            projections = self.learner.project(rows, rank)
+        else:
+            centered = standardized(rows, self.early.mean, self.early.scale)
+            projections = rowwise(centered, self.early.kept_axes.astype(rows.dtype))
+        if how not in self._factors:
+            self._factors[how] = SCORES[how](self.kept, self.decision.threshold).astype(rows.dtype)
+        scores[:, :rank] = projections * self._factors[how]
+        return scores
+
+    def _squared_residuals(self, rows: Floats) -> Floats:
+        """By the last block and look, NaN before the first; the same bits for any chunking."""
+        if self.early is None and not self.learner.started:
+            return np.full(len(rows), np.nan, dtype=rows.dtype)
+        mean, axes, gain = self._seen()
+        centered = rows - mean.astype(rows.dtype)
+        if gain is not None:
+            centered *= gain.astype(rows.dtype)
+        axes = axes.astype(rows.dtype)
+        outside = centered - rowwise(rowwise(centered, axes), np.ascontiguousarray(axes.T))
+        return np.asarray(np.matmul(outside[:, None, :], outside[:, :, None])[:, 0, 0])

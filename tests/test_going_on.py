@@ -1,0 +1,254 @@
+"""A saved model that goes on with the next source: as if all had been one, and each only once."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import eigenstream
+from eigenstream import OnlineAdaptivePCA
+from eigenstream.running import Request, prepare
+from eigenstream.sources import SourceError
+from tests.test_resume import Crash, Crashing, call
+
+NAMES = ["p", "q", "r", "s"]
+DAYS = ("mon", "tue", "wed")
+X = np.random.default_rng(0).standard_normal((900, 4)) * [9, 3, 1, 1]
+
+
+def write(name, rows, names=NAMES, columns=range(4), note=False):
+    head = [*(["note"] if note else []), *(names[i] for i in columns)]
+    lines = [[*(["x"] if note else []), *(repr(float(row[i])) for i in columns)] for row in rows]
+    Path(name).write_text("".join(",".join(line) + "\n" for line in [head, *lines]))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Three days, and all of them in one file."""
+    monkeypatch.chdir(tmp_path)
+    for i, day in enumerate(DAYS):
+        write(f"{day}.csv", X[300 * i : 300 * (i + 1)])
+    write("all.csv", X)
+    return tmp_path
+
+
+@pytest.fixture(params=["exact", "subspace", "network"])
+def options(request):
+    return ["--solver", request.param, "--half-life", "200", "--max-components", "3", "--quiet"]
+
+
+def state(name):
+    """All that a model knows, without where it stands."""
+    arrays, document = eigenstream.checkpoint.read(name)
+    return {key: value.tobytes() for key, value in arrays.items()}, document["tracker"]
+
+
+def learnt(name):
+    return eigenstream.load(name).n_samples_seen_
+
+
+def test_day_after_day_is_as_good_as_all_at_once(folder, options):
+    call("run", "all.csv", "--save", "calm", *options)
+    call("run", "mon.csv", "--save", "m", *options)
+    call("run", "tue.csv", "--model", "m", "--save", "m", "--quiet")
+    call("run", "wed.csv", "--model", "m", "--save", "week", "--output", "wed.npy", "--quiet")
+    assert state("week") == state("calm")
+    assert learnt("m") == 600
+    assert len(np.load("wed.npy")) == 300
+    assert json.loads(call("inspect", "week", "--json"))["sources"] == ["mon.csv", "tue.csv", "wed.csv"]
+
+
+def test_a_source_is_not_learnt_twice_in_silence(folder):
+    call("run", "mon.csv", "--save", "m", "--quiet")
+    said = call("run", "mon.csv", "--model", "m", "--save", "m", code=1)
+    assert "mon.csv was learnt before: it would be counted twice (--resume reads only" in said
+    shutil.copy("mon.csv", "copy.csv")
+    assert "copy.csv was learnt before as mon.csv" in call("run", "copy.csv", "--model", "m", code=1)
+    call("run", "tue.csv", "--model", "m", "--save", "m", "--quiet")
+    for day in ("mon.csv", "tue.csv"):
+        assert f"{day} was learnt before" in call("run", day, "--model", "m", "--save", "m", code=1)
+    assert learnt("m") == 600
+    call("run", "mon.csv", "--model", "m", "--save", "m", "--anyway", "--quiet")
+    assert learnt("m") == 900
+    assert "was learnt before" in call("run", "mon.csv", "--model", "m", "--save", "m", code=1)
+
+
+def test_the_same_command_may_be_given_again_with_resume(folder):
+    call("run", "mon.csv", "--save", "m", "--quiet")
+    command = ("run", "tue.csv", "--model", "m", "--save", "m", "--resume")
+    call(*command)
+    before = Path("m").read_bytes()
+    assert "tue.csv: nothing new, it had been learnt to its end" in call(*command)
+    assert Path("m").read_bytes() == before
+    with open("tue.csv", "a") as file:
+        file.write("1,2,3,4\n")
+    call(*command)
+    assert learnt("m") == 601
+
+
+def test_a_file_that_has_grown_is_not_learnt_from_its_beginning(folder):
+    call("run", "mon.csv", "--save", "m", "--quiet")
+    with open("mon.csv", "a") as file:
+        file.write("1,2,3,4\n")
+    assert "mon.csv was learnt before" in call("run", "mon.csv", "--model", "m", "--save", "m", code=1)
+    call("run", "mon.csv", "--save", "m", "--resume", "--quiet")
+    assert learnt("m") == 301
+
+
+def test_another_file_of_the_same_name_is_another_source(folder):
+    shutil.copy("mon.csv", "today.csv")
+    call("run", "today.csv", "--save", "m", "--quiet")
+    shutil.copy("tue.csv", "today.csv")
+    call("run", "today.csv", "--model", "m", "--save", "m", "--resume", "--quiet")
+    assert learnt("m") == 600
+
+
+def test_of_a_folder_only_new_files_are_learnt(folder):
+    Path("days").mkdir()
+    shutil.copy("mon.csv", "days/1.csv")
+    Path("days/0.csv").write_text(",".join(NAMES) + "\n")  # a day without rows
+    call("run", "days", "--save", "m", "--quiet")
+    shutil.copy("tue.csv", "days/2.csv")
+    shutil.copy("wed.csv", "days/3.csv")
+    call("run", "days", "--model", "m", "--save", "m", "--quiet")
+    call("run", "all.csv", "--save", "calm", "--quiet")
+    assert state("m") == state("calm")
+    assert "was learnt before" in call("run", "days", "--model", "m", "--save", "m", code=1)
+
+
+def test_parts_of_a_file_are_learnt_one_after_the_other(folder):
+    call("run", "all.csv", "--rows", ":300", "--save", "m", "--quiet")
+    assert "was learnt before" in call("run", "all.csv", "--rows", "299:600", "--model", "m", code=1)
+    call("run", "all.csv", "--rows", "300:", "--model", "m", "--save", "m", "--quiet")
+    call("run", "all.csv", "--save", "calm", "--quiet")
+    assert state("m") == state("calm")
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+@pytest.mark.parametrize("save", ["m", "n"])
+@pytest.mark.parametrize("output", [None, "out.parquet", "out.csv"])
+def test_killed_while_going_on_it_ends_as_if_nothing_had_happened(folder, after, save, output):
+    def job(save, output, **options):
+        asked = Request("tue.csv", output, batch_rows=100)
+        return prepare(asked, start="m" if save == "n" else save, save=save, every_rows=200, **options)
+
+    call("run", "mon.csv", "--save", "m", "--output", "mon.csv.npy", "--quiet")
+    shutil.copy("m", "calm")
+    calm = None if output is None else "calm" + output[3:]
+    with job("calm", calm) as prepared:
+        prepared.run()
+    with job(save, output) as prepared:
+        prepared.watchers = (Crashing(after),)
+        with pytest.raises(Crash):
+            prepared.run()
+    if after == 1:
+        assert learnt("m") == 300
+    with job(save, output, resume=True) as prepared:
+        prepared.run()
+    with job(save, output, resume=True) as prepared:
+        assert prepared.run().rows == 0
+    assert state(save) == state("calm")
+    if output is not None and Path(output).is_file():
+        assert Path(output).read_bytes() == Path(calm).read_bytes()
+
+
+def test_a_model_in_the_middle_of_its_source_is_finished_first(folder):
+    with prepare(Request("mon.csv", batch_rows=100), save="m", every_rows=100) as prepared:
+        prepared.watchers = (Crashing(3),)
+        with pytest.raises(Crash):
+            prepared.run()
+    said = call("run", "tue.csv", "--model", "m", "--save", "m", code=1)
+    assert "m stands in the middle of mon.csv, after row 200" in said
+    assert "--anyway goes on without the rest" in said
+    said = call("run", "tue.csv", "--save", "m", "--resume", code=1)
+    assert "the model had been learning from mon.csv" in said
+    call("run", "tue.csv", "--model", "m", "--save", "n", "--anyway", "--quiet")
+    assert learnt("n") == 500
+    call("run", "mon.csv", "--save", "m", "--resume", "--quiet")
+    call("run", "tue.csv", "--model", "m", "--save", "m", "--quiet")
+    assert learnt("m") == 600
+
+
+def test_settings_are_the_model_s_own(folder):
+    call("run", "mon.csv", "--half-life", "200", "--alpha", "parallel", "--save", "m", "--quiet")
+    said = call("run", "tue.csv", "--model", "m", "--half-life", "100", code=1)
+    assert "m was made with half_life=200.0, not half_life=100.0: a model goes on with its own" in said
+    call("run", "tue.csv", "--model", "m", "--save", "m", "--half-life", "200", "--quiet")
+    facts = json.loads(call("inspect", "m", "--json"))
+    assert (facts["parameters"]["half_life"], facts["parameters"]["alpha"]) == (200.0, "parallel")
+    assert "can go on with any source: name one" in call("run", "--model", "m", code=1)
+    assert "--anyway needs --model" in call("run", "mon.csv", "--anyway", code=2)
+
+
+def test_columns_are_found_by_name_whatever_their_order(folder):
+    write("mon.csv", X[:300], note=True)
+    call("run", "mon.csv", "--columns", "1:", "--save", "m", "--quiet")
+    write("tue.csv", X[300:600], columns=[3, 1, 0, 2], note=True)
+    call("run", "tue.csv", "--model", "m", "--save", "m", "--quiet")
+    call("run", "all.csv", "--rows", ":600", "--save", "calm", "--quiet")
+    assert state("m") == state("calm")
+    call("transform", "m", "tue.csv", "--output", "one.npy")
+    call("transform", "calm", "all.csv", "--rows", "300:600", "--output", "two.npy")
+    np.testing.assert_array_equal(np.load("one.npy"), np.load("two.npy"))
+    write("wed.csv", X[600:], names=["p", "q", "r", "t"])
+    said = call("run", "wed.csv", "--model", "m", code=1)
+    assert "wed.csv: there is no column 's'; there are p, q, r, t" in said
+    assert "there is no column 's'" in call("transform", "m", "wed.csv", code=1)
+    said = call("run", "wed.csv", "--model", "m", "--columns", "0:4", code=1)
+    assert "the columns chosen are not the model's: p, q, r, s" in said
+    np.savetxt("bare.csv", X[600:], delimiter=",")
+    said = call("run", "bare.csv", "--model", "m", code=1)
+    assert "has 3 columns where the model has 4" in said
+    call("run", "bare.csv", "--model", "m", "--save", "m", "--columns", "0:4", "--quiet")
+    assert learnt("m") == 900
+
+
+def test_options_of_reading_are_the_model_s_own(folder):
+    for day in ("mon", "tue"):
+        text = Path(f"{day}.csv").read_text().replace(",", ";").replace(".", ",")
+        Path(f"{day}.csv").write_text("# by hand\n" + text)
+    call("run", "mon.csv", "--decimal", ",", "--comment", "#", "--save", "m", "--quiet")
+    call("run", "tue.csv", "--model", "m", "--save", "m", "--quiet")
+    assert learnt("m") == 600
+    call("run", "wed.csv", "--model", "m", "--save", "m", "--decimal", ".", "--quiet")
+    assert learnt("m") == 900
+
+
+def test_a_merged_model_remembers_how_its_files_were_read(folder):
+    for day in DAYS:
+        write(f"{day}.csv", X[:300] if day == "mon" else X[300:600], note=True)
+    for day in ("mon", "tue"):
+        call("run", f"{day}.csv", "--columns", "1:", "--save", day, "--quiet")
+    call("merge", "mon", "tue", "--save", "both")
+    write("wed.csv", X[600:], columns=[3, 1, 0, 2], note=True)
+    call("transform", "both", "wed.csv", "--output", "scores.npy")
+    assert "mon.csv was learnt before" in call("run", "mon.csv", "--model", "both", code=1)
+    assert "stands in no source (--model both goes on" in call("run", "--save", "both", "--resume", code=1)
+    call("run", "wed.csv", "--model", "both", "--save", "both", "--quiet")
+    assert learnt("both") == 900
+    assert "mon.csv was learnt by mon and by another" in call("merge", "mon", "mon", "--save", "twice")
+    write("other.csv", X[:300], names=["a", "b", "c", "d"])
+    call("run", "other.csv", "--save", "other", "--quiet")
+    said = call("merge", "mon", "other", "--save", "none", code=1)
+    assert "mon and other have learnt from other columns: p, q, r, s; a, b, c, d" in said
+
+
+def test_a_model_from_python_goes_on(folder):
+    OnlineAdaptivePCA(random_state=0).fit(X[:300]).save("m")
+    call("run", "tue.csv", "--model", "m", "--save", "m", "--quiet")
+    call("run", "all.csv", "--rows", ":600", "--save", "calm", "--quiet")
+    assert state("m") == state("calm")
+
+
+def test_what_cannot_be_opened_changes_nothing(folder):
+    call("run", "mon.csv", "--save", "m", "--quiet")
+    before = Path("m").read_bytes()
+    with pytest.raises(SourceError, match="there is no file"):
+        prepare(Request("nowhere.csv"), start="m", save="m")
+    assert "are the same file" in call("run", "mon.csv", "--model", "mon.csv", "--save", "n", code=1)
+    assert Path("m").read_bytes() == before
+    assert "is not a readable eigenstream model; expected" in call(
+        "run", "mon.csv", "--model", "tue.csv", code=1
+    )
