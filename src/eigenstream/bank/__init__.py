@@ -15,5 +15,6 @@ from __future__ import annotations
 from .bank import Bank as Bank
 from .store import Entry as Entry
 from .store import Store as Store
+from .store import is_bank as is_bank
 
-__all__ = ["Bank", "Entry", "Store"]
+__all__ = ["Bank", "Entry", "Store", "is_bank"]

@@ -42,6 +42,8 @@ class Bank:
         How many models are held in memory between two calls; None: all of them.
     workers
         How many threads learn; None: one per core.
+    fresh
+        Begin anew: what is in the file stays until the first `save`, which replaces it.
     **parameters
         Parameters of the models, as of `OnlineAdaptivePCA`; ``random_state`` is 0 unless given. Those of a
         file need not be given again.
@@ -69,6 +71,7 @@ class Bank:
         *,
         max_models: int | None = None,
         workers: int | None = None,
+        fresh: bool = False,
         **parameters: Any,
     ) -> None:
         for name, number in (("max_models", max_models), ("workers", workers)):
@@ -78,19 +81,19 @@ class Bank:
         parameters.setdefault("random_state", 0)
         self.max_models, self.workers = max_models, workers or cores()
         self.on_rank_change: Callable[[Key, RankChange], object] | None = None
-        self.store = Store(path if path is not None else ":memory:")
+        self.store = Store(path if path is not None else ":memory:", fresh=fresh)
         try:
             self.parameters = self._agreed(parameters)
         except BaseException:
             self.store.close()
             raise
-        self.features: list[str] = self.store.fact("features") or []
-        """Names of the inputs, if they have names."""
         self.position_: Any = self.store.fact("position")
         self.samples: int = self.store.fact("samples") or 0
         """Rows learnt from, of all keys."""
         self.plan: Plan | None = None
         """What all models do; None before the first row."""
+        if (width := self.store.fact("width")) is not None:
+            self._make_plan(width, np.dtype(self.store.fact("dtype")).type)
         self._calls: int = self.store.fact("calls") or 0
         self._stored = {entry.key for entry in self.store.entries()}
         self._in_memory: dict[Key, int | Tracker] = {}
@@ -136,16 +139,19 @@ class Bank:
         return scores
 
     def model(self, key: Key) -> StreamModel:
-        """The model of this key as a model of its own; a copy."""
+        """The model of this key as a model of its own; a copy. Its position is the bank's."""
         tracker = restored(*self._state_of(key))
         model = StreamModel(**self.parameters)
-        model.tracker, model.features = tracker, list(self.features)
+        model.tracker, model.position_ = tracker, self.position_
         return model
 
     def keys(self) -> Iterator[Key]:
         """All keys, in memory or not."""
         yield from self._in_memory
         yield from self._stored - self._in_memory.keys()
+
+    def __iter__(self) -> Iterator[Key]:
+        return self.keys()
 
     def __len__(self) -> int:
         return len(self._stored | self._in_memory.keys())
@@ -161,7 +167,6 @@ class Bank:
         self.store.commit(
             {
                 "parameters": plain(self.parameters, 0 if self.plan is None else self.plan.seed),
-                "features": self.features,
                 "position": position,
                 "samples": self.samples,
                 "calls": self._calls,
@@ -200,11 +205,10 @@ class Bank:
         X = np.asarray(rows)
         if X.ndim != 2 or X.dtype.kind not in "fiub":
             raise ValueError(f"expected a table of numbers, got shape {X.shape} of {X.dtype}")
-        dtype = self._dtype(X)
-        X = np.ascontiguousarray(X, dtype=dtype)
-        width = self.store.fact("width") if self.plan is None else self.plan.width
-        if width is not None and X.shape[1] != width:
-            raise ValueError(f"expected rows of {width} numbers, got {X.shape[1]}")
+        own = np.float32 if X.dtype == np.float32 else np.float64
+        X = np.ascontiguousarray(X, dtype=own if self.plan is None else self.plan.dtype)
+        if self.plan is not None and X.shape[1] != self.plan.width:
+            raise ValueError(f"expected rows of {self.plan.width} numbers, got {X.shape[1]}")
         if not squares_fit(X):
             allowed = np.isfinite(X) if self.parameters["missing"] == "raise" else ~np.isinf(X)
             if not allowed.all():
@@ -216,23 +220,21 @@ class Bank:
             refuse_huge(X)
         return X
 
-    def _dtype(self, X: NDArray[Any]) -> Any:
-        if self.plan is not None:
-            return self.plan.dtype
-        before = self.store.fact("dtype")
-        return np.dtype(before).type if before else np.float32 if X.dtype == np.float32 else np.float64
-
     def _planned(self, X: Floats) -> Plan:
         if self.plan is None:
-            plan = plan_for(self.parameters, X.shape[1], X.dtype.type)
-            if plan.seconds is not None:
-                raise ValueError(
-                    f"half_life={self.parameters['half_life']!r} needs time stamps, which a bank does not "
-                    "take: give half_life in samples"
-                )
-            refuse_tiny(X, plan.solver)
-            self.plan, self._fleet = plan, Fleet(plan, self.parameters["scores"])
+            refuse_tiny(X, plan_for(self.parameters, X.shape[1], X.dtype.type).solver)
+            self._make_plan(X.shape[1], X.dtype.type)
+        assert self.plan is not None
         return self.plan
+
+    def _make_plan(self, width: int, dtype: Any) -> None:
+        plan = plan_for(self.parameters, width, dtype)
+        if plan.seconds is not None:
+            raise ValueError(
+                f"half_life={self.parameters['half_life']!r} needs time stamps, which a bank does not take: "
+                "give half_life in samples"
+            )
+        self.plan, self._fleet = plan, Fleet(plan, self.parameters["scores"])
 
     def _place(self, key: Key, alone: bool) -> int | Tracker:
         """Where the model of this key is, in memory by now; ``alone``: it can no longer be in the fleet."""

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from .. import files
 
 Key = str | int
 
@@ -44,7 +47,9 @@ class Store:
     Parameters
     ----------
     path
-        The file; it is made if there is none. ``:memory:`` is none.
+        The file; ``:memory:`` is none. A new one appears with its first commit.
+    fresh
+        Whether to begin anew: the first commit replaces a file that exists.
 
     Raises
     ------
@@ -52,37 +57,54 @@ class Store:
         If the file is something else, or of a newer version.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, fresh: bool = False) -> None:
         self.path = os.fspath(path)
         exists = self.path != ":memory:" and Path(self.path).exists() and Path(self.path).stat().st_size > 0
         if exists and not is_bank(self.path):
             raise ValueError(f"{self.path!r} is not a bank of models: name another file")
-        # Threads take turns: only the one that calls the bank reads and writes.
-        self._file = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-        try:
-            self._open(exists)
-        except sqlite3.DatabaseError as error:
-            self._file.close()
-            raise ValueError(f"{self.path!r} cannot be used as a bank of models: {error}") from None
-        except BaseException:
-            self._file.close()
-            raise
+        self._aside: str | None = None
+        """Where a new file is written until its first commit puts it in its place."""
+        if self.path != ":memory:" and (fresh or not exists):
+            target = Path(os.path.realpath(self.path))
+            self._aside = str(target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp"))
+        self._file = self._opened(self._aside or self.path)
+        if self._aside or self.path == ":memory:":
+            self._create()
+        elif (version := self._file.execute("PRAGMA user_version").fetchone()[0]) != VERSION:
+            self.close()
+            raise ValueError(
+                f"{self.path!r} has format version {version}, this eigenstream reads {VERSION}: use the "
+                "version that wrote it"
+            )
 
-    def _open(self, exists: bool) -> None:
-        self._file.execute("PRAGMA synchronous = EXTRA")  # a commit also syncs the folder
-        if exists:
-            version = self._file.execute("PRAGMA user_version").fetchone()[0]
-            if version != VERSION:
-                raise ValueError(
-                    f"{self.path!r} has format version {version}, this eigenstream reads {VERSION}: use the "
-                    "version that wrote it"
-                )
-            return
+    def _opened(self, path: str) -> sqlite3.Connection:
+        try:
+            # Threads take turns: only the one that calls the bank reads and writes.
+            file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            file.execute("PRAGMA synchronous = EXTRA")  # a commit also syncs the folder
+            file.execute("SELECT count(*) FROM sqlite_master")
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{self.path!r} cannot be used as a bank of models: {error}") from None
+        return file
+
+    def _create(self) -> None:
+        self._file.execute("PRAGMA journal_mode = OFF")  # after a crash nobody looks at this file
         self._begin()
         for statement in TABLES.split(";"):
             self._file.execute(statement)
         self._file.execute(f"PRAGMA application_id = {APPLICATION}")
         self._file.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _put_in_place(self) -> None:
+        """Let the new file appear, whole, under its name."""
+        assert self._aside is not None
+        self._file.close()
+        files.sync_file(self._aside)
+        target = os.path.realpath(self.path)
+        os.replace(self._aside, target)
+        files.sync_folder(Path(target).parent)
+        self._aside = None
+        self._file = self._opened(self.path)
 
     def fact(self, name: str) -> Any:
         """What `commit` wrote under this name; None if nothing."""
@@ -116,10 +138,15 @@ class Store:
             [(name, json.dumps(value)) for name, value in facts.items()],
         )
         self._file.execute("COMMIT")
+        if self._aside is not None:
+            self._put_in_place()
 
     def close(self) -> None:
         """Let go of the file; what was not committed is gone."""
         self._file.close()
+        if self._aside is not None:
+            Path(self._aside).unlink(missing_ok=True)
+            self._aside = None
 
     def _begin(self) -> None:
         if self._file.in_transaction:

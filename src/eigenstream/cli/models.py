@@ -108,15 +108,26 @@ def _opened(
 @model_argument
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
-def inspect(model: str, plot: str | None, as_json: bool) -> None:
-    """What a model is, what it has seen, and how it was made."""
+@click.option("--key", help="Of a bank of models: show the one with this key.  [default: list them]")
+def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> None:
+    """What a model is, what it has seen, and how it was made; or which models a bank holds."""
+    from ..bank import is_bank
     from ..files import refuse_shared, shown
     from ..tracking import StreamModel
+    from .keyed import inspect_bank, model_of
 
     if plot is not None:
         require_picture(plot)
         refuse_shared({"model": model, "picture": plot})
-    loaded = StreamModel.load(model)
+    keyed = is_bank(model)
+    if keyed and key is None:
+        if plot is not None:
+            raise click.UsageError("--plot draws one model: name it with --key KEY")
+        inspect_bank(model, as_json)
+        return
+    if key is not None and not keyed:
+        raise click.UsageError(f"--key is for banks of models, and {model} is one model")
+    loaded = StreamModel.load(model) if key is None else model_of(model, key)
     if as_json:
         facts = {
             **described(loaded, input_names(loaded)),

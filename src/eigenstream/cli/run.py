@@ -87,6 +87,15 @@ BUILT_IN_RATE = 2500.0
     help="... and after so many seconds.",
 )
 @click.option("--rate", type=Finite(min=1e-3), help="Most rows per second.")
+@click.option(
+    "--key",
+    help="The column that says whose a row is: one model per key, all in the file --save names.",
+)
+@click.option(
+    "--max-models",
+    type=click.IntRange(min=1),
+    help="With --key: most models in memory; the longest idle wait in the file.  [default: all]",
+)
 @threads_option
 @click.option(
     "--picture", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG."
@@ -118,6 +127,8 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     With --save, a job that was killed continues with --resume as if nothing had happened: the final model and
     output are those of an uninterrupted run, bit for bit. Give the same command again, and --resume.
 
+    With --key, each key has a model of its own, the same as if its rows came alone; scores carry the key.
+
     With --model, a model goes on with the next source: its settings and columns (by name) are its own. It
     remembers which sources it has learnt, and does not learn one twice.
     """
@@ -132,6 +143,13 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         raise click.UsageError("--residuals are written beside the scores: they need --output")
     if given["idle"] is not None and not given["follow"]:
         raise click.UsageError("--idle says when to stop following: it needs --follow")
+    if given["max_models"] is not None and given["key"] is None:
+        raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
+    if given["key"] is not None:
+        from .keyed import keyed_settings, refuse_other_options
+
+        refuse_other_options(given)
+        given = keyed_settings(given, stated)
     if given["picture"]:
         require_picture(given["picture"])
     if given["save"] and given["output"] == "-":
@@ -139,6 +157,11 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     require_input(given["source"])
     with ExitStack() as stack:
         job = stack.enter_context(_prepared(given, stated))
+        if given["key"] is not None:
+            from .keyed import carry_out
+
+            outcome = carry_out(job, given, _words_to(given))
+            ctx.exit(128 + outcome.signal if outcome.signal is not None else 0)
         page = _page(given, job, stack) if given["live"] else None
         outcome, notes = _carry_out(job, given, page)
         _report(job, outcome, notes, given)
@@ -164,6 +187,7 @@ def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
         given["output"],
         **{name: asked[name] for name in reading(given)},
         residuals=given["residuals"],
+        key=given["key"],
         parameters={name: asked[name] for name in ESTIMATOR_OPTIONS},
     )
     job = prepare(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from ..sinks import Layout, Sink, SinkError
 from ..sources import Batch, Hint, Source, SourceError
 from ..sources.identity import Identity, identities
+from .keyed import learner_of
 from .learner import Learner, Model
 from .model_file import ModelFile, RunError
 from .read_ahead import ReadAhead
@@ -58,7 +59,8 @@ class Outcome(NamedTuple):
 class Job:
     """A model, a source, and what comes out. `prepare` makes one from a `Request`."""
 
-    model: Model
+    model: Any
+    """A `Model`, or a `Bank` of them."""
     source: Source
     sink: Callable[[Layout], Sink] | None = None
     """Opens the output, given what a row of it holds."""
@@ -99,7 +101,7 @@ class Job:
             If it cannot go on. What has been learnt so far has been saved.
         """
         started, rows = time.monotonic(), 0
-        self._learner = Learner(self.model)
+        self._learner: Learner = learner_of(self.model, self.request)
         self._output: Sink | None = None
         self._began = False
         self._last: Batch | None = None

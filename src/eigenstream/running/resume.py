@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import files
+from ..bank import Bank
 from ..sinks import check_output
 from ..sources import Hint
 from ..tracking import StreamModel
@@ -84,24 +85,27 @@ def prepare(
     files.refuse_shared({"source": request.source, "model": save, "output": request.output})
     files.refuse_shared({"source": request.source, "model to go on from": start, "output": request.output})
     if request.output is not None:
-        check_output(request.output, keep=request.keep is not None)
+        check_output(request.output, keep=request.keep is not None or request.key is not None)
     opening = {"follow": follow, "idle": idle, "threads": threads}
     with ExitStack() as stack:
         file = ModelFile(save) if save is not None else None
         if file is not None:
             stack.callback(file.close)
         standing = standing_of(file, resume, start, request, opening)
+        if isinstance(standing.model, Bank):
+            stack.callback(standing.model.close)
         request = standing.request(request, stated, anyway)
         files.refuse_shared({"source": request.source, "model": save, "output": request.output})
         outlet = Outlet(request.output, standing.record, file, resume, overwrite)
         if standing.record is None:
             if not standing.in_place:
-                _refuse_replacing(file, resume, overwrite)
+                _refuse_replacing(file, resume, overwrite, keyed=request.key is not None)
             outlet.refuse_replacing()
         source = standing.opened(request, stated, opening)
         stack.callback(source.close)
+        first = standing.model if standing.model is not None else model
         job = Job(
-            standing.model or model or _new_model(request),
+            first if first is not None else _new_model(request, file),
             source,
             sink=None if request.output is None else outlet.open,
             file=file,
@@ -118,17 +122,20 @@ def prepare(
     return job
 
 
-def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool) -> None:
+def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool, *, keyed: bool) -> None:
     if overwrite or file is None or not file.target.exists():
         return
     if not (resume and not file.has_checkpoint()):
         raise RunError(
             f"{file.path} exists",
             Hint("resume", None, "continues it"),
-            Hint("model", str(file.path), GO_ON),
+            *([] if keyed else [Hint("model", str(file.path), GO_ON)]),
             REPLACE,
         )
 
 
-def _new_model(request: Request) -> StreamModel:
-    return StreamModel(**dict(request.parameters))
+def _new_model(request: Request, file: ModelFile | None) -> StreamModel | Bank:
+    if request.key is None:
+        return StreamModel(**dict(request.parameters))
+    parameters: dict[str, Any] = dict(request.parameters)
+    return Bank(None if file is None else file.target, fresh=True, **parameters)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import files, sources
+from ..bank import Bank, is_bank
 from ..sources import Hint, Source, SourceError
 from ..sources.identity import Identity, learnt_files, learnt_place
 from ..tracking import StreamModel
@@ -27,7 +28,7 @@ GO_ON = "goes on from it with another source"
 class Standing:
     """What a job continues from: its own checkpoint, the model of an earlier job, or nothing."""
 
-    model: StreamModel | None = None
+    model: StreamModel | Bank | None = None
     file: ModelFile | None = None
     record: Record | None = None
     """Of its own checkpoint."""
@@ -108,7 +109,7 @@ def standing_of(
     request: Request,
     opening: dict[str, Any],
 ) -> Standing:
-    record, model = _checkpoint(file) if file is not None and resume else (None, None)
+    record, model = _checkpoint(file, request) if file is not None and resume else (None, None)
     if start is None:
         return Standing(model, file, record)
     beginning, same = Beginning.load(start), file is not None and Path(os.path.realpath(start)) == file.target
@@ -135,11 +136,16 @@ def _has_learnt(request: Request, beginning: Beginning, opening: dict[str, Any])
         return bool(learnt_files(source.reader, ended)) or learnt_place(source.reader, ended) is not None
 
 
-def _checkpoint(file: ModelFile) -> tuple[Record | None, StreamModel | None]:
-    """What was written down last, and the model, if there is one to continue."""
+def _checkpoint(file: ModelFile, request: Request) -> tuple[Record | None, StreamModel | Bank | None]:
+    """What was written down last, and the model or the bank of them, if there is one to continue."""
     if not file.has_checkpoint():
         return None, None
-    model = StreamModel.load(file.target)
+    keyed = is_bank(file.target)
+    if keyed and request.key is None:
+        raise RunError(f"{file.path} is a bank of models", Hint("key", None, "names its column of keys"))
+    if request.key is not None and not keyed:
+        raise RunError(f"{file.path} is one model, not a bank of them: resume without key", AFRESH)
+    model = Bank(file.target) if keyed else StreamModel.load(file.target)
     try:
         record = Record.from_document(model.position_)
     except ValueError as error:
