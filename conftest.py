@@ -2,5 +2,5 @@
 
 from importlib.util import find_spec
 
-INTEGRATIONS = {"river": "src/eigenstream/integrations/river.py"}
+INTEGRATIONS = {"river": "src/eigenstream/integrations/river"}
 collect_ignore = [path for library, path in INTEGRATIONS.items() if find_spec(library) is None]

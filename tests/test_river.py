@@ -1,11 +1,13 @@
 import subprocess
 import sys
+from itertools import islice
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from eigenstream.estimators.checks import sample_stream
+from eigenstream.monitoring import MonitoredModel
 from eigenstream.tracking import StreamModel
 from eigenstream.tracking.stored_form import stored
 
@@ -13,7 +15,7 @@ river = pytest.importorskip("river", reason="needs eigenstream[river]")
 checks, linear_model, preprocessing = (
     pytest.importorskip(f"river.{name}") for name in ("checks", "linear_model", "preprocessing")
 )
-from eigenstream.integrations.river import StreamingPCA  # noqa: E402
+from eigenstream.integrations.river import StreamingPCA, StreamMonitor  # noqa: E402
 
 NAMES = [f"x{i:02d}" for i in range(12)]
 
@@ -31,7 +33,7 @@ def learnt(rows, names=NAMES, **parameters):
 
 def state(model):
     arrays, document = stored(model.model.tracker)
-    return {name: array.tobytes() for name, array in arrays.items()}, document, model.features
+    return {name: array.tobytes() for name, array in arrays.items()}, document, model.inputs.places
 
 
 @pytest.mark.parametrize("model", [StreamingPCA(), StreamingPCA(half_life=50, solver="subspace")])
@@ -159,3 +161,64 @@ except ImportError as error:
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == "to use eigenstream in river, pip install 'eigenstream[river]'"
+
+
+def card_payments(frauds=0.01):
+    """Stands in for river's credit cards, which are a download: 30 features, some rows strange."""
+    rng = np.random.default_rng(0)
+    axes = rng.standard_normal((5, 30))
+    while True:
+        fraud = bool(rng.uniform() < frauds)
+        row = 2 * rng.standard_normal(5) @ axes + (3 if fraud else 1) * rng.standard_normal(30)
+        yield (
+            dict(zip([*(f"V{i}" for i in range(28)), "Amount", "Time"], row.tolist(), strict=True)),
+            int(fraud),
+        )
+
+
+class Payments:
+    def take(self, number):
+        return islice(card_payments(), number)
+
+
+def test_the_monitor_passes_every_check_of_river(monkeypatch):
+    monkeypatch.setattr("river.datasets.CreditCard", Payments)
+    model = StreamMonitor()
+    assert not model._unit_test_skips()
+    number = 0
+    for check in checks.yield_checks(model):
+        check(model.clone())
+        number += 1
+    assert number > 20
+
+
+def test_the_monitor_ranks_strange_samples_above_usual_ones():
+    model, scores, labels = StreamMonitor(seed=0), [], []
+    for x, strange in islice(card_payments(0.02), 3000):
+        scores.append(model.score_one(x))
+        labels.append(strange)
+        model.learn_one(x)
+    scores, labels = np.array(scores[1000:]), np.array(labels[1000:], dtype=bool)
+    assert scores[labels].min() > np.quantile(scores[~labels], 0.95)
+    assert np.mean(scores[~labels] > 1) < 0.01
+
+
+def test_scores_are_the_verdicts_of_the_library():
+    rows = sample_stream(400)
+    own = MonitoredModel(alpha="parallel", missing="impute", random_state=0).judge_many(rows)
+    model, scores = StreamMonitor(seed=0), []
+    for x in samples(rows):
+        scores.append(model.score_one(x))
+        model.learn_one(x)
+    np.testing.assert_allclose(scores, own.index, rtol=1e-9)
+    assert max(scores) > 0.3
+
+
+def test_the_monitor_grows_with_its_features():
+    rows = sample_stream(900)
+    model = StreamMonitor(seed=0)
+    for x in samples(rows[:300], NAMES[:10]) + samples(rows[300:]):
+        assert np.isfinite(model.score_one(x))
+        model.learn_one(x)
+    x = samples(rows)[800]
+    assert model.score_one(x) < 1 < model.score_one(x | {"x11": 60.0})

@@ -133,6 +133,19 @@ class Monitor:
         nothing = np.full(len(rows), -1)
         return Verdicts.of(0, statistics, limits.values, index, index > 1, nothing)
 
+    def index_of(self, rows: Floats, missing: Missing = "raise") -> Vector:
+        """The index of each row as `follow` would find it if it came next; nothing changes."""
+        judged = self.tracker.prepared(rows, missing, self.tracker.recent)
+        statistics = self._statistics(self.reference, judged, self.counts.came)
+        return self.limits.indices(self.limits.ratios(statistics))
+
+    def go_on_with(self, tracker: Tracker) -> None:
+        """Go on with a tracker that knows the same of more inputs; limits are told when there is a basis."""
+        self.tracker, self.reference = tracker, None
+        self.recent.clear()
+        self._forget_limits()
+        self._renew()
+
     def contributions(self, rows: Floats, missing: Missing = "raise") -> dict[str, Matrix]:
         """What each input adds to each statistic, by everything learnt so far (T, n)."""
         reference, plan = self._reference_now(), self.tracker.plan
@@ -250,9 +263,12 @@ class Monitor:
         tracker = Tracker(self.tracker.plan)
         tracker.follow(np.stack(self.recent), None, "skip")
         self.tracker.restart(tracker.known(), self.tracker.time)
+        self._forget_limits()
+        self._renew()
+
+    def _forget_limits(self) -> None:
         self.limits = Limits(self.settings.false_alarm_rate)
         self.counted, self.pending, self.origin = 0, [], None
-        self._renew()
 
     def _reference_now(self) -> Reference | None:
         """The reference that everything learnt so far gives; None before there is enough of it."""
