@@ -21,16 +21,13 @@ test-slow: $(READY)
 test-bank: $(READY)
 	$(BIN)/pytest -m bank tests/test_bank.py
 
-# All tests but those that run thousands of samples through the estimator: minutes each without compilation.
-KERNEL_TESTS := -m "not slow and not bank" --ignore tests/test_online_adaptive_pca.py --ignore tests/test_benchmarks.py \
-	--ignore tests/test_benchmark_peers.py --ignore tests/test_package.py --ignore tests/test_paper.py \
-	--ignore tests/test_reproduce.py --ignore tests/test_run.py --ignore tests/test_commands.py \
-	--ignore tests/test_live.py --ignore tests/test_damage.py --ignore tests/test_resume.py \
-	--ignore tests/test_kills.py --ignore tests/test_names_and_streams.py tests
+# The tests of the kernels and of the networks they are checked against: first as plain Python, where coverage sees
+# them, then compiled with bounds checked.
+KERNELS := -n auto -m "kernel and not slow" tests
 test-plain: $(READY)
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto $(KERNEL_TESTS) -W "ignore:overflow encountered:RuntimeWarning" \
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(KERNELS) -W "ignore:overflow encountered:RuntimeWarning" \
 		--cov=eigenstream.engine --cov=eigenstream.network --cov-report=term-missing
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest $(KERNELS)
 
 # The suite in environments of their own: with the lowest versions that pyproject.toml allows, which may warn of
 # things to come, and with another Python (make test-python PYTHON=python3.13).

@@ -15,7 +15,7 @@ from eigenstream.engine.network.compiled import kernel
 def double(x):
     return 2 * x
 """
-pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+pytestmark = [pytest.mark.kernel, pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")]
 
 
 @pytest.fixture(autouse=True)

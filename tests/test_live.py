@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -34,19 +33,13 @@ from bokeh.document import Document
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 from tornado.web import Application, HTTPError
 
+from eigenstream.live import figures
+from eigenstream.live.charts import Charts
 from eigenstream.live.gate import Gate
 from eigenstream.live.server import MOST_CLIENTS, Server
 
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+from .chromium import CHROMIUM, FLAGS, launched
+
 BOUND = 15_000
 """Milliseconds after which a browser is taken not to show something."""
 
@@ -476,13 +469,8 @@ def test_nothing_is_printed() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on this computer")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @contextmanager
@@ -661,3 +649,20 @@ def test_run_live_shows_the_job(browser: Any, tmp_path: Any) -> None:
             page.close()
         finally:
             job.terminate()
+
+
+def test_times_take_the_place_of_sample_counts() -> None:
+    model, seen = OnlineAdaptivePCA(random_state=0), Board()
+    model.partial_fit(np.random.default_rng(0).standard_normal((300, 6)) * [9, 3, 1, 1, 1, 1])
+    noon = 1.7e9
+    seen.update(model, 1e3, None, [[100, noon], [200, noon + 60], [300, noon + 120]])
+    assert seen.latest is not None
+    timed, plain = Charts(None, "rows", timed=True), Charts(None, "rows")
+    for column in ("timeline", "steps", "pace"):
+        counts = plain.show(seen.latest)[column]["sample"]
+        times = timed.show(seen.latest)[column]["sample"]
+        np.testing.assert_allclose(times, 1e3 * np.interp(counts, [100, 300], [noon, noon + 120]))
+    assert timed.frame("whole")["samples"][1] >= 1e3 * (noon + 120)
+    assert plain.frame("whole")["samples"] == (-3.0, 303.0)
+    assert timed.pace.xaxis[0].axis_label == "time (UTC)"
+    assert [row[0] for row in figures.timeline_rows(0, timed=True)] == ["time", "rank", "threshold"]

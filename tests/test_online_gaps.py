@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenstream import AdaptivePCA, metrics, streams
+from eigenstream import AdaptivePCA, compare_to_offline, metrics, streams
 from tests.online_model import paper, with_gaps
 
 
@@ -79,6 +79,29 @@ def test_skipped_rows_teach_nothing_and_score_nan(online):
     np.testing.assert_array_equal(np.isnan(scores).all(axis=1), np.isnan(gappy).any(axis=1))
     assert np.isnan(model.learn_one(gappy[3])).all()
     assert model.n_samples_seen_ == 1000
+
+
+def test_one_warning_where_most_rows_are_skipped(online):
+    gappy = paper(400)
+    gappy[::3, 0] = np.nan
+    model = online(missing="skip", random_state=0).fit(gappy)  # a third: no warning
+    with pytest.warns(UserWarning, match=r"of 900 rows so far were skipped.*missing='impute'") as caught:
+        model.partial_fit(np.full((500, 64), np.nan)).partial_fit(np.full((100, 64), np.nan))
+    assert len(caught) == 1
+
+
+def test_compared_with_offline_by_the_same_rows(online):
+    gappy = with_gaps(paper(2000), 0.002)
+    skipping = online(missing="skip", random_state=0).fit(gappy)
+    report = compare_to_offline(skipping, gappy)
+    assert report.n_samples == skipping.n_samples_seen_ == np.isfinite(gappy).all(axis=1).sum()
+    assert max(report.variance_errors) < 1e-3
+    assert "squares" in str(report)
+    report = compare_to_offline(online(missing="impute", random_state=0).fit(gappy), gappy)
+    assert report.n_samples == 2000
+    assert max(report.variance_errors) < 0.02
+    with pytest.raises(ValueError, match="NaN"):
+        compare_to_offline(online(random_state=0).fit(paper(500)), gappy)
 
 
 @pytest.mark.parametrize("missing", ["skip", "impute"])

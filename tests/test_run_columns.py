@@ -3,13 +3,14 @@
 import csv
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from eigenstream import load
+from eigenstream import OnlineAdaptivePCA, load
 from eigenstream.cli import main
 from eigenstream.running.times import LIMIT, Times
 from tests.test_resume import call
@@ -235,3 +236,36 @@ def test_help_is_short_of_nothing():
         "--threads",
     ):
         assert option in said
+
+
+def test_a_half_life_in_time_needs_times_and_forgets_by_them():
+    assert "--time-column names the column" in call(
+        "run", "x.csv", "--exclude", "text,time", "--half-life", "2h", code=1
+    )
+    call("run", "x.csv", *KEEPING, "--half-life", "2h", "--save", "m", "--batch-rows", "70", "--quiet")
+    seconds = np.array([datetime.fromisoformat(f"{stamp}+00:00").timestamp() for stamp in STAMPS])
+    model = OnlineAdaptivePCA(half_life="2h", random_state=0).fit(X, timestamps=seconds)
+    np.testing.assert_array_equal(load("m").components_, model.components_)
+    np.testing.assert_array_equal(load("m").spectrum_, model.spectrum_)
+
+
+@pytest.mark.parametrize("output", [None, "s.csv"])
+def test_a_half_life_in_time_goes_on_and_resumes(output):
+    lines = Path("x.csv").read_text().splitlines(keepends=True)
+    Path("one.csv").write_text("".join(lines[:301]))
+    Path("two.csv").write_text("".join([lines[0], *lines[301:]]))
+    more = [] if output is None else ["--output", output]
+    options = (*KEEPING, "--half-life", "2h", "--quiet")
+    call("run", "x.csv", *options, "--save", "calm")
+    call("run", "one.csv", *options, "--rows", ":100", "--save", "m")
+    call("run", "one.csv", "--rows", "0:", "--save", "m", "--resume", "--quiet")
+    call("run", "two.csv", "--model", "m", "--save", "m", *more, "--quiet")
+    np.testing.assert_array_equal(load("m").components_, load("calm").components_)
+    assert load("m").n_samples_seen_ == ROWS
+    said = call("run", "one.csv", "--model", "m", "--save", "n", "--anyway", code=1)
+    assert "must not go backwards" in said
+
+
+def test_with_lags_predecessors_are_named():
+    said = call("run", "x.csv", *KEEPING, "--lags", "1", "--alpha", "share:0.95")
+    assert re.search(r"component 0: .*(flow|heat)", said)

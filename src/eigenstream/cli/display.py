@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..live import Page
     from ..running.learner import Model
+    from ..running.times import Times
     from ..sources import Batch, Source
     from ..tracking import RankChange
 
@@ -161,9 +162,12 @@ class JsonEvents(Watcher):
 class OnPage(Watcher):
     """Keeps the live page up to date."""
 
-    def __init__(self, page: Page, source: Source) -> None:
-        self.page, self.source, self.pace = page, source, Pace(source.count)
+    def __init__(self, page: Page, source: Source, times: Times) -> None:
+        self.page, self.source, self.times, self.pace = page, source, times, Pace(source.count)
 
     def learnt(self, model: Model, batch: Batch) -> None:
         lag = self.source.reader.behind()
-        self.page.update(model, rows_per_second=self.pace.rate(batch.count), lag=lag)
+        times = list(self.times.pairs)
+        if batch.times is not None:
+            times.append([model.n_samples_seen_, float(batch.times[-1])])
+        self.page.update(model, rows_per_second=self.pace.rate(batch.count), lag=lag, times=times)

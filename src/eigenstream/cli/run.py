@@ -217,7 +217,7 @@ def _carry_out(job: Job, given: dict[str, Any], page: Page | None) -> tuple[Outc
     from .display import Display, JsonEvents, OnPage
 
     source = job.source
-    watchers: list[Watcher] = [OnPage(page, source)] if page is not None else []
+    watchers: list[Watcher] = [OnPage(page, source, job.times)] if page is not None else []
     source.on_skip = job.skipped
     with ExitStack() as stack:
         if given["as_json"]:
@@ -252,7 +252,8 @@ def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
 
     source, lags = job.source, int(job.request.parameters.get("lags") or 0)
     names = None if source.names is None else input_names(source.names, lags)
-    page = Page(source.name, names, given["live_address"], given["live_port"], lag_unit=source.reader.unit)
+    where, timed = (given["live_address"], given["live_port"]), source.clock is not None
+    page = Page(source.name, names, *where, lag_unit=source.reader.unit, timed=timed)
     try:
         url = page.start()
     except ImportError as error:

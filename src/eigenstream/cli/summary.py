@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..delays import input_names as delayed_names
 from .hints import in_flags
 from .tables import table
 
@@ -49,10 +50,12 @@ def times_of(position: Any) -> Callable[[ArrayLike], Any] | None:
 
 def loadings(model: Model, names: Sequence[str] | None, most: int = LARGEST) -> list[list[tuple[str, float]]]:
     """The inputs that make up each component: those with the largest loadings, by name or number."""
+    plan = model._fitted().plan
+    named = delayed_names(names or [f"input {i}" for i in range(plan.width)], plan.lags)
     found = []
     for axis in model.components_:
         largest = np.argsort(-np.abs(axis), kind="stable")[:most]
-        found.append([(names[i] if names else f"input {i}", float(axis[i])) for i in largest.tolist()])
+        found.append([(named[i], float(axis[i])) for i in largest.tolist()])
     return found
 
 

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import copy
 import os
-import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..reading import Floats
 from ..regularizers import Regularizer
 from ..rules import Rule
-from ..tracking import RankChange, Tracker, network_weights, plan_for, row_times
+from ..tracking import RankChange, Tracker, network_weights
 from ..tracking.attributes import TrackedAttributes
-from ..tracking.model import DEFAULTS
-from ..tracking.parameters import (
-    LARGEST_POWER,
-    check_words,
-    refuse_huge,
-    refuse_tiny,
-    row_weights,
-    squares_fit,
-)
-from ..tracking.whole_calls import interrupts_deferred
-from .locking import SHARED, Lock, alone
+from ..tracking.parameters import LARGEST_POWER
+from .learning import WholeCalls
+from .locking import SHARED
 from .shell import ReadingTransformer
-from .validation import checked, refuse_infinite, shaped, times_of
-
-SHORT = 1024
-"""Rows that are learnt in so little time that Ctrl-C may wait."""
-
-MANY_SKIPPED = 32
-"""Rows that have to be skipped before somebody is warned that most are."""
+from .validation import checked
 
 
-class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[override]
+class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # type: ignore[override]
     """Streaming PCA that finds its own number of components.
 
     Learns one sample at a time, in memory that does not grow, from the first sample on. Attributes include
@@ -89,8 +72,9 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it from what is known. One
         warning is given if most rows so far were skipped.
     scores
-        ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, which is also
-        what a network with a hard threshold transmits; ``"whitened"``: projections with variance 1.
+        ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, as
+        `HardThresholdNetwork` transmits them; ``"whitened"``: projections with variance 1, as
+        `EqualizingNetwork` does.
     init_samples
         (Network only, as the next two.) How many rows are kept to start from in closed form; ``"auto"`` is
         200 (fewer, but at least twice the capacity, where rows are very wide); 0 is the paper's random start.
@@ -184,10 +168,6 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
         self.spontaneous_activity = spontaneous_activity
         self.random_state = random_state
         self.on_rank_change = on_rank_change
-
-    position_: Any = None
-    _warned_at_capacity = False
-    _warned_of_skipping = False
 
     def fit(self, X: ArrayLike, y: object = None, *, timestamps: Any = None) -> Self:
         """Forget everything and learn from these rows in one pass; ``y`` is ignored.
@@ -322,103 +302,6 @@ class OnlineAdaptivePCA(TrackedAttributes, ReadingTransformer):  # type: ignore[
     def _rows(self, X: ArrayLike) -> Floats:
         """Checked rows, embedded; with ``missing="impute"`` filled where anything is observed."""
         return self._tracker.prepared(checked(self, X), self.missing)
-
-    def _lock(self) -> Lock:
-        if "_learning" not in self.__dict__:
-            self._learning = Lock()
-        return self._learning
-
-    def _learn(
-        self,
-        X: ArrayLike,
-        sample_weight: ArrayLike | None,
-        timestamps: Any,
-        *,
-        fresh: bool,
-        scored: bool = False,
-    ) -> Floats:
-        """Check everything, then change: a refused or interrupted call leaves the model as it was."""
-        with alone(self._lock()):
-            before = self.__dict__.copy()
-            try:
-                weights = row_weights(sample_weight, _num_samples(X))
-                rows = self._checked_rows(X, fresh=fresh)
-                times = self._times(X, timestamps, len(rows))
-                scores, changes = self._followed(rows, weights, times, scored)
-            except BaseException:
-                self.__dict__.clear()
-                self.__dict__.update(before)
-                raise
-            tracker = self._tracker
-            self._announce(changes)
-        return np.zeros((0, tracker.plan.k)) if scores is None else scores
-
-    def _checked_rows(self, X: ArrayLike, *, fresh: bool) -> Floats:
-        """Rows that can be learnt from, and if there is no tracker yet, or no longer, one for them."""
-        rows = shaped(self, X, reset=fresh)
-        check_words({"missing": self.missing, "scores": self.scores})
-        if fresh:
-            parameters = {name: getattr(self, name) for name in DEFAULTS}
-            self._tracker = Tracker(plan_for(parameters, rows.shape[1], rows.dtype.type))
-            self._warned_at_capacity = self._warned_of_skipping = False
-            self.position_ = None
-        with np.errstate(over="ignore"):
-            rows = rows.astype(self._tracker.plan.dtype, copy=False)
-        if not squares_fit(rows):
-            refuse_infinite(rows, self.missing)
-            refuse_huge(rows)
-        if fresh:
-            refuse_tiny(rows, self._tracker.plan.solver)
-        return rows
-
-    def _times(self, X: ArrayLike, timestamps: Any, rows: int) -> NDArray[np.float64] | None:
-        plan = self._tracker.plan
-        if plan.seconds is not None:
-            timestamps = times_of(X, timestamps)
-        return row_times(timestamps, rows, plan, self._tracker.clock.latest)
-
-    def _followed(
-        self,
-        rows: Floats,
-        weights: NDArray[np.float64] | None,
-        times: NDArray[np.float64] | None,
-        scored: bool,
-    ) -> tuple[Floats | None, list[RankChange]]:
-        """Hand rows to the tracker. Where that takes long, to a copy, which an interruption leaves behind."""
-        how = self.scores if scored else None
-        if len(rows) <= SHORT:
-            # Rows that only wait change the model in one step; nothing can come in between.
-            only_wait = self._tracker.would_wait(len(rows)) and self.missing == "raise"
-            with nullcontext() if only_wait else interrupts_deferred():
-                return self._tracker.follow(rows, weights, self.missing, how, times)
-        if self._tracker.time:
-            self._tracker = copy.deepcopy(self._tracker)
-        return self._tracker.follow(rows, weights, self.missing, how, times)
-
-    def _followed_one(self, tracker: Tracker, row: Floats, stamps: Any) -> tuple[Floats, list[RankChange]]:
-        """`Tracker.follow_one` for rows that come with a time or with their predecessors."""
-        times = row_times(stamps, 1, tracker.plan, tracker.clock.latest)
-        with interrupts_deferred():
-            scores, changes = tracker.follow(row[None], None, self.missing, self._checked_scores(), times)
-        assert scores is not None
-        return scores[0], changes
-
-    def _announce(self, changes: list[RankChange]) -> None:
-        plan, rank = self._tracker.plan, self._tracker.decision.rank
-        if rank == plan.k < plan.n and not self._warned_at_capacity:
-            self._warned_at_capacity = True
-            warnings.warn(self._tracker.advice(), UserWarning, stacklevel=4)
-        tally = self._tracker.tally
-        if tally.skipped >= MANY_SKIPPED and tally.skipped > tally.learnt and not self._warned_of_skipping:
-            self._warned_of_skipping = True
-            message = (
-                f"{tally.skipped:,} of {tally.skipped + tally.learnt:,} rows so far were skipped because of "
-                "missing values: missing='impute' would learn from them too"
-            )
-            warnings.warn(message, UserWarning, stacklevel=4)
-        if self.on_rank_change is not None:
-            for change in changes:
-                self.on_rank_change(change)
 
 
 def require_online(model: object) -> None:

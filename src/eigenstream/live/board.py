@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ from .snapshot import MOST_EVENTS, Moment, Shown, Snapshot, merged, paced, thinn
 
 if TYPE_CHECKING:
     from ..tracking.attributes import TrackedAttributes
+
+Pairs = Sequence[Sequence[float]]
+"""Of a sample count and the seconds since 1970 when that sample was taken."""
 
 REFRESH = 0.25
 """Seconds between two looks at the model, at least."""
@@ -50,15 +54,17 @@ class Board:
         self.latest: Snapshot | None = None
         self.message: str | None = None
         """What to say of a stream that has ended."""
-        self._seen: tuple[TrackedAttributes, float, float] | None = None
+        self._seen: tuple[TrackedAttributes, float, float, Pairs] | None = None
         self._touched = self._due = -math.inf
         self._looking = Lock()
         self._recent: deque[Moment] = deque(maxlen=LIMIT)
         self._whole = Spread()
 
-    def update(self, model: TrackedAttributes, rows_per_second: float, lag: float | None) -> None:
+    def update(
+        self, model: TrackedAttributes, rows_per_second: float, lag: float | None, times: Pairs = ()
+    ) -> None:
         """After every batch; returns at once unless a look is due."""
-        self._seen = model, rows_per_second, math.nan if lag is None else lag
+        self._seen = model, rows_per_second, math.nan if lag is None else lag, times
         self._touched = monotonic()
         if self._touched >= self._due:
             self.look()
@@ -97,7 +103,9 @@ class Board:
         """What a page is to show now."""
         return Shown(self.latest, self.state, self.message)
 
-    def _snapshot(self, model: TrackedAttributes, rows_per_second: float, lag: float) -> Snapshot:
+    def _snapshot(
+        self, model: TrackedAttributes, rows_per_second: float, lag: float, times: Pairs
+    ) -> Snapshot:
         spectrum = model.spectrum_
         now = Moment(
             model.n_samples_seen_, spectrum, model.threshold_, model.n_components_, rows_per_second, lag
@@ -112,6 +120,7 @@ class Board:
             pace=paced([*self._whole.moments, *self._recent]),
             recent=self._recent[0].sample,
             loadings=thinned(model.components_),
+            times=np.array(times, dtype=np.float64).reshape(-1, 2),
             events=tuple((e.sample, e.before, e.after) for e in model.rank_history_[-MOST_EVENTS:]),
         )
 

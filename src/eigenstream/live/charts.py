@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from bokeh.models import ColumnDataSource, FixedTicker, Range1d
 from bokeh.models.annotations.geometry import Span
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import figures
 from .figures import HEIGHTS, LOADINGS, TRACKS
@@ -26,14 +26,14 @@ class Charts:
 
     Parameters
     ----------
-    feature_names, lag_unit
+    feature_names, lag_unit, timed
         As in `Page`.
     """
 
-    def __init__(self, feature_names: list[str] | None, lag_unit: str) -> None:
+    def __init__(self, feature_names: list[str] | None, lag_unit: str, timed: bool = False) -> None:
         self.snapshot: Snapshot | None = None
         """The one shown."""
-        self._names, self._tracks = feature_names, len(TRACKS)
+        self._names, self._tracks, self._timed = feature_names, len(TRACKS), timed
         self.sources = {
             "timeline": source("sample", "threshold", "rank", *(f"v{i}" for i in range(MOST_TRACKS))),
             "steps": source("sample", "rank"),
@@ -51,6 +51,9 @@ class Charts:
         self.components = figures.components(loadings)
         self.ranges = {"samples": x_range, "components": self.components.y_range}
         self.over_samples = (self.log, self.linear, self.rank, self.pace)
+        if timed:
+            for figure in self.over_samples:
+                figures.show_times(figure)
         self.figures = (*self.over_samples, self.components)
         self.scale(log=True)
 
@@ -58,10 +61,12 @@ class Charts:
         """What a browser puts into its sources to show this; those left out stay as they are."""
         old, self.snapshot = self.snapshot, snapshot
         events = np.array(snapshot.events, dtype=np.float64).reshape(-1, 3)
+        changes, (at, rate, lag) = steps(snapshot), snapshot.pace
+        changes[0], events[:, 0] = self._along(changes[0]), self._along(events[:, 0])
         columns = {
             "timeline": self._timeline(snapshot),
-            "steps": dict(zip(("sample", "rank"), steps(snapshot), strict=True)),
-            "pace": dict(zip(("sample", "rate", "lag"), numbers(*snapshot.pace), strict=True)),
+            "steps": dict(zip(("sample", "rank"), changes, strict=True)),
+            "pace": dict(zip(("sample", "rate", "lag"), numbers(self._along(at), rate, lag), strict=True)),
             "loadings": self._loadings(snapshot.loadings),
         }
         if old is None or old.events != snapshot.events:
@@ -78,7 +83,8 @@ class Charts:
         if stretch != "own":
             end = max(self.snapshot.now.sample, 1)
             start = min(self.snapshot.recent, int(0.9 * end)) if stretch == "recent" else 0
-            ranges["samples"] = (start - 0.01 * (end - start), end + 0.01 * (end - start))
+            left, right = self._along([start, end])
+            ranges["samples"] = (float(left - 0.01 * (right - left)), float(right + 0.01 * (right - left)))
         return ranges
 
     def all_features(self) -> None:
@@ -97,10 +103,19 @@ class Charts:
         added = [f"v{i}" for i in range(self._tracks, width)]
         for figure in (self.log, self.linear):
             figures.add_tracks(figure, self.sources["timeline"], added)
-            figures.list_values(figure, figures.timeline_rows(variances.shape[1]))
+            figures.list_values(figure, figures.timeline_rows(variances.shape[1], self._timed))
         self._tracks = max(width, self._tracks)
-        named = dict(zip(("sample", "threshold", "rank"), numbers(sample, threshold, rank), strict=True))
+        along = self._along(sample)
+        named = dict(zip(("sample", "threshold", "rank"), numbers(along, threshold, rank), strict=True))
         return {**named, **{f"v{i}": column for i, column in enumerate(columns)}}
+
+    def _along(self, samples: ArrayLike) -> NDArray[np.float64]:
+        """Where samples stand on the axis: at their counts, or at their times in milliseconds."""
+        counts = np.asarray(samples, dtype=np.float64)
+        known = np.zeros((0, 2)) if self.snapshot is None else self.snapshot.times
+        if not self._timed or not len(known):
+            return counts
+        return np.asarray(1e3 * np.interp(counts, known[:, 0], known[:, 1]))
 
     def _loadings(self, loadings: Loadings) -> dict[str, Any]:
         """The columns that change every time."""

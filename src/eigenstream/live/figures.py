@@ -9,6 +9,8 @@ from bokeh.models import (
     ColumnDataSource,
     CrosshairTool,
     DataRange1d,
+    DatetimeTicker,
+    DatetimeTickFormatter,
     FixedTicker,
     HoverTool,
     Line,
@@ -19,7 +21,7 @@ from bokeh.models.annotations.geometry import Span
 from bokeh.models.renderers.glyph_renderer import GlyphRenderer
 from bokeh.plotting import figure as Figure
 
-from ..colors import BLUE, GREEN
+from ..palette import BLUE, GREEN
 from .ink import COMPONENTS
 from .snapshot import MOST_COMPONENTS
 
@@ -92,10 +94,26 @@ def number(label: str, column: str) -> tuple[str, str]:
     return label, f"@{{{column}}}{{%.4g}}"
 
 
-def timeline_rows(count: int) -> Rows:
+SAMPLE, TIME = ("sample", "@sample{0,0}"), ("time", "@sample{%F %T}")
+"""What is said of the place on the axis."""
+
+
+def show_times(figure: Figure) -> None:
+    """Have the axis and the pointer show times, which stand where sample counts did."""
+    figure.xaxis.update(ticker=DatetimeTicker(desired_num_ticks=6), formatter=DatetimeTickFormatter())
+    for axis in figure.xaxis:
+        if axis.axis_label:
+            axis.axis_label = "time (UTC)"
+    for tool in figure.tools:
+        if isinstance(tool, HoverTool) and isinstance(tool.tooltips, list):
+            tool.tooltips = [TIME if row == SAMPLE else row for row in tool.tooltips]
+            tool.formatters = {**tool.formatters, "@sample": "datetime"}
+
+
+def timeline_rows(count: int, timed: bool = False) -> Rows:
     """What is said of a moment when so many eigenvalues are followed."""
     leading = [number(str(i + 1), track) for i, track in enumerate(TRACKS[:count])]
-    return [("sample", "@sample{0,0}"), ("rank", "@rank"), number("threshold", "threshold"), *leading]
+    return [TIME if timed else SAMPLE, ("rank", "@rank"), number("threshold", "threshold"), *leading]
 
 
 def component_rows(count: int) -> Rows:
@@ -175,7 +193,7 @@ def rank(x_range: Range1d, here: Span, steps: ColumnDataSource, events: ColumnDa
     dots = figure.scatter("sample", "after", source=events, size=7, fill_color=BLUE, line_color=None)
     figure.y_range = DataRange1d(start=0, renderers=[line, dots], range_padding=0.15)
     figure.yaxis.ticker = BasicTicker(min_interval=1, desired_num_ticks=4, num_minor_ticks=0)
-    hover(figure, [dots], [("sample", "@sample{0,0}"), ("rank", "@before → @after")], "mouse")
+    hover(figure, [dots], [SAMPLE, ("rank", "@before → @after")], "mouse")
     return figure
 
 
@@ -189,7 +207,7 @@ def pace(x_range: Range1d, here: Span, source: ColumnDataSource, lag_unit: str) 
         formatter=NumeralTickFormatter(format="0.[0]a"), ticker=BasicTicker(desired_num_ticks=4)
     )
     tooltips = [
-        ("sample", "@sample{0,0}"),
+        SAMPLE,
         ("rows a second", "@rate{0,0}"),
         (f"lag, {lag_unit}", "@lag{0,0}"),
     ]

@@ -32,6 +32,8 @@ class Page:
         0 is any free one.
     lag_unit
         What ``lag`` is counted in.
+    timed
+        Whether `update` is told when samples were taken: charts then show times instead of sample counts.
 
     Attributes
     ----------
@@ -60,8 +62,10 @@ class Page:
         address: str = "127.0.0.1",
         port: int = 0,
         lag_unit: str = "rows",
+        timed: bool = False,
     ) -> None:
         self.title, self.address, self.port, self.lag_unit = shown(title), address, port, lag_unit
+        self.timed = timed
         self.feature_names = None if feature_names is None else [shown(str(name)) for name in feature_names]
         self.path = "/" + secrets.token_urlsafe(16)
         self.url: str | None = None
@@ -81,7 +85,9 @@ class Page:
         if self.url is not None:
             return self.url
         names, level = self.feature_names, _log_level()
-        settings = Settings(self.title, names, self.lag_unit, self.address, self.port, self.path, level)
+        settings = Settings(
+            self.title, names, self.lag_unit, self.timed, self.address, self.port, self.path, level
+        )
         self._server = ServerProcess(self._board, settings)
         self.url = f"http://{self._host()}:{self._server.port}{self.path}/"
         return self.url
@@ -92,6 +98,7 @@ class Page:
         *,
         rows_per_second: float = float("nan"),
         lag: float | None = None,
+        times: Sequence[Sequence[float]] = (),
     ) -> None:
         """Tell the page about a model, after every batch; returns at once.
 
@@ -104,8 +111,10 @@ class Page:
             How fast rows are learnt now.
         lag
             How far the source is ahead; None if that is not known.
+        times
+            When some of the samples were taken: pairs of a sample count and seconds since 1970, in order.
         """
-        self._board.update(model, rows_per_second, lag)
+        self._board.update(model, rows_per_second, lag, times)
 
     def finish(self, message: str = "") -> None:
         """The stream has ended: the page stays up, shows the last state and says so."""

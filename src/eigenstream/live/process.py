@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     title: str
     feature_names: list[str] | None
     lag_unit: str
+    timed: bool
     address: str
     port: int
     path: str

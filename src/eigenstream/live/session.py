@@ -50,15 +50,21 @@ class Session:
         The document of a new session, empty.
     shown
         What to show: it changes as news come in.
-    title, feature_names, lag_unit
+    title, feature_names, lag_unit, timed
         As in `Page`.
     """
 
     def __init__(
-        self, document: Document, shown: Shown, title: str, feature_names: list[str] | None, lag_unit: str
+        self,
+        document: Document,
+        shown: Shown,
+        title: str,
+        feature_names: list[str] | None,
+        lag_unit: str,
+        timed: bool = False,
     ) -> None:
         self._shown, self._lag_unit = shown, lag_unit
-        self._link, self._charts = Link(name="link"), Charts(feature_names, lag_unit)
+        self._link, self._charts = Link(name="link"), Charts(feature_names, lag_unit, timed)
         self._version, self._state = 0, ""
         self._sent = 0
         self._sent_at = self._due = -math.inf

@@ -66,6 +66,8 @@ class Snapshot(NamedTuple):
     loadings: Loadings
     events: tuple[tuple[int, int, int], ...]
     """The latest changes of rank: sample, before, after."""
+    times: NDArray[np.float64] = np.zeros((0, 2))
+    """When some of the samples were taken: sample counts and seconds since 1970."""
 
 
 @dataclass

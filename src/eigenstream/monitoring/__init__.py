@@ -3,6 +3,7 @@
 from .events import Alarm as Alarm
 from .model import COLUMNS as COLUMNS
 from .model import MonitoredModel as MonitoredModel
+from .model import is_monitored as is_monitored
 from .monitor import Monitor as Monitor
 from .monitor import Settings as Settings
 from .reference import STATISTICS as STATISTICS

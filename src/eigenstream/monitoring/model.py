@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import checkpoint
 from ..tracking import StreamModel
 from .events import Alarm
 from .monitor import Monitor, Settings
@@ -17,6 +19,11 @@ from .verdicts import Verdicts
 
 COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "index", "alarm", "since")
 """What is said of each row, in the order of the columns of `MonitoredModel.learn_many`."""
+
+
+def is_monitored(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds a monitor, not only a model."""
+    return "monitor" in checkpoint.read(path)[1]
 
 
 class MonitoredModel(StreamModel):

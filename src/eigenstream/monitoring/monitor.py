@@ -23,10 +23,16 @@ from numpy.typing import NDArray
 from ..engine.knowledge import Floats, Matrix, Vector
 from ..tracking import RankChange, Tracker
 from ..tracking.blocks import Missing
-from .events import Alarm, Followed, Watch
+from .events import CALM, Alarm, Followed, Watch
 from .limits import Limits
 from .reference import STATISTICS, Reference
 from .verdicts import Verdicts
+
+LARGEST_RATE = 0.1
+"""Share of false alarms at most: limits are measured by less frequent rows."""
+
+SHORTEST_ALARM = 64
+"""Rows after which a new normal is accepted at the earliest: fewer would not make a basis for limits."""
 
 FIRST_CORRECTION = 16
 """Rows between corrections of the limits at first; later a sixteenth of the rows so far."""
@@ -54,6 +60,21 @@ class Settings:
     """After how many rows an alarm that is still on is taken for the new normal."""
     confirm: tuple[int, int] = (1, 1)
     """An alarm counts once k of n rows in sequence have exceeded a limit."""
+
+    def __post_init__(self) -> None:
+        rate, longest, (k, n) = self.false_alarm_rate, self.accept_after, self.confirm
+        if not 0 < rate <= LARGEST_RATE:
+            raise ValueError(f"false_alarm_rate must be above 0 and at most {LARGEST_RATE}, got {rate!r}")
+        if not isinstance(longest, int | np.integer) or longest < SHORTEST_ALARM:
+            raise ValueError(
+                f"accept_after must be a whole number of rows, at least {SHORTEST_ALARM}, got {longest!r}"
+            )
+        whole = isinstance(k, int | np.integer) and isinstance(n, int | np.integer)
+        if not whole or not 1 <= k <= n <= CALM:
+            raise ValueError(
+                f"confirm must be k rows in sequence or (k, n) for k of n rows, 1 <= k <= n <= {CALM}, got "
+                f"{(k, n)!r}"
+            )
 
 
 @dataclass
@@ -128,7 +149,7 @@ class Monitor:
     def judge(self, rows: Floats, missing: Missing = "raise") -> Verdicts:
         """Verdicts on rows by everything learnt so far; nothing changes. They are a stretch of their own."""
         rows = self.tracker.prepared(rows, missing)
-        limits, statistics = self._limits_now(), self._statistics(self._reference_now(), rows, 0)
+        limits, statistics = self.limits_now(), self._statistics(self._reference_now(), rows, 0)
         index = limits.indices(limits.ratios(statistics))
         nothing = np.full(len(rows), -1)
         return Verdicts.of(0, statistics, limits.values, index, index > 1, nothing)
@@ -277,7 +298,7 @@ class Monitor:
         reading = self.tracker.reading()
         return Reference.of(reading) if reading.count > 1 else None
 
-    def _limits_now(self) -> Limits:
+    def limits_now(self) -> Limits:
         """The limits for that reference."""
         reference = self._reference_now()
         if self.frozen or reference is None:

@@ -109,6 +109,7 @@ class Job:
         self._saved = (self._count, started)
         with StopRequest() as stop, self._closing(), self._learner.announcing(self._rank_changed):
             self._refuse_other_width()
+            self._refuse_missing_times()
             if self.position is not None:
                 self._begin(self._learner.scores_per_row + self.request.residuals, self._learner.dtype)
             try:
@@ -196,6 +197,13 @@ class Job:
         width, source = self._learner.width, self.source
         if width is not None and width != source.width:
             raise SourceError(f"{source.name} has {source.width} columns where the model has {width}")
+
+    def _refuse_missing_times(self) -> None:
+        if self._learner.needs_times and self.source.clock is None:
+            raise SourceError(
+                f"{self.source.name}: a half-life in time needs to know when each row was taken",
+                Hint("time_column", None, "names the column that says so"),
+            )
 
     def _is_due(self) -> bool:
         rows, moment = self._saved

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
+from ..durations import is_duration
 from ..tracking import StreamModel
 
 if TYPE_CHECKING:
@@ -48,12 +49,22 @@ class Learner:
         """Type of the scores."""
         return self.model.components_.dtype
 
+    @property
+    def needs_times(self) -> bool:
+        """Whether the half-life is a duration, so that every row needs its time."""
+        return is_duration(
+            self.model.parameters["half_life"]
+            if isinstance(self.model, StreamModel)
+            else self.model.half_life
+        )
+
     def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Floats | None:
         """Learn from rows that the source has checked; returns the scores from before, if asked to."""
+        times = batch.times if self.needs_times else None
         if not scored:
-            self.model.partial_fit(batch.rows)
+            self.model.partial_fit(batch.rows, timestamps=times)
             return None
-        return self.model.learn_many(batch.rows, **({"residuals": True} if residuals else {}))
+        return self.model.learn_many(batch.rows, times, **({"residuals": True} if residuals else {}))
 
     def save(self, path: Path, position: dict[str, Any]) -> None:
         self.model.save(path, position=position)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..delays import last_rows
 from ..sinks import Layout, Sink
 from ..sources import Source, SourceError
 
@@ -40,11 +41,17 @@ def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, resid
             "columns"
         )
     output, rows = None, 0
+    lags, before = model._fitted().plan.lags, None
     try:
         for batch in source:
-            scores = model.transform(batch.rows)
+            # With lags, a batch goes on where the one before it ended.
+            stretch = batch.rows if before is None else np.vstack((before, batch.rows))
+            scores = model.transform(stretch)
             if residuals:
-                scores = np.column_stack((scores, model.score_samples(batch.rows)))
+                scores = np.column_stack((scores, model.score_samples(stretch)))
+            if lags:
+                scores = scores[-len(batch.rows) :]
+                before = last_rows(batch.rows, lags, before)
             layout = Layout(scores.shape[1], scores.dtype, source.reader.kept, residuals)
             output = output or sink(layout)
             output.write(batch.numbers, scores, batch.texts)

@@ -185,6 +185,8 @@ def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
     numbers["consolidation"] = None if factor is None else _real("consolidation", factor)
     if not 0 < numbers["beta"] <= 1 or (numbers["consolidation"] or 2) <= 1:
         raise ValueError(f"its plan has beta {numbers['beta']} and consolidation {numbers['consolidation']}")
+    if written["solver"] == "network" and (written["standardize"] or written["seconds"] is not None):
+        raise ValueError("its network standardizes or forgets by the clock, which no network does")
     if written["seconds"] is not None and not _real("half-life", written["seconds"]) > 0:
         raise ValueError("its half-life is 0")
     numbers["lags"] = whole(written, "lags", most=n - 1)

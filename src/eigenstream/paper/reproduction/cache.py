@@ -18,7 +18,7 @@ from .item import Item, Table
 
 PACKAGE = Path(__file__).parents[2]
 ADAPTERS = {"cli", "live", "running", "integrations", "sources", "sinks", "sinks.py", "files.py"}
-PICTURES = {"plotting.py", "colors.py"}
+PICTURES = {"plotting.py", "palette.py"}
 APART = ADAPTERS | PICTURES | {"paper"}
 """What of the package no simulation depends on. Of `paper`, the modules that the item imports count."""
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")

@@ -1,0 +1,137 @@
+"""Calls that learn: each happens whole or not at all, and says afterwards what has changed."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _num_samples
+
+from ..reading import Floats
+from ..tracking import RankChange, Tracker, plan_for, row_times
+from ..tracking.model import DEFAULTS
+from ..tracking.parameters import check_words, refuse_huge, refuse_tiny, row_weights, squares_fit
+from ..tracking.whole_calls import interrupts_deferred
+from .locking import Lock, alone
+from .validation import refuse_infinite, shaped, times_of
+
+SHORT = 1024
+"""Rows that are learnt in so little time that Ctrl-C may wait."""
+
+MANY_SKIPPED = 32
+"""Rows that have to be skipped before somebody is warned that most are."""
+
+
+class WholeCalls:
+    """Abstract: the learning part of `OnlineAdaptivePCA`, which has the parameters."""
+
+    missing: Literal["raise", "skip", "impute"]
+    scores: Literal["shrunk", "projected", "whitened"]
+    on_rank_change: Callable[[RankChange], object] | None
+    position_: Any = None
+    _tracker: Tracker
+    _warned_at_capacity = False
+    _warned_of_skipping = False
+
+    def _lock(self) -> Lock:
+        if "_learning" not in self.__dict__:
+            self._learning = Lock()
+        return self._learning
+
+    def _learn(
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None,
+        timestamps: Any,
+        *,
+        fresh: bool,
+        scored: bool = False,
+    ) -> Floats:
+        """Check everything, then change: a refused or interrupted call leaves the model as it was."""
+        with alone(self._lock()):
+            before = self.__dict__.copy()
+            try:
+                weights = row_weights(sample_weight, _num_samples(X))
+                rows = self._checked_rows(X, fresh=fresh)
+                times = self._times(X, timestamps, len(rows))
+                scores, changes = self._followed(rows, weights, times, scored)
+            except BaseException:
+                self.__dict__.clear()
+                self.__dict__.update(before)
+                raise
+            tracker = self._tracker
+            self._announce(changes)
+        return np.zeros((0, tracker.plan.k)) if scores is None else scores
+
+    def _checked_rows(self, X: ArrayLike, *, fresh: bool) -> Floats:
+        """Rows that can be learnt from, and if there is no tracker yet, or no longer, one for them."""
+        rows = shaped(self, X, reset=fresh)
+        check_words({"missing": self.missing, "scores": self.scores})
+        if fresh:
+            parameters = {name: getattr(self, name) for name in DEFAULTS}
+            self._tracker = Tracker(plan_for(parameters, rows.shape[1], rows.dtype.type))
+            self._warned_at_capacity = self._warned_of_skipping = False
+            self.position_ = None
+        with np.errstate(over="ignore"):
+            rows = rows.astype(self._tracker.plan.dtype, copy=False)
+        if not squares_fit(rows):
+            refuse_infinite(rows, self.missing)
+            refuse_huge(rows)
+        if fresh:
+            refuse_tiny(rows, self._tracker.plan.solver)
+        return rows
+
+    def _times(self, X: ArrayLike, timestamps: Any, rows: int) -> NDArray[np.float64] | None:
+        plan = self._tracker.plan
+        if plan.seconds is not None:
+            timestamps = times_of(X, timestamps)
+        return row_times(timestamps, rows, plan, self._tracker.clock.latest)
+
+    def _followed(
+        self,
+        rows: Floats,
+        weights: NDArray[np.float64] | None,
+        times: NDArray[np.float64] | None,
+        scored: bool,
+    ) -> tuple[Floats | None, list[RankChange]]:
+        """Hand rows to the tracker. Where that takes long, to a copy, which an interruption leaves behind."""
+        how = self.scores if scored else None
+        if len(rows) <= SHORT:
+            # Rows that only wait change the model in one step; nothing can come in between.
+            only_wait = self._tracker.would_wait(len(rows)) and self.missing == "raise"
+            with nullcontext() if only_wait else interrupts_deferred():
+                return self._tracker.follow(rows, weights, self.missing, how, times)
+        if self._tracker.time or self._tracker.tally.skipped:
+            self._tracker = copy.deepcopy(self._tracker)
+        return self._tracker.follow(rows, weights, self.missing, how, times)
+
+    def _followed_one(self, tracker: Tracker, row: Floats, stamps: Any) -> tuple[Floats, list[RankChange]]:
+        """`Tracker.follow_one` for rows that come with a time or with their predecessors."""
+        check_words({"missing": self.missing, "scores": self.scores})
+        times = row_times(stamps, 1, tracker.plan, tracker.clock.latest)
+        with interrupts_deferred():
+            scores, changes = tracker.follow(row[None], None, self.missing, self.scores, times)
+        assert scores is not None
+        return scores[0], changes
+
+    def _announce(self, changes: list[RankChange]) -> None:
+        plan, rank = self._tracker.plan, self._tracker.decision.rank
+        if rank == plan.k < plan.n and not self._warned_at_capacity:
+            self._warned_at_capacity = True
+            warnings.warn(self._tracker.advice(), UserWarning, stacklevel=4)
+        tally = self._tracker.tally
+        if tally.skipped >= MANY_SKIPPED and tally.skipped > tally.learnt and not self._warned_of_skipping:
+            self._warned_of_skipping = True
+            message = (
+                f"{tally.skipped:,} of {tally.skipped + tally.learnt:,} rows so far were skipped because of "
+                "missing values: missing='impute' would learn from them too"
+            )
+            warnings.warn(message, UserWarning, stacklevel=4)
+        if self.on_rank_change is not None:
+            for change in changes:
+                self.on_rank_change(change)
