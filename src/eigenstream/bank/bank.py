@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from .. import checkpoint
 from ..engine.knowledge import Floats
 from ..engine.threads import one_thread
-from ..tracking import RankChange, StreamModel, Tracker, plan_for
+from ..tracking import RankChange, StreamModel, Tracker, plan_for, row_times
 from ..tracking.fleet import Fleet, Slots, fits
 from ..tracking.model import DEFAULTS, plain, rebuilt_parameters
+from ..tracking.pace import Clock
 from ..tracking.parameters import check_words, refuse_huge, refuse_tiny, squares_fit
 from ..tracking.plan import Plan
 from ..tracking.stored_form import restored, stored
+from ..tracking.whole_calls import interrupts_deferred
 from .store import Entry, Key, Store
 
 PART = 512
@@ -102,7 +104,9 @@ class Bank:
         """Keys in memory that have learnt something since they were stored."""
         self._pool = ThreadPoolExecutor(self.workers, "eigenstream-bank") if self.workers > 1 else None
 
-    def learn_many(self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike) -> Floats:
+    def learn_many(
+        self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
+    ) -> Floats:
         """Learn from rows; returns each row's score by its own model, before learning from it.
 
         Parameters
@@ -111,6 +115,8 @@ class Bank:
             Whose rows they are: strings or whole numbers.
         rows
             One row per key; the rows of one key in the order in which they came.
+        timestamps
+            When each row came, if the half-life is a duration, as of `OnlineAdaptivePCA.partial_fit`.
         """
         X = self._checked(rows)
         names, codes = _factorized(keys)
@@ -126,11 +132,17 @@ class Bank:
             gappy = set(np.unique(codes[np.isnan(X).any(axis=1)]).tolist())
         places = [self._place(name, i in gappy) for i, name in enumerate(names)]
         scores = np.zeros((len(X), plan.k), dtype=plan.dtype)
-        with one_thread():
-            changes = self._learn(places, counts, order, X, scores)
+        ends = np.cumsum(counts)
+        owned = [order[end - count : end] for end, count in zip(ends.tolist(), counts.tolist(), strict=True)]
+        try:
+            times = self._times(places, owned, timestamps)
+        except ValueError:
+            self._forget_new(names)
+            raise
+        with one_thread(), interrupts_deferred():
+            changes = self._learn(places, owned, X, times, scores)
         self._calls += 1
         self.samples += len(X)
-        self._in_memory |= zip(names, places, strict=True)
         self._changed.update(names)
         self._evict()
         if self.on_rank_change is not None:
@@ -229,11 +241,6 @@ class Bank:
 
     def _make_plan(self, width: int, dtype: Any) -> None:
         plan = plan_for(self.parameters, width, dtype)
-        if plan.seconds is not None:
-            raise ValueError(
-                f"half_life={self.parameters['half_life']!r} needs time stamps, which a bank does not take: "
-                "give half_life in samples"
-            )
         self.plan, self._fleet = plan, Fleet(plan, self.parameters["scores"])
 
     def _place(self, key: Key, alone: bool) -> int | Tracker:
@@ -244,33 +251,59 @@ class Bank:
             state = self.store.state(key) if key in self._stored else None
             place = Tracker(self.plan) if state is None else restored(*checkpoint.unpacked(state, str(key)))
         if isinstance(place, Tracker) and not alone and fits(place):
-            return self._fleet.add(place)
-        return self._fleet.remove(place) if alone and not isinstance(place, Tracker) else place
+            place = self._fleet.add(place)
+        elif alone and not isinstance(place, Tracker):
+            place = self._fleet.remove(place)
+        self._in_memory[key] = place  # behind all that were idle for longer
+        return place
+
+    def _forget_new(self, keys: list[Key]) -> None:
+        """Forget models that were made for rows that were then refused."""
+        for key in keys:
+            place = self._in_memory[key]
+            tracker = place if isinstance(place, Tracker) else self._fleet.tracker(place)
+            if not tracker.time and key not in self._stored:
+                del self._in_memory[key]
+                if not isinstance(place, Tracker):
+                    self._fleet.remove(place)
+
+    def _times(self, places: list[int | Tracker], owned: list[Slots], timestamps: Any) -> list[Any]:
+        """When the rows of each key came, checked before anything is learnt."""
+        assert self.plan is not None
+        if self.plan.seconds is None and timestamps is None:
+            return [None] * len(owned)
+        stamps = None if timestamps is None else np.asarray(timestamps)
+        return [
+            row_times(None if stamps is None else stamps[own], len(own), self.plan, _clock_of(place).latest)
+            for place, own in zip(places, owned, strict=True)
+        ]
 
     def _learn(
-        self, places: list[int | Tracker], counts: NDArray[np.intp], order: Slots, X: Floats, scores: Floats
+        self,
+        places: list[int | Tracker],
+        owned: list[Slots],
+        X: Floats,
+        times: list[Any],
+        scores: Floats,
     ) -> list[tuple[int, RankChange]]:
         """Let all of them learn, parts of the fleet and single trackers each as a task of its own."""
-        ends = np.cumsum(counts)
         together = [i for i, place in enumerate(places) if not isinstance(place, Tracker)]
 
         def learn_part(part: list[int]) -> list[tuple[int, RankChange]]:
             slots = np.array([places[i] for i in part], dtype=np.intp)
-            if part[-1] - part[0] + 1 == len(part):
-                own = order[ends[part[0]] - counts[part[0]] : ends[part[-1]]]
-            else:
-                own = np.concatenate([order[ends[i] - counts[i] : ends[i]] for i in part])
+            counts = np.array([len(owned[i]) for i in part])
+            own = np.concatenate([owned[i] for i in part])
             found = np.zeros((len(own), scores.shape[1]), dtype=scores.dtype)
-            changed = self._fleet.learn(slots, counts[part], X[own], found)
+            changed = self._fleet.learn(slots, counts, X[own], found)
             scores[own] = found
             where = {int(slot): i for slot, i in zip(slots, part, strict=True)}
             return [(where[slot], change) for slot, change in changed]
 
         def learn_alone(i: int) -> list[tuple[int, RankChange]]:
-            own, tracker = order[ends[i] - counts[i] : ends[i]], places[i]
+            own, tracker = owned[i], places[i]
             assert isinstance(tracker, Tracker)
             how = self.parameters["missing"], self.parameters["scores"]
-            found, changed = tracker.follow(X[own], None, *how)
+            found, changed = tracker.follow(X[own], None, *how, times[i])
             scores[own] = found
             return [(i, change) for change in changed]
 
@@ -310,6 +343,11 @@ class Bank:
         if state is None:
             raise KeyError(f"there is no model with the key {key!r}")
         return checkpoint.unpacked(state, str(key))
+
+
+def _clock_of(place: int | Tracker) -> Clock:
+    """When the rows of a model came; of those in the fleet nobody asks."""
+    return place.clock if isinstance(place, Tracker) else Clock()
 
 
 def cores() -> int:

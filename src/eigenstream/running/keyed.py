@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bank import Bank
+from ..durations import is_duration
 from .learner import Learner, Model
 
 if TYPE_CHECKING:
@@ -38,12 +39,16 @@ class KeyedLearner(Learner):
     def dtype(self) -> Any:
         return self._plan.dtype
 
+    @property
+    def needs_times(self) -> bool:
+        return is_duration(self.bank.parameters["half_life"])
+
     def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Floats | None:
         assert batch.texts is not None
         keys = batch.texts[:, self.column].tolist()
         if "" in keys:
             raise ValueError(f"row {batch.numbers[keys.index('')]} has no key: fill in the column of keys")
-        return self.bank.learn_many(keys, batch.rows)
+        return self.bank.learn_many(keys, batch.rows, batch.times if self.needs_times else None)
 
     def save(self, path: Path, position: dict[str, Any]) -> None:
         self.bank.save(position)
