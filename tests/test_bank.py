@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from eigenstream import rules
 from eigenstream.bank import Bank, Store
-from eigenstream.calibration import Decision, Decisions, Evidence, Memories, Memory, decide, decide_together
+from eigenstream.calibration import Decision, Evidence, Memory, decide
+from eigenstream.decisions import Decisions, Memories, decide_together
 from eigenstream.regularizers import REGULARIZERS
 from eigenstream.tracking import StreamModel
 from eigenstream.tracking.stored_form import stored
@@ -124,6 +125,13 @@ def test_a_half_life_in_time_takes_the_times_of_each_key(tmp_path):
         assert {key: state(bank.model(key)) for key in bank} == before
 
 
+def test_a_full_window_goes_on_moving():
+    X = streams(3000)  # after that many half-lives the effective number of samples stands still
+    with Bank(half_life=8.0) as bank:
+        scores = learnt(bank, calls(X, sizes=(900, 1000)))
+        assert_models_of_their_own(bank, X, scores, half_life=8.0)
+
+
 def test_many_rows_at_once_are_the_same_as_few():
     X = streams(500)
     with Bank() as bank:
@@ -136,8 +144,9 @@ def test_the_longest_idle_wait_in_the_file_and_come_back(tmp_path):
     with Bank(tmp_path / "models.bank", max_models=5, half_life=100.0) as bank:
         for keys, rows in calls(X, sizes=(1, 30)):
             bank.learn_many(keys, rows)
-            assert len(bank._in_memory) <= 5
-            assert list(bank._in_memory)[-1] == list(dict.fromkeys(keys))[-1]
+            in_memory = list(bank._models.keys())
+            assert len(in_memory) <= 5
+            assert in_memory[-1] == list(dict.fromkeys(keys))[-1]
         assert len(bank) == KEYS
         assert sorted(bank.keys()) == sorted(f"key {key}" for key in range(KEYS))
         assert_models_of_their_own(bank, X, half_life=100.0)
@@ -265,6 +274,7 @@ def test_refused_rows_leave_the_bank_as_it_was():
             bank.learn_many(["a"] * 3, rows)
         with pytest.raises(ValueError, match="too large"):
             bank.learn_many(["a"] * 10, rows * 1e200)
+        assert bank.learn_many([], rows[:0]).shape == (0, 3)
         assert state(bank.model("a")) == before
         assert len(bank) == 1
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -14,19 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import checkpoint
 from ..engine.knowledge import Floats
-from ..engine.threads import one_thread
-from ..tracking import RankChange, StreamModel, Tracker, plan_for, row_times
-from ..tracking.fleet import Fleet, Slots, fits
+from ..tracking import RankChange, StreamModel, Tracker, plan_for
 from ..tracking.model import DEFAULTS, plain, rebuilt_parameters
-from ..tracking.pace import Clock
 from ..tracking.parameters import check_words, refuse_huge, refuse_tiny, squares_fit
 from ..tracking.plan import Plan
 from ..tracking.stored_form import restored, stored
-from ..tracking.whole_calls import interrupts_deferred
+from .models import Call, Models, cores
 from .store import Entry, Key, Store
-
-PART = 512
-"""Keys that one thread works on at a time."""
 
 
 class Bank:
@@ -91,18 +83,20 @@ class Bank:
             raise
         self.position_: Any = self.store.fact("position")
         self.samples: int = self.store.fact("samples") or 0
-        """Rows learnt from, of all keys."""
-        self.plan: Plan | None = None
-        """What all models do; None before the first row."""
+        """Rows that have come, of all keys."""
+        self._models: Models | None = None
+        """Those in memory; None before the first row."""
         if (width := self.store.fact("width")) is not None:
-            self._make_plan(width, np.dtype(self.store.fact("dtype")).type)
+            self._begin(width, np.dtype(self.store.fact("dtype")).type)
         self._calls: int = self.store.fact("calls") or 0
         self._stored = {entry.key for entry in self.store.entries()}
-        self._in_memory: dict[Key, int | Tracker] = {}
-        """Slots in the fleet, and trackers that cannot be there; the longest idle first."""
         self._changed: set[Key] = set()
         """Keys in memory that have learnt something since they were stored."""
-        self._pool = ThreadPoolExecutor(self.workers, "eigenstream-bank") if self.workers > 1 else None
+
+    @property
+    def plan(self) -> Plan | None:
+        """What all models do; None before the first row."""
+        return None if self._models is None else self._models.plan
 
     def learn_many(
         self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
@@ -124,31 +118,30 @@ class Bank:
             raise ValueError(f"expected one key per row, got {len(codes)} keys and {len(X)} rows")
         if not len(X):
             return np.zeros((0, 0 if self.plan is None else self.plan.k))
-        plan = self._planned(X)
-        order = np.argsort(codes, kind="stable")
-        counts = np.bincount(codes, minlength=len(names))
-        gappy = set()
-        if self.parameters["missing"] != "raise":
-            gappy = set(np.unique(codes[np.isnan(X).any(axis=1)]).tolist())
-        places = [self._place(name, i in gappy) for i, name in enumerate(names)]
-        scores = np.zeros((len(X), plan.k), dtype=plan.dtype)
-        ends = np.cumsum(counts)
-        owned = [order[end - count : end] for end, count in zip(ends.tolist(), counts.tolist(), strict=True)]
+        if self._models is None:
+            refuse_tiny(X, plan_for(self.parameters, X.shape[1], X.dtype.type).solver)
+            models = self._begin(X.shape[1], X.dtype.type)
+        else:
+            models = self._models
+        ends = np.cumsum(np.bincount(codes, minlength=len(names)))
+        own = dict(zip(names, np.split(np.argsort(codes, kind="stable"), ends[:-1]), strict=True))
+        new = self._bring(names, models)
         try:
-            times = self._times(places, owned, timestamps)
+            times = models.times(own, timestamps)
         except ValueError:
-            self._forget_new(names)
+            for key in new:
+                models.remove(key)
             raise
-        with one_thread(), interrupts_deferred():
-            changes = self._learn(places, owned, X, times, scores)
+        call = Call(X, own, times, np.zeros((len(X), models.plan.k), dtype=models.plan.dtype))
+        changes = models.learn(call, [names[i] for i in self._gappy(X, codes)])
         self._calls += 1
         self.samples += len(X)
         self._changed.update(names)
-        self._evict()
+        self._evict(models)
         if self.on_rank_change is not None:
-            for i, change in changes:
-                self.on_rank_change(names[i], change)
-        return scores
+            for key, change in changes:
+                self.on_rank_change(key, change)
+        return call.scores
 
     def model(self, key: Key) -> StreamModel:
         """The model of this key as a model of its own; a copy. Its position is the bank's."""
@@ -159,17 +152,16 @@ class Bank:
 
     def keys(self) -> Iterator[Key]:
         """All keys, in memory or not."""
-        yield from self._in_memory
-        yield from self._stored - self._in_memory.keys()
+        yield from self._stored | self._changed
 
     def __iter__(self) -> Iterator[Key]:
         return self.keys()
 
     def __len__(self) -> int:
-        return len(self._stored | self._in_memory.keys())
+        return len(self._stored | self._changed)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._in_memory or key in self._stored
+        return key in self._stored or key in self._changed
 
     def save(self, position: Any = None) -> None:
         """Write everything to the file, and a position in the source with it: all or nothing."""
@@ -189,8 +181,8 @@ class Bank:
 
     def close(self) -> None:
         """Let go of the file and of threads; what was not saved is gone."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        if self._models is not None:
+            self._models.close()
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -232,98 +224,39 @@ class Bank:
             refuse_huge(X)
         return X
 
-    def _planned(self, X: Floats) -> Plan:
-        if self.plan is None:
-            refuse_tiny(X, plan_for(self.parameters, X.shape[1], X.dtype.type).solver)
-            self._make_plan(X.shape[1], X.dtype.type)
-        assert self.plan is not None
-        return self.plan
-
-    def _make_plan(self, width: int, dtype: Any) -> None:
+    def _begin(self, width: int, dtype: Any) -> Models:
         plan = plan_for(self.parameters, width, dtype)
-        self.plan, self._fleet = plan, Fleet(plan, self.parameters["scores"])
+        self._models = Models(plan, self.parameters["scores"], self.parameters["missing"], self.workers)
+        return self._models
 
-    def _place(self, key: Key, alone: bool) -> int | Tracker:
-        """Where the model of this key is, in memory by now; ``alone``: it can no longer be in the fleet."""
-        assert self.plan is not None
-        place = self._in_memory.pop(key, None)
-        if place is None:
-            state = self.store.state(key) if key in self._stored else None
-            place = Tracker(self.plan) if state is None else restored(*checkpoint.unpacked(state, str(key)))
-        if isinstance(place, Tracker) and not alone and fits(place):
-            place = self._fleet.add(place)
-        elif alone and not isinstance(place, Tracker):
-            place = self._fleet.remove(place)
-        self._in_memory[key] = place  # behind all that were idle for longer
-        return place
-
-    def _forget_new(self, keys: list[Key]) -> None:
-        """Forget models that were made for rows that were then refused."""
+    def _bring(self, keys: list[Key], models: Models) -> list[Key]:
+        """Bring the models of all keys into memory; returns those that are new."""
+        new = []
         for key in keys:
-            place = self._in_memory[key]
-            tracker = place if isinstance(place, Tracker) else self._fleet.tracker(place)
-            if not tracker.time and key not in self._stored:
-                del self._in_memory[key]
-                if not isinstance(place, Tracker):
-                    self._fleet.remove(place)
+            if key in models:
+                continue
+            if key in self._stored:
+                models.add(key, restored(*self._state_of(key)))
+            else:
+                models.add(key, Tracker(models.plan))
+                new.append(key)
+        return new
 
-    def _times(self, places: list[int | Tracker], owned: list[Slots], timestamps: Any) -> list[Any]:
-        """When the rows of each key came, checked before anything is learnt."""
-        assert self.plan is not None
-        if self.plan.seconds is None and timestamps is None:
-            return [None] * len(owned)
-        stamps = None if timestamps is None else np.asarray(timestamps)
-        return [
-            row_times(None if stamps is None else stamps[own], len(own), self.plan, _clock_of(place).latest)
-            for place, own in zip(places, owned, strict=True)
-        ]
+    def _gappy(self, X: Floats, codes: NDArray[Any]) -> list[int]:
+        """Which keys have rows with gaps."""
+        if self.parameters["missing"] == "raise":
+            return []
+        found: list[int] = np.unique(codes[np.isnan(X).any(axis=1)]).tolist()
+        return found
 
-    def _learn(
-        self,
-        places: list[int | Tracker],
-        owned: list[Slots],
-        X: Floats,
-        times: list[Any],
-        scores: Floats,
-    ) -> list[tuple[int, RankChange]]:
-        """Let all of them learn, parts of the fleet and single trackers each as a task of its own."""
-        together = [i for i, place in enumerate(places) if not isinstance(place, Tracker)]
-
-        def learn_part(part: list[int]) -> list[tuple[int, RankChange]]:
-            slots = np.array([places[i] for i in part], dtype=np.intp)
-            counts = np.array([len(owned[i]) for i in part])
-            own = np.concatenate([owned[i] for i in part])
-            found = np.zeros((len(own), scores.shape[1]), dtype=scores.dtype)
-            changed = self._fleet.learn(slots, counts, X[own], found)
-            scores[own] = found
-            where = {int(slot): i for slot, i in zip(slots, part, strict=True)}
-            return [(where[slot], change) for slot, change in changed]
-
-        def learn_alone(i: int) -> list[tuple[int, RankChange]]:
-            own, tracker = owned[i], places[i]
-            assert isinstance(tracker, Tracker)
-            how = self.parameters["missing"], self.parameters["scores"]
-            found, changed = tracker.follow(X[own], None, *how, times[i])
-            scores[own] = found
-            return [(i, change) for change in changed]
-
-        each = map if self._pool is None else self._pool.map
-        size = max(min(PART, -(-len(together) // self.workers)), 1)
-        parts = [together[start : start + size] for start in range(0, len(together), size)]
-        alone = [i for i, place in enumerate(places) if isinstance(place, Tracker)]
-        results = [*each(learn_part, parts), *each(learn_alone, alone)]
-        return sorted((change for result in results for change in result), key=lambda one: one[0])
-
-    def _evict(self) -> None:
+    def _evict(self, models: Models) -> None:
         """Put the longest idle models into the file."""
         if self.max_models is None:
             return
-        idle = list(islice(self._in_memory, max(len(self._in_memory) - self.max_models, 0)))
+        idle = models.idle(self.max_models)
         self._put(key for key in idle if key in self._changed)
         for key in idle:
-            place = self._in_memory.pop(key)
-            if not isinstance(place, Tracker):
-                self._fleet.remove(place)
+            models.remove(key)
             self._changed.discard(key)
 
     def _put(self, keys: Any) -> None:
@@ -336,23 +269,12 @@ class Bank:
         return Entry(key, document["time"], document["decision"][2]), checkpoint.packed(arrays, document)
 
     def _state_of(self, key: Key) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        place = self._in_memory.get(key)
-        if place is not None:
-            return stored(place if isinstance(place, Tracker) else self._fleet.tracker(place))
+        if self._models is not None and key in self._models:
+            return stored(self._models.tracker(key))
         state = self.store.state(key) if key in self._stored else None
         if state is None:
             raise KeyError(f"there is no model with the key {key!r}")
         return checkpoint.unpacked(state, str(key))
-
-
-def _clock_of(place: int | Tracker) -> Clock:
-    """When the rows of a model came; of those in the fleet nobody asks."""
-    return place.clock if isinstance(place, Tracker) else Clock()
-
-
-def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _factorized(keys: Sequence[Key] | NDArray[Any]) -> tuple[list[Key], NDArray[Any]]:

@@ -10,12 +10,11 @@ Only what the exact learner needs is here: rows without gaps or time stamps, eac
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calibration import Decision, Decisions, Memories, Memory, decide, decide_together
+from ..calibration import Decision, Memory, decide
+from ..decisions import Decisions, Memories, decide_together
 from ..engine.axes import matched_overlap
 from ..engine.knowledge import Floats, Knowledge
 from ..engine.learner import Steps, center_block
@@ -25,6 +24,7 @@ from ..reading import SCORES
 from ..rules import Evidence, Rule
 from .events import RankChange
 from .plan import Plan
+from .stacks import Stacks
 from .tracker import Tracker
 
 Slots = NDArray[np.intp]
@@ -59,25 +59,10 @@ class Fleet:
 
     def __init__(self, plan: Plan, scores: str) -> None:
         self.plan, self.how = plan, scores
-        self.waiting: Floats
-        self.C: NDArray[np.float64]
-        self.origin: NDArray[np.float64]
-        self.offset: NDArray[np.float64]
-        self.count: NDArray[np.float64]
-        self.time: NDArray[np.int64]
-        self.look_at: NDArray[np.int64]
-        self.all_vary: NDArray[np.bool_]
-        self.rank: NDArray[np.int64]
-        self.mean: Floats
-        self.axes: Floats
-        self.factors: Floats
-        """What scores rest on: as of the last block and look."""
-        self.axes_before: NDArray[np.float64]
-        self.n_axes: NDArray[np.int64]
         self._even = Steps.even(plan.block, plan.beta2)
         self.trackers: list[Tracker | None] = []
         self._free: list[int] = []
-        self._allocate(0)
+        self.stacks = Stacks.of(plan, 0)
 
     def add(self, tracker: Tracker) -> int:
         """Take a tracker in; returns its slot. From now on `tracker` has to bring it up to date."""
@@ -85,11 +70,15 @@ class Fleet:
             self._grow()
         slot = self._free.pop()
         self.trackers[slot] = tracker
-        learner = _scatter(tracker)
-        self.waiting[slot], self.C[slot] = tracker.waiting.rows, learner.C
+        stacks, learner = self.stacks, _scatter(tracker)
+        stacks.waiting[slot], stacks.C[slot], stacks.count[slot] = (
+            tracker.waiting.rows,
+            learner.C,
+            learner.count,
+        )
+        stacks.origin[slot], stacks.offset[slot] = learner.origin, learner.offset
+        stacks.time[slot], stacks.all_vary[slot] = tracker.time, tracker.inputs.all_vary
         tracker.waiting.steps = self._even.part(slice(None))
-        self.origin[slot], self.offset[slot], self.count[slot] = learner.origin, learner.offset, learner.count
-        self.time[slot], self.all_vary[slot] = tracker.time, tracker.inputs.all_vary
         self._bind(slot)
         self._see(slot)
         return slot
@@ -98,21 +87,22 @@ class Fleet:
         """The tracker in this slot, up to date; it shares memory with the fleet."""
         tracker = self.trackers[slot]
         assert tracker is not None
-        learner, time = _scatter(tracker), int(self.time[slot])
-        if tracker.time != time:
-            tracker.waiting.number, tracker._reading = time % self.plan.block, None
-            tracker.tally.learnt += time - tracker.time
-            tracker.time = time
-            if self.count[slot] != learner.count:
-                learner.origin, learner.offset = self.origin[slot].copy(), self.offset[slot].copy()
-                learner.count = float(self.count[slot])
-                learner._moved()
+        stacks, learner, block = self.stacks, _scatter(tracker), self.plan.block
+        before, time = tracker.time, int(stacks.time[slot])
+        if before == time:
+            return tracker
+        tracker.waiting.number, tracker._reading, tracker.time = time % block, None, time
+        tracker.tally.learnt += time - before
+        if before // block != time // block:
+            learner.origin, learner.offset = stacks.origin[slot].copy(), stacks.offset[slot].copy()
+            learner.count = float(stacks.count[slot])
+            learner._moved()
         return tracker
 
     def remove(self, slot: int) -> Tracker:
         """The tracker in this slot with memory of its own; the slot is free again."""
-        tracker = self.tracker(slot)
-        tracker.waiting.rows, _scatter(tracker).C = self.waiting[slot].copy(), self.C[slot].copy()
+        tracker, stacks = self.tracker(slot), self.stacks
+        tracker.waiting.rows, _scatter(tracker).C = stacks.waiting[slot].copy(), stacks.C[slot].copy()
         self.trackers[slot] = None
         self._free.append(slot)
         return tracker
@@ -135,8 +125,10 @@ class Fleet:
         ends = np.cumsum(counts)
         starts = ends - counts
         while len(slots):
-            time = self.time[slots]
-            until_due = np.minimum(self.look_at[slots] - time, self.plan.block - time % self.plan.block)
+            time = self.stacks.time[slots]
+            until_due = np.minimum(
+                self.stacks.look_at[slots] - time, self.plan.block - time % self.plan.block
+            )
             taken = np.minimum(ends - starts, until_due)
             for count in np.flatnonzero(np.bincount(taken)):
                 alike = taken == count
@@ -151,63 +143,63 @@ class Fleet:
         """Score rows, as many for each slot, and let them wait for their block."""
         X = rows[source]
         self._see_what_varies(slots, X)
-        ranks = self.rank[slots]
+        ranks = self.stacks.rank[slots]
         for rank in np.flatnonzero(np.bincount(ranks)):
             if rank:  # scores by the last block and look; their bits depend on how many axes are multiplied
                 of = np.flatnonzero(ranks == rank)
                 whose = slots[of]
-                centered = X[of] - self.mean[whose, None]
-                axes = self.axes[whose, None, :rank].transpose(0, 1, 3, 2)
+                centered = X[of] - self.stacks.mean[whose, None]
+                axes = self.stacks.axes[whose, None, :rank].transpose(0, 1, 3, 2)
                 projections = np.matmul(centered[:, :, None], axes)[:, :, 0]
-                scores[source[of], :rank] = projections * self.factors[whose, None, :rank]
-        place = self.time[slots, None] % self.plan.block + np.arange(X.shape[1])
-        self.waiting[slots[:, None], place] = X
-        self.time[slots] += X.shape[1]
+                scores[source[of], :rank] = projections * self.stacks.factors[whose, None, :rank]
+        place = self.stacks.time[slots, None] % self.plan.block + np.arange(X.shape[1])
+        self.stacks.waiting[slots[:, None], place] = X
+        self.stacks.time[slots] += X.shape[1]
 
     def _see_what_varies(self, slots: Slots, X: Floats) -> None:
-        for i in np.flatnonzero(~self.all_vary[slots]):
+        for i in np.flatnonzero(~self.stacks.all_vary[slots]):
             tracker = self.trackers[slots[i]]
             assert tracker is not None
             tracker.inputs.see(X[i])
-            self.all_vary[slots[i]] = tracker.inputs.all_vary
+            self.stacks.all_vary[slots[i]] = tracker.inputs.all_vary
 
     def _come_due(self, slots: Slots) -> list[tuple[int, RankChange]]:
         """Learn complete blocks; then look where a look is due."""
-        full = slots[self.time[slots] % self.plan.block == 0]
+        full = slots[self.stacks.time[slots] % self.plan.block == 0]
         for start in range(0, len(full), TOGETHER):
             self._learn_blocks(full[start : start + TOGETHER])
-        looking = slots[self.time[slots] >= self.look_at[slots]]
-        young = self.count[looking] == 0
+        looking = slots[self.stacks.time[slots] >= self.stacks.look_at[slots]]
+        young = self.stacks.count[looking] == 0
         changes, looking = self._look_at_each(looking[young]), looking[~young]
-        for time in np.unique(self.time[looking]):
-            alike = looking[self.time[looking] == time]
+        for time in np.unique(self.stacks.time[looking]):
+            alike = looking[self.stacks.time[looking] == time]
             for start in range(0, len(alike), TOGETHER):
                 changes += self._look(alike[start : start + TOGETHER])
         return changes
 
     def _learn_blocks(self, slots: Slots) -> None:
         """``C <- D C + R'R`` for each of them; see `eigenstream.engine.scatter`."""
-        fresh = slots[self.count[slots] == 0]
+        fresh = slots[self.stacks.count[slots] == 0]
         if self.plan.center:
-            self.origin[fresh] = self.waiting[fresh, 0]
-        R = np.subtract(self.waiting[slots], self.origin[slots, None], dtype=np.float64)
-        count = self.count[slots, None]
-        block = center_block(R, self._even, self.offset[slots], count, center=self.plan.center)
+            self.stacks.origin[fresh] = self.stacks.waiting[fresh, 0]
+        R = np.subtract(self.stacks.waiting[slots], self.stacks.origin[slots, None], dtype=np.float64)
+        count = self.stacks.count[slots, None]
+        block = center_block(R, self._even, self.stacks.offset[slots], count, center=self.plan.center)
         gained = R.transpose(0, 2, 1) @ R
         for slot, gain in zip(slots, gained, strict=True):
             if block.decay != 1:
-                self.C[slot] *= block.decay
-            self.C[slot] += gain
-        self.offset[slots] += block.shift
-        self.count[slots] = np.asarray(block.effective)[:, 0]
-        self.mean[slots] = self.origin[slots] + self.offset[slots]
+                self.stacks.C[slot] *= block.decay
+            self.stacks.C[slot] += gain
+        self.stacks.offset[slots] += block.shift
+        self.stacks.count[slots] = np.asarray(block.effective)[:, 0]
+        self.stacks.mean[slots] = self.stacks.origin[slots] + self.stacks.offset[slots]
 
     def _look(self, slots: Slots) -> list[tuple[int, RankChange]]:
         """A look at each of them, all of the same age; `Tracker._look` for the few that are special."""
-        n, k, C, count = self.plan.n, self.plan.k, self.C[slots], self.count[slots]
+        n, k, C, count = self.plan.n, self.plan.k, self.stacks.C[slots], self.stacks.count[slots]
         lam, V = np.linalg.eigh(C)
         whole = lam[:, 0] > n * np.finfo(np.float64).eps * np.maximum(lam[:, -1], 0.0)
-        usual = whole & self.all_vary[slots] & np.isin(self.n_axes[slots], (0, k))
+        usual = whole & self.stacks.all_vary[slots] & np.isin(self.stacks.n_axes[slots], (0, k))
         changes = self._look_at_each(slots[~usual])
         slots, lam, V, C, count = slots[usual], lam[usual, ::-1], V[usual], C[usual], count[usual]
         if not len(slots):
@@ -226,7 +218,7 @@ class Fleet:
         )
         decisions = self._decisions(trackers, evidence)
         U = fixed_signs(V.transpose(0, 2, 1)[:, ::-1][:, :k].reshape(-1, n)).reshape(-1, k, n)
-        overlap = U @ self.axes_before[slots].transpose(0, 2, 1)
+        overlap = U @ self.stacks.axes_before[slots].transpose(0, 2, 1)
         for i, (slot, tracker, decision) in enumerate(zip(slots.tolist(), trackers, decisions, strict=True)):
             learner, first, rank = _scatter(tracker), lam[i, :k], decision.rank
             order, signs = matched_overlap(overlap[i, :, : len(learner.axes)], first, rank, np.ones(k))
@@ -269,53 +261,27 @@ class Fleet:
         tracker = self.trackers[slot]
         assert tracker is not None
         rank = tracker.decision.rank
-        self.look_at[slot], self.rank[slot] = tracker.look_at, rank
-        self.mean[slot], self.axes[slot, :rank], _ = tracker._seen()
+        self.stacks.look_at[slot], self.stacks.rank[slot] = tracker.look_at, rank
+        self.stacks.mean[slot], self.stacks.axes[slot, :rank], _ = tracker._seen()
         aligned = _scatter(tracker).axes
-        self.axes_before[slot, : len(aligned)], self.n_axes[slot] = aligned, len(aligned)
-        self.factors[slot, :rank] = SCORES[self.how](tracker.kept, tracker.decision.threshold)
+        self.stacks.axes_before[slot, : len(aligned)], self.stacks.n_axes[slot] = aligned, len(aligned)
+        self.stacks.factors[slot, :rank] = SCORES[self.how](tracker.kept, tracker.decision.threshold)
 
     def _bind(self, slot: int) -> None:
         tracker = self.trackers[slot]
         if tracker is not None:
-            tracker.waiting.rows, _scatter(tracker).C = self.waiting[slot], self.C[slot]
+            tracker.waiting.rows, _scatter(tracker).C = self.stacks.waiting[slot], self.stacks.C[slot]
 
     def _grow(self) -> None:
         """Twice as many slots."""
-        before = len(self.trackers)
-        stacks = {name: getattr(self, name) for name in self._shapes()}
-        self._allocate(max(2 * before, 16))
-        for name, stack in stacks.items():
-            getattr(self, name)[:before] = stack
-        for slot in range(before):
-            self._bind(slot)
-
-    def _allocate(self, slots: int) -> None:
-        for name, (shape, dtype) in self._shapes().items():
-            setattr(self, name, np.zeros((slots, *shape), dtype=dtype))
-        before = len(self.trackers)
+        before, stacks = len(self.trackers), self.stacks
+        slots = max(2 * before, 16)
+        self.stacks = Stacks.of(self.plan, slots)
+        self.stacks.take_over(stacks)
         self._free += range(slots - 1, before - 1, -1)
         self.trackers += [None] * (slots - before)
-
-    def _shapes(self) -> dict[str, tuple[tuple[int, ...], Any]]:
-        """Stacks with an entry per slot."""
-        n, k, b, dtype = self.plan.n, self.plan.k, self.plan.block, self.plan.dtype
-        return {
-            "waiting": ((b, n), dtype),
-            "C": ((n, n), np.float64),
-            "origin": ((n,), np.float64),
-            "offset": ((n,), np.float64),
-            "count": ((), np.float64),
-            "time": ((), np.int64),
-            "look_at": ((), np.int64),
-            "all_vary": ((), np.bool_),
-            "rank": ((), np.int64),
-            "mean": ((n,), dtype),
-            "axes": ((k, n), dtype),
-            "axes_before": ((k, n), np.float64),
-            "n_axes": ((), np.int64),
-            "factors": ((k,), dtype),
-        }
+        for slot in range(before):
+            self._bind(slot)
 
 
 def _scatter(tracker: Tracker) -> Scatter:
