@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,9 @@ SHORTEST_ALARM = 64
 
 FIRST_CORRECTION = 16
 """Rows between corrections of the limits at first; later a sixteenth of the rows so far."""
+
+CLOSEST = 16
+"""Rows between two references at least."""
 
 MOST_PENDING = 4096
 """Rows between corrections at most."""
@@ -115,7 +118,11 @@ class Monitor:
     origin: Reference | None = None
     """What it was when limits were first told: how far the model has turned since is its drift."""
     renew_at: int = 1 << 62
-    """Number of rows learnt at which the reference is renewed."""
+    """Number of rows learnt at which the reference is renewed, whether or not the model looks then."""
+    soonest: int = 0
+    """Number of rows learnt before which it is not renewed again."""
+    looked: int = field(init=False)
+    """When the next look of the model was due, as of the last renewal: tells whether it has looked since."""
     correct_at: int = FIRST_CORRECTION
     """Number of rows come at which the limits are corrected."""
     pending: list[Matrix] = field(default_factory=list)
@@ -127,6 +134,7 @@ class Monitor:
 
     def __post_init__(self) -> None:
         settings = self.settings
+        self.looked = self.tracker.look_at
         self.limits = Limits(settings.false_alarm_rate)
         self.watch = Watch(settings.false_alarm_rate, settings.confirm)
         self.recent = deque(maxlen=min(RESTART, settings.accept_after))
@@ -195,8 +203,13 @@ class Monitor:
         tracker, longest = self.tracker, self.settings.accept_after
         on = self.watch.on
         until_accepted = longest if on is None else on.began + longest - self.counts.came
-        until_renewed = min(tracker.look_at, self.renew_at) - tracker.time
+        until_renewed = min(self._look_to_follow(), self.renew_at) - tracker.time
         return min(self.correct_at - self.counts.came, until_renewed, until_accepted)
+
+    def _look_to_follow(self) -> int:
+        """Number of rows learnt at which a look of the model is followed: at once, but not too often."""
+        looked = self.tracker.look_at != self.looked
+        return max(self.tracker.time if looked else self.tracker.look_at, self.soonest)
 
     def _take(self, rows: Floats, missing: Missing, times: Vector | None) -> Findings:
         """Judge and learn at most `_rows_until_due` rows."""
@@ -222,7 +235,8 @@ class Monitor:
         if self.watch.on is None:
             self.recent.clear()
         verdicts = Verdicts.of(first, statistics, limits, index, alarm, followed.since)
-        return Findings(verdicts, followed.begun + followed.ended, changes)
+        begun = [replace(alarm, ended=None, accepted=False) for alarm in followed.begun]
+        return Findings(verdicts, begun + [replace(alarm) for alarm in followed.ended], changes)
 
     def _learn(self, rows: Floats, missing: Missing, times: Vector | None, exceeds: Any) -> list[RankChange]:
         """Learn rows that do not exceed; a model that is frozen only sees them pass."""
@@ -231,11 +245,7 @@ class Monitor:
             left_out = np.ones(len(rows), dtype=bool)
         elif exceeds.any() and not self.settings.learn_from_alarms:
             left_out = exceeds
-        looked_at = self.tracker.look_at
-        _, changes = self.tracker.follow(rows, None, missing, None, times, left_out)
-        if self.tracker.look_at != looked_at:
-            self.renew_at = self.tracker.time
-        return changes
+        return self.tracker.follow(rows, None, missing, None, times, left_out)[1]
 
     def _bring_up_to_date(self, followed: Followed) -> None:
         """Correct the limits, renew the reference and accept a new normal, where that is due."""
@@ -244,7 +254,7 @@ class Monitor:
             self._correct()
             window = 1 / max(1 - self.tracker.beta2, 1e-9)
             self.correct_at = came + max(int(min(came // 16, window / 8, MOST_PENDING)), FIRST_CORRECTION)
-        if self.tracker.time >= self.renew_at:
+        if self.tracker.time >= min(self._look_to_follow(), self.renew_at):
             self._renew()
         on = self.watch.on
         if on is not None and came - on.began >= self.settings.accept_after:
@@ -253,7 +263,8 @@ class Monitor:
     def _renew(self) -> None:
         """Judge rows by what is known now."""
         time, n = self.tracker.time, self.tracker.plan.n
-        self.renew_at = max(time + time // 8, time + 16) if time < 8 * n else 1 << 62
+        self.soonest, self.looked = time + CLOSEST, self.tracker.look_at
+        self.renew_at = time + max(time // 8, CLOSEST) if time < 8 * n else 1 << 62
         reference = self._reference_now()
         if reference is not None:
             self.reference = reference
