@@ -36,7 +36,7 @@ CREATE TABLE models (
 class Entry(NamedTuple):
     """One model of a bank, as far as it is known without reading it."""
 
-    key: Key
+    key: str | int
     samples: int
     rank: int
 
