@@ -79,6 +79,18 @@ def test_same_bytes_whatever_the_number_of_jobs(tmp_path):
     assert numbers["changed"] == []
 
 
+@pytest.mark.slow
+def test_every_item_of_the_paper_has_the_same_bytes_whatever_the_number_of_jobs(tmp_path):
+    """Numbers, claims, figures in three formats and the page: all of it, computed twice."""
+    names = [name for name in ITEMS if name != "toy"]
+    for jobs in ("1", "2"):
+        done = reproduce(tmp_path / jobs, "--jobs", jobs, items=names)
+        assert done.exit_code == 0, done.output
+    one, two = (contents(tmp_path / jobs / "out") for jobs in ("1", "2"))
+    assert len(one) == 4 * len(names) + 3
+    assert [name for name in one | two if one.get(name) != two.get(name)] == []
+
+
 def test_only_what_is_missing_is_computed(tmp_path, toy, monkeypatch):
     assert reproduce(tmp_path).exit_code == 0
     before = contents(tmp_path / "out")

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from .options import (
+    KEEP_OPTIONS,
     keep_options,
     require_picture,
     residuals_option,
@@ -92,16 +93,21 @@ def _opened(
     source: str | list[str], beginning: Beginning, options: dict[str, Any], stated: set[str], threads: int
 ) -> Source:
     """The source, read as the model's own was unless told otherwise; columns by name if they have names."""
+    from .. import sources
     from ..running import Request
 
-    asked = Request(source, **reading(options))
-    request = beginning.request(asked, stated)
-    names = None if "columns" in stated else beginning.names
     require_input(source)
+    request = beginning.request(Request(source, **reading(options)), stated)
+    names = None if "columns" in stated else beginning.names
     more = {"allow_nan": beginning.model.missing != "raise", "names": names, "threads": threads}
-    from .. import sources
-
-    return sources.open(source, **request.reading() | more)
+    inherited = {name for name in KEEP_OPTIONS if request.value(name) is not None} - stated
+    try:
+        return sources.open(source, **request.reading() | more)
+    except sources.SourceError:
+        if not inherited or source == "-":
+            raise
+    # What the model's own source had besides its inputs, this one need not have.
+    return sources.open(source, **request.reading() | more | dict.fromkeys(inherited))
 
 
 @click.command(epilog="Example: eigenstream inspect sensors.model --plot sensors.png")

@@ -15,7 +15,6 @@ from click.core import ParameterSource
 
 from .options import (
     ESTIMATOR_OPTIONS,
-    Finite,
     estimator_options,
     keep_options,
     require_picture,
@@ -25,6 +24,7 @@ from .options import (
     threads_option,
 )
 from .reading import reading, require_input
+from .types import Finite
 
 if TYPE_CHECKING:
     from ..live import Page
@@ -139,7 +139,7 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         raise click.UsageError("--resume needs --save MODEL: the model to continue")
     if given["anyway"] and not given["model"]:
         raise click.UsageError("--anyway needs --model MODEL: the model to go on from")
-    if given["residuals"] and not given["output"] and not given["model"]:
+    if given["residuals"] and not given["output"] and not given["resume"]:
         raise click.UsageError("--residuals are written beside the scores: they need --output")
     if given["idle"] is not None and not given["follow"]:
         raise click.UsageError("--idle says when to stop following: it needs --follow")

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.knowledge import Floats, Matrix, Vector
+from ..engine.threads import threads_for
+from ..reading import Reading
 from ..tracking import RankChange, Tracker
 from ..tracking.blocks import Missing
 from .events import CALM, Alarm, Followed, Watch
@@ -145,13 +147,14 @@ class Monitor:
         alarms: list[Alarm] = []
         changes: list[RankChange] = []
         start = 0
-        while start < len(rows):
-            part = slice(start, start + self._rows_until_due())
-            found = self._take(rows[part], missing, None if times is None else times[part])
-            parts.append(found.verdicts)
-            alarms += found.alarms
-            changes += found.rank_changes
-            start = part.stop
+        with threads_for(self.tracker.plan.n):
+            while start < len(rows):
+                part = slice(start, start + self._rows_until_due())
+                found = self._take(rows[part], missing, None if times is None else times[part])
+                parts.append(found.verdicts)
+                alarms += found.alarms
+                changes += found.rank_changes
+                start = part.stop
         return Findings(Verdicts.joined(parts), alarms, changes)
 
     def judge(self, rows: Floats, missing: Missing = "raise") -> Verdicts:
@@ -187,7 +190,7 @@ class Monitor:
         """From now on judge rows by what is known now, and learn nothing."""
         if self.reference is not None:
             self._correct()
-            self._renew()
+            self._renew(self.tracker.reading())
         self.frozen = True
 
     @property
@@ -226,7 +229,7 @@ class Monitor:
         self.counts.came += len(rows)
         self.counts.unjudged += int(np.count_nonzero(np.isnan(statistics[:, -1])))
         self.counts.alarmed += int(np.count_nonzero(alarm))
-        changes = self._learn(rows, missing, times, exceeds)
+        changes = self._learn(rows, missing, times, exceeds | followed.dense)
         if not self.frozen:
             self.pending += (
                 [ratios] if self.settings.learn_from_alarms else [fed[:, :-1] for fed in followed.fed]
@@ -238,13 +241,15 @@ class Monitor:
         begun = [replace(alarm, ended=None, accepted=False) for alarm in followed.begun]
         return Findings(verdicts, begun + [replace(alarm) for alarm in followed.ended], changes)
 
-    def _learn(self, rows: Floats, missing: Missing, times: Vector | None, exceeds: Any) -> list[RankChange]:
-        """Learn rows that do not exceed; a model that is frozen only sees them pass."""
+    def _learn(
+        self, rows: Floats, missing: Missing, times: Vector | None, unusual: NDArray[np.bool_]
+    ) -> list[RankChange]:
+        """Learn all other rows; a model that is frozen only sees them pass."""
         left_out: Any = None
         if self.frozen:
             left_out = np.ones(len(rows), dtype=bool)
-        elif exceeds.any() and not self.settings.learn_from_alarms:
-            left_out = exceeds
+        elif unusual.any() and not self.settings.learn_from_alarms:
+            left_out = unusual
         return self.tracker.follow(rows, None, missing, None, times, left_out)[1]
 
     def _bring_up_to_date(self, followed: Followed) -> None:
@@ -260,17 +265,17 @@ class Monitor:
         if on is not None and came - on.began >= self.settings.accept_after:
             self._accept(followed)
 
-    def _renew(self) -> None:
-        """Judge rows by what is known now."""
+    def _renew(self, reading: Reading | None = None) -> None:
+        """Judge rows by what is known now; the rank is that of the last look unless a reading is given."""
         time, n = self.tracker.time, self.tracker.plan.n
         self.soonest, self.looked = time + CLOSEST, self.tracker.look_at
         self.renew_at = time + max(time // 8, CLOSEST) if time < 8 * n else 1 << 62
-        reference = self._reference_now()
-        if reference is not None:
-            self.reference = reference
-            self.limits.refer(reference)
+        reading = reading or self.tracker.reading_as_decided()
+        if reading.count > 1:
+            self.reference = Reference.of(reading)
+            self.limits.refer(self.reference)
             if self.origin is None and self.limits.told.any():
-                self.origin = reference
+                self.origin = self.reference
 
     def _correct(self) -> None:
         """Correct the limits by what has been seen since the last time."""

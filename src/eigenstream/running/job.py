@@ -9,9 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..sinks import Layout, Sink, SinkError
 from ..sources import Batch, Hint, Source, SourceError
 from ..sources.identity import Identity, identities
+from ..tracking import StreamModel
 from .keyed import learner_of
 from .learner import Learner, Model
 from .model_file import ModelFile, RunError
@@ -86,6 +90,8 @@ class Job:
     def __post_init__(self) -> None:
         if self.rate is not None and not SLOWEST <= self.rate < math.inf:
             raise ValueError(f"rate must be at least {SLOWEST} rows per second and finite, got {self.rate}")
+        if self.request.residuals and not isinstance(self.model, StreamModel):
+            raise ValueError(f"residuals need a StreamModel, got {type(self.model).__name__}")
         if not self.every_rows >= 1 or not self.every_seconds >= 0:
             raise ValueError(
                 "expected a checkpoint after every_rows >= 1 and every_seconds >= 0, got "
@@ -120,6 +126,8 @@ class Job:
                         self._save(final=False)
                 if self._last is None and self.position is None and not stop.asked():
                     raise SourceError(f"{self.source.name} has no rows to learn from{self._why_none()}")
+                if not stop.asked():
+                    self._note_end()
                 self._save(final=not stop.asked())
             except SourceError:
                 self._save(final=False)
@@ -175,10 +183,18 @@ class Job:
         except OSError as error:
             raise self._unwritable("the output", error) from None
         self._last, self._count = batch, batch.count
-        if batch.times is not None and batch.count % self.source.batch_rows == 0:  # not where a pipe paused
-            self.times.add(self._learner.samples, float(batch.times[-1]))
+        if batch.times is not None:
+            self._note_times(batch.times, batch.count % self.source.batch_rows == 0)
         for watcher in self.watchers:
             watcher.learnt(self.model, batch)
+
+    def _note_times(self, times: NDArray[np.float64], whole: bool) -> None:
+        """The first time, and the last of each whole batch: where a pipe paused must not matter."""
+        samples = self._learner.samples
+        if not self.times.pairs:
+            self.times.add(max(samples - len(times), 0) + 1, float(times[0]))
+        if whole:
+            self.times.add(samples, float(times[-1]))
 
     def _begin(self, width: int, dtype: Any) -> None:
         """Open the output and note which it is, before anything is written to it."""
@@ -228,6 +244,12 @@ class Job:
         if self.file is not None and position is not None:
             for watcher in self.watchers:
                 watcher.saved(self._learner.samples)
+
+    def _note_end(self) -> None:
+        """The time of the last row of all, if its batch is not whole."""
+        last = self._last.times if self._last else None
+        if last is not None and self._learner.samples > self.times.pairs[-1][0]:
+            self.times.add(self._learner.samples, float(last[-1]))
 
     def _why_none(self) -> str:
         skipped, first = self.source.skipped, self.source.first_skip

@@ -14,7 +14,7 @@ from ..sources import Hint, Source, SourceError
 from ..sources.identity import Identity, learnt_files, learnt_place
 from ..tracking import StreamModel
 from .going_on import Beginning, files_left, forgotten, named, refuse_learnt, unique
-from .model_file import ModelFile, RunError
+from .model_file import Contradiction, ModelFile, RunError
 from .outlet import AFRESH
 from .record import Record, Request
 from .times import Times
@@ -115,7 +115,8 @@ def standing_of(
     beginning, same = Beginning.load(start), file is not None and Path(os.path.realpath(start)) == file.target
     if record is not None and not (same and record.ended and not _has_learnt(request, beginning, opening)):
         return Standing(model, file, record, beginning)
-    # The file holds the model to go on from: what is given now is another source than the one that has ended.
+    # The file holds the model to go on from, and what is given now is another source than the one that has
+    # ended. (A pipe leaves nothing to be recognised by: with resume, it is taken for the same.)
     if request.source is None:
         raise RunError(f"{start} can go on with any source: name one")
     return Standing(beginning.model, file, None, beginning, same)
@@ -174,11 +175,8 @@ def _continued(request: Request, record: Record, stated: Collection[str], file: 
         rows, stated = request.rows, set(stated) - {"rows"}
     name = request.difference(before, stated)
     if name is not None:
-        raise RunError(
-            f"{path} was made with {name}={before.value(name)!r}, not {name}={request.value(name)!r}: resume "
-            f"without {name}",
-            AFRESH,
-        )
+        own, other = before.value(name), request.value(name)
+        raise Contradiction(path, name, own, other, "a job is resumed with its own settings", AFRESH)
     source, output = request.source or before.source, request.output or before.output
     return replace(before, source=source, output=output, rows=rows)
 

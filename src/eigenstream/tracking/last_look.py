@@ -79,9 +79,8 @@ class LastLook:
         """
         if self.plan.lags:
             rows = embedded(rows, self.plan.lags, before)
-        gaps = np.isnan(rows)
-        if missing == "impute" and gaps.any():
-            observed = ~gaps.all(axis=1)
+        if missing == "impute" and np.isnan(rows).any():
+            observed = ~np.isnan(rows).all(axis=1)
             rows = rows.copy()
             rows[observed] = self.fill(rows[observed]).rows
         return rows

@@ -24,7 +24,7 @@ from ..calibration import Decision, Evidence, decide
 from ..delays import embedded, last_rows
 from ..engine.knowledge import Floats, Knowledge, Vector
 from ..engine.learner import Steps
-from ..engine.threads import WIDE, one_thread
+from ..engine.threads import threads_for
 from ..history import History
 from ..reading import Reading
 from .blocks import Blocks, Missing
@@ -102,12 +102,13 @@ class Tracker(Blocks):
         residuals
             Whether a last column of the scores holds each row's squared residual by the same.
         """
+        assert (times is None) == (self.plan.seconds is None)
         self._reading = None
         changes: list[RankChange] = []
         parts: list[Floats] = []
         usable: Any
         gaps = missing != "raise" and self._has_gaps(rows)
-        with nullcontext() if self.plan.n >= WIDE else one_thread():
+        with threads_for(self.plan.n):
             start = 0
             while start < len(rows):
                 part = slice(start, start + self.rows_until_due())
@@ -139,7 +140,8 @@ class Tracker(Blocks):
         i, steps = waiting.number, waiting.steps
         if self.learner.block == 1 or i + 1 == self.learner.block or not self.inputs.all_vary:
             self._reading = None
-            with interrupts_deferred():
+            due = self.rows_until_due() == 1
+            with interrupts_deferred(), threads_for(self.plan.n) if due else nullcontext():
                 return score, self._take(row[None], self._steps(1))
         waiting.rows[i] = row
         steps.weight[i], steps.discount[i], steps.extra[i] = 1.0, self.plan.beta2, 0.0
@@ -148,7 +150,10 @@ class Tracker(Blocks):
         self.tally.learnt += 1
         waiting.number = i + 1
         self.time += 1
-        return score, self._look() if self.time >= self.look_at else []
+        if self.time < self.look_at:
+            return score, []
+        with threads_for(self.plan.n):
+            return score, self._look()
 
     def _embedded(self, rows: Floats) -> Floats:
         """Rows beside their predecessors, if that is asked for."""
@@ -193,10 +198,15 @@ class Tracker(Blocks):
     def reading(self) -> Reading:
         """What the model says of everything learnt so far; remembered until the next row."""
         if self._reading is None:
-            with one_thread() if self.plan.n < WIDE else nullcontext():
+            with threads_for(self.plan.n):
                 known = self.known()
                 self._reading = reading_of(known, self.plan, self._decided(known), self._tells)
         return self._reading
+
+    def reading_as_decided(self) -> Reading:
+        """`reading` with the rank and threshold of the last look: cheap right after it."""
+        with threads_for(self.plan.n):
+            return reading_of(self.known(), self.plan, self.decision, self._tells)
 
     def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
         """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
