@@ -187,7 +187,16 @@ class StreamModel(TrackedAttributes):
         ValueError
             If the file is not a model, damaged, or written by another version.
         """
-        arrays, document = checkpoint.read(path)
+        return cls.from_stored(*checkpoint.read(path), path)
+
+    @classmethod
+    def from_stored(
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        document: Mapping[str, Any],
+        path: str | os.PathLike[str],
+    ) -> Self:
+        """The model that a file holds, which has been read from ``path``."""
         try:
             return cls._rebuilt(arrays, document)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
