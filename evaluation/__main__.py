@@ -52,8 +52,8 @@ def main(
     """
     if (quick or only) and out is None:
         raise click.UsageError("--quick and --only need --out: their pages must not replace the full ones")
-    if fetch and sensors.wheel() is None:
-        sensors.fetch()
+    if fetch and sensors.wheel() is None and not sensors.fetch():
+        click.echo(f"{sensors.PACKAGE} could not be downloaded: the question about gaps is skipped", err=True)
     chosen = [question for name, question in NAMES.items() if name in only or not only]
     with StopRequest() as stop:
         try:

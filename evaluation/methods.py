@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
+from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,10 +16,11 @@ from benchmarks.peers.incremental_pca import IncrementalPCABy100
 from benchmarks.peers.oja import CompiledOja
 from benchmarks.peers.peer import Array
 from benchmarks.peers.similarity_matching import CompiledFSM
+from benchmarks.sections.accuracy.data import BESIDE, FOLDER
 from benchmarks.sections.accuracy.methods import incremental_bytes, known_axes, model_bytes
 
 from eigenstream import OnlineAdaptivePCA
-from evaluation import rivals
+from evaluation import rivals, sensors
 from evaluation.question import OURS
 from evaluation.rivals.rival import Ranks, RankTracker
 
@@ -86,6 +90,8 @@ class ProcessImprove:
         return np.linalg.qr(stretched)[0].T[:m]
 
 
+OPTIONAL = {"process-improve": "process_improve", "mlxtend": "mlxtend", "pillow": "PIL"}
+"""Packages that methods or data need, and the modules that they bring."""
 Make = Callable[[int, int], Learner]
 METHODS: dict[str, Make] = {
     OURS: Ours,
@@ -114,6 +120,13 @@ def why_not_process_improve(n: int = 1, T: int = 1) -> str:
     if find_spec("process_improve") is None:
         return "process-improve is not installed (pip install process-improve)"
     return f"more than {WIDEST} inputs or {LONGEST:,} rows" if n > WIDEST or T > LONGEST else ""
+
+
+def present() -> str:
+    """What results depend on that may be there or not: cases carry it, so that none is recalled wrongly."""
+    found = [f"{name} {version(name)}" for name in OPTIONAL if find_spec(OPTIONAL[name]) is not None]
+    files = (sensors.wheel(), Path(os.environ.get(FOLDER, BESIDE)) / "tennessee_eastman.npz")
+    return ", ".join([*found, *(path.name for path in files if path is not None and path.exists())])
 
 
 def learnt(learner: Learner, X: Array) -> Learner:

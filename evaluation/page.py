@@ -141,7 +141,7 @@ def _tables(rows: Sequence[Row]) -> list[str]:
             )
             for row in mine
         ]
-        parts += [f"## {measure.capitalize()}", table(("", *methods, "ratio", "row"), lines)]
+        parts += [f"## {measure[:1].upper()}{measure[1:]}", table(("", *methods, "ratio", "row"), lines)]
     return parts
 
 

@@ -45,7 +45,6 @@ class Row:
     """Who is compared with ours; everybody if None."""
     contest: bool = True
     """False where a value alone says nothing: a rank that is always wrong never changes without reason."""
-    unit: str = ""
     extra: Mapping[str, float] = field(default_factory=dict)
     """Shown, not compared: other variants of ours."""
 
@@ -87,7 +86,6 @@ class Row:
             "anchor": self.anchor,
             "case": self.case,
             "measure": self.measure,
-            "unit": self.unit,
             "better": "smaller" if self.smaller_is_better else "larger",
             "values": {name: float(value) for name, value in (*self.values.items(), *self.extra.items())},
             "best rival": self.best_rival,

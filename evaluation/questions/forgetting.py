@@ -15,7 +15,15 @@ from benchmarks.sections.accuracy.passes import error
 from eigenstream.paper.reproduction.item import Claim, Table
 from eigenstream.streams import random_orthonormal
 from evaluation import rivals
-from evaluation.methods import PROCESS_IMPROVE, Fixed, Make, Ours, ProcessImprove, why_not_process_improve
+from evaluation.methods import (
+    PROCESS_IMPROVE,
+    Fixed,
+    Make,
+    Ours,
+    ProcessImprove,
+    present,
+    why_not_process_improve,
+)
 from evaluation.question import OURS, Row, target
 
 if TYPE_CHECKING:
@@ -52,10 +60,12 @@ class Case:
     n: int
     half_life: int
     seed: int
+    present: str
 
 
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
-    return [Case(n, settings.half_life, seed + i) for n in settings.widths for i in range(settings.seeds)]
+    seeds = range(seed, seed + settings.seeds)
+    return [Case(n, settings.half_life, i, present()) for n in settings.widths for i in seeds]
 
 
 def makers(n: int, half_life: int) -> dict[str, Make]:

@@ -12,7 +12,7 @@ from benchmarks.sections.accuracy.passes import error
 
 from eigenstream.paper.reproduction.item import Claim, Table
 from eigenstream.streams import random_orthonormal
-from evaluation.methods import METHODS, Make, Ours, learnt, methods_for
+from evaluation.methods import METHODS, Make, Ours, learnt, methods_for, present
 from evaluation.question import OURS, Row, target, times, worst
 
 if TYPE_CHECKING:
@@ -48,11 +48,12 @@ class Case:
     size: float
     T: int
     seed: int
+    present: str
 
 
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
     return [
-        Case(share, size, settings.T, seed + i)
+        Case(share, size, settings.T, seed + i, present())
         for share in settings.shares
         for size in (settings.sizes if share else settings.sizes[:1])
         for i in range(settings.seeds)

@@ -24,7 +24,7 @@ from sklearn.decomposition import IncrementalPCA
 
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.paper.reproduction.item import Claim, Table
-from evaluation.methods import METHODS, learnt, methods_for
+from evaluation.methods import METHODS, learnt, methods_for, present
 from evaluation.question import OURS, Row, median_ratio, target, times
 
 if TYPE_CHECKING:
@@ -74,13 +74,15 @@ class Case:
     k: int
     T: int
     repeats: int
+    present: str
 
 
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
+    here = present()
     return [
-        *(Case("fit", *size, settings.repeats) for size in settings.sizes),
-        Case(ONE_BY_ONE, 64, 4, 2_000 * settings.repeats, settings.repeats),
-        Case(NEW_PROCESS, 64, 32, 1_797, settings.repeats),
+        *(Case("fit", *size, settings.repeats, here) for size in settings.sizes),
+        Case(ONE_BY_ONE, 64, 4, 2_000 * settings.repeats, settings.repeats, here),
+        Case(NEW_PROCESS, 64, 32, 1_797, settings.repeats, here),
     ]
 
 
@@ -168,7 +170,7 @@ def rows(settings: Settings, tables: Sequence[Table]) -> list[Row]:
         Row(
             f"c/{t['kind'].replace(' ', '-')}/{t['n']}/{t['k']}/{t['T']}",
             f"{t['kind']} ({t['n']}, {t['k']}), {t['T']:,} rows",
-            "seconds" if t["kind"] == NEW_PROCESS else "µs per row",
+            "seconds" if t["kind"] == NEW_PROCESS else "microseconds per row",
             t["best"],
         )
         for t in tables

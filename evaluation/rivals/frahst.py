@@ -12,7 +12,7 @@ SPIRIT, ten rows pass between two changes; without that the rank swings from 1 t
 from __future__ import annotations
 
 import numpy as np
-from benchmarks.peers.peer import Array
+from benchmarks.peers.peer import Array, span
 
 from evaluation.rivals.rival import HOLD, Ranks, RankTracker
 
@@ -34,7 +34,7 @@ class FRAHST(RankTracker):
         super().__init__(n, discount)
         self.low, self.high = low, high
         self.least, self.most = least, n if most is None else most
-        self.Q, self.v = np.eye(n)[:, :least].copy(), np.zeros(least)
+        self.Q, self.v = np.eye(n, least), np.zeros(least)
         self.S: Array | None = None
         self.of_rows = self.of_scores = 0.0
         self.unchanged = 0
@@ -45,6 +45,8 @@ class FRAHST(RankTracker):
 
     def learn(self, X: Array) -> Ranks:
         ranks = np.empty(len(X), np.int64)
+        if self.S is None and len(X) >= self.rank:
+            self.Q = span(np.asarray(X[: self.rank], dtype=np.float64)).T.copy()
         for t, x in enumerate(np.asarray(X, dtype=np.float64)):
             self._learn_one(x)
             ranks[t] = self.rank

@@ -6,24 +6,19 @@
     k + 1 if sum of E(y_i^2) < f E(|x|^2),   k - 1 if sum of E(y_i^2) > F E(|x|^2)
 
 Papadimitriou, Sun and Faloutsos 2005 (VLDB, pages 697-708, doi:10.5555/1083592.1083674): f = 0.95, F = 0.98,
-lambda = 0.96. New directions start as unit vectors. After a change of k the next one waits ten rows, as in
-the authors' experiments: a new variable has no energy yet. The paper's small initial d_i is here a
-thousandth of the first row's energy, so that units do not matter.
-
-A missing entry is forecast from the rows before: one autoregressive model per hidden variable, fitted by
-recursive least squares, says what y will be, and ``w_1 y_1 + ... + w_k y_k`` is the row.
+lambda = 0.96. New directions start as unit vectors; the first ones, in its favour, as the first rows, since
+an input that never varies would be a direction lost. After a change of k the next one waits ten rows, as in the
+authors' experiments: a new variable has no energy yet. The paper's small initial d_i is here a thousandth of
+the first row's energy, so that units do not matter.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from benchmarks.peers.kernels import kernel
-from benchmarks.peers.peer import Array
+from benchmarks.peers.peer import Array, span
 
 from evaluation.rivals.rival import HOLD, Ranks, RankTracker
-
-LAGS = 6
-"""How many rows back a forecast looks."""
 
 
 class SPIRIT(RankTracker):
@@ -58,6 +53,8 @@ class SPIRIT(RankTracker):
         X = np.ascontiguousarray(X, dtype=np.float64)
         ranks = np.empty(len(X), np.int64)
         if len(X) and not self.d.any():
+            if len(X) >= self.rank:
+                self.W[: self.rank] = span(X[: self.rank])
             self.d[:] = 1e-3 * float(X[0] @ X[0]) or 1.0
         _follow(X, self.W, self.d, self.y, self.energy, self.counts, (*self.settings, *self.bounds), ranks)
         return ranks
@@ -100,38 +97,3 @@ def _follow(X, W, d, y, energy, counts, settings, ranks):  # type: ignore[no-unt
         elif counts[1] > HOLD and kept > high * energy[-1] and k > least:
             counts[0], counts[1] = k - 1, 0
         ranks[t] = counts[0]
-
-
-class ForecastingSPIRIT(SPIRIT):
-    """SPIRIT that fills gaps with its forecast of the row, and learns from the filled row."""
-
-    def __init__(self, n: int, **settings: float) -> None:
-        super().__init__(n, **settings)  # type: ignore[arg-type]
-        most = len(self.W)
-        self.past = np.zeros((most, LAGS))
-        self.weights = np.tile(np.eye(LAGS)[0], (most, 1))  # first guess: as in the row before
-        self.P = np.tile(np.eye(LAGS), (most, 1, 1))
-
-    def fill_one(self, x: Array) -> Array:
-        """The row with its gaps filled by the forecast, which is then learnt."""
-        k = self.rank
-        forecast = np.einsum("ij,ij->i", self.weights[:k], self.past[:k]) @ self.W[:k]
-        filled = np.where(np.isnan(x), forecast, x)
-        self.learn(filled[None])
-        k = self.rank
-        self._regress(k)
-        self.past[:k, 1:] = self.past[:k, :-1]
-        self.past[:k, 0] = self.y[:k]
-        return filled
-
-    def _regress(self, k: int) -> None:
-        """Recursive least squares of every y_i on its own past, which does not forget.
-
-        With lambda = 0.96 the gains of quiet variables grow by 1 / 0.96 per row, and forecasts diverge.
-        """
-        a, P = self.past[:k], self.P[:k]
-        Pa = np.einsum("iab,ib->ia", P, a)
-        gain = Pa / (1 + np.einsum("ia,ia->i", a, Pa))[:, None]
-        miss = self.y[:k] - np.einsum("ij,ij->i", self.weights[:k], a)
-        self.weights[:k] += gain * miss[:, None]
-        self.P[:k] -= gain[:, :, None] * Pa[:, None, :]
