@@ -142,10 +142,13 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     for axis, n in zip(axes, settings.widths, strict=True):
         mine = [row for row in rows(settings, tables) if row.anchor.startswith(f"f/{n}/")]
         colours = (BLUE, GREEN, ORANGE, PURPLE, SKY, RED, "0.5")
-        for name, colour in zip(mine[0].values, colours, strict=False):
-            axis.plot(MOMENTS, [row.values[name] for row in mine], "o-", color=colour, label=name)
+        for name, colour, marker in zip(mine[0].values, colours, "oDs^vx.", strict=False):
+            values = [row.values[name] for row in mine]
+            axis.plot(MOMENTS, values, f"{marker}-", color=colour, label=name, alpha=0.8)
         axis.axhline(MOST, color=BLACK, linewidth=0.8, linestyle=":")
         axis.set(xscale="log", yscale="log", xlabel="half-lives after the switch", title=f"{n} inputs")
+        axis.set_xticks(MOMENTS, [f"{moment:g}" for moment in MOMENTS])
+        axis.minorticks_off()
     axes[0].set_ylabel("error over that of the exact answer")
     axes[0].legend(fontsize=7)
     return figure

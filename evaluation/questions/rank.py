@@ -258,7 +258,7 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
         colour = BLUE if name == OURS else colours[name.partition(",")[0]]
         bars.bar(x, [row.values[name] for row in shares], 0.12, color=colour, label=name)
     bars.axhline(LEAST, color=BLACK, linewidth=0.8, linestyle=":")
-    bars.set_xticks(range(len(shares)), [row.case.partition(",")[0] for row in shares])
+    bars.set_xticks(range(len(shares)), [row.case.partition(",")[0] for row in shares], fontsize=8)
     bars.set(ylim=(0, 1.05), ylabel="share of time", title=f"At the right rank, weakest {JUDGED:g}x the edge")
     bars.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     shown = next(t for t in tables if t["methods"][OURS]["ranks"])

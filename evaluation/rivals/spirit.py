@@ -5,11 +5,11 @@
         x_{i+1} = x_i - y_i w_i
     k + 1 if sum of E(y_i^2) < f E(|x|^2),   k - 1 if sum of E(y_i^2) > F E(|x|^2)
 
-Papadimitriou, Sun and Faloutsos 2005 (VLDB, pages 697-708, doi:10.5555/1083592.1083674): f = 0.95, F = 0.98,
-lambda = 0.96. New directions start as unit vectors; the first ones, in its favour, as the first rows, since
-an input that never varies would be a direction lost. After a change of k the next one waits ten rows, as in the
-authors' experiments: a new variable has no energy yet. The paper's small initial d_i is here a thousandth of
-the first row's energy, so that units do not matter.
+Papadimitriou, Sun and Faloutsos 2005 (VLDB, pages 697-708, doi:10.5555/1083592.1083674): f = 0.95, F =
+0.98, lambda = 0.96. New directions start as unit vectors; the first ones, in its favour, as the first rows,
+since an input that never varies would be a direction lost. After a change of k the next one waits ten rows,
+as in the authors' experiments: a new variable has no energy yet. The paper's small initial d_i is here a
+thousandth of the first row's energy, so that units do not matter.
 """
 
 from __future__ import annotations
