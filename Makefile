@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-bank test-plain test-lowest test-python check bench reproduce docs clean
+.PHONY: run test test-slow test-bank test-plain test-lowest test-python check bench evaluate reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
@@ -53,6 +53,12 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+# Rivals and data that not every machine has: without them the pages say what was left out.
+# A first look: make evaluate OPTIONS="--quick --out build/evaluation/quick"
+evaluate: $(READY)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check "process-improve>=2.2"
+	$(BIN)/python -m evaluation --fetch $(OPTIONS)
+
 reproduce: $(READY)
 	$(BIN)/eigenstream reproduce --out build/reproduction
 
@@ -61,7 +67,7 @@ docs: $(READY)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks evaluation -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
