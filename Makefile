@@ -6,29 +6,28 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-plain test-lowest test-python soak check bench reproduce docs clean
+.PHONY: run test test-slow test-bank test-plain test-lowest test-python soak check bench evaluate reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n auto -m "not slow and not bank"
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
 
-# All tests but those that run thousands of samples through the estimator: minutes each without compilation.
-KERNEL_TESTS := -m "not slow" --ignore tests/test_online_adaptive_pca.py --ignore tests/test_benchmarks.py \
-	--ignore tests/test_benchmark_peers.py --ignore tests/test_package.py --ignore tests/test_paper.py \
-	--ignore tests/test_reproduce.py --ignore tests/test_run.py --ignore tests/test_commands.py \
-	--ignore tests/test_live.py --ignore tests/test_damage.py --ignore tests/test_resume.py \
-	--ignore tests/test_kills.py --ignore tests/test_watch.py --ignore tests/test_prometheus.py \
-	--ignore tests/test_live_watching.py --ignore tests/test_names_and_streams.py tests
+test-bank: $(READY)
+	$(BIN)/pytest -m bank tests/test_bank.py
+
+# The tests of the kernels and of the networks they are checked against: first as plain Python, where coverage sees
+# them, then compiled with bounds checked.
+KERNELS := -n auto -m "kernel and not slow" tests
 test-plain: $(READY)
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto $(KERNEL_TESTS) -W "ignore:overflow encountered:RuntimeWarning" \
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(KERNELS) -W "ignore:overflow encountered:RuntimeWarning" \
 		--cov=eigenstream.engine --cov=eigenstream.network --cov-report=term-missing
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest $(KERNELS)
 
 # The suite in environments of their own: with the lowest versions that pyproject.toml allows, which may warn of
 # things to come, and with another Python (make test-python PYTHON=python3.13).
@@ -38,12 +37,12 @@ test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
-	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow" -W default
+	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank" -W default
 
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
-	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow"
+	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank"
 
 # Watching for MINUTES at full speed with kills, rotations, full disks and lookers-on; writes tests/soak/report.md.
 MINUTES ?= 30
@@ -59,6 +58,12 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+# Rivals and data that not every machine has: without them the pages say what was left out.
+# A first look: make evaluate OPTIONS="--quick --out build/evaluation/quick"
+evaluate: $(READY)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check "process-improve>=2.2"
+	$(BIN)/python -m evaluation --fetch $(OPTIONS)
+
 reproduce: $(READY)
 	$(BIN)/eigenstream reproduce --out build/reproduction
 
@@ -67,7 +72,7 @@ docs: $(READY)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks evaluation -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from eigenstream.live import Page
+from tests.chromium import CHROMIUM as CHROMIUM
+from tests.chromium import FLAGS as FLAGS
 
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 BOUND = 15_000
 """Milliseconds after which a browser is taken not to show something."""
 

@@ -147,5 +147,6 @@ def run(job):
 
 if __name__ == "__main__":
     eigenstream.sinks.parquet.PART = 128
-    OnlineAdaptivePCA(half_life=50).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]] * 100)  # loads the kernels
+    for solver in ("exact", "subspace", "network"):  # loads the kernels
+        OnlineAdaptivePCA(half_life=50, solver=solver).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]] * 100)
     print(json.dumps(run(json.loads(sys.argv[1]))))

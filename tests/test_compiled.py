@@ -1,6 +1,9 @@
 """Kernels compile whatever is wrong with the cache."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from eigenstream.engine.network.compiled import kernel
 def double(x):
     return 2 * x
 """
-pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+pytestmark = [pytest.mark.kernel, pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")]
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +59,36 @@ def test_a_damaged_cache_is_replaced(tmp_path, monkeypatch, damaged, content):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert doubled(tmp_path / "doubling.py") == 6
+
+
+LEARN = """
+import hashlib
+import numpy as np
+from eigenstream.engine.network import learn
+from eigenstream.engine.network.state import Rule, new_state
+from eigenstream.regularizers import ScaleDependent
+
+digest = hashlib.sha256()
+for dtype in ("float64", "float32"):
+    X = np.random.default_rng(0).standard_normal((100, 64)).astype(dtype)
+    state = new_state(np.eye(20, 64), np.eye(20), 1.0, dtype)
+    Y = learn(state, Rule.of(ScaleDependent(2.0)), X)
+    digest.update(Y.tobytes() + state.N.tobytes() + state.S.tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_compiled_anew_or_out_of_the_cache_kernels_have_the_same_bits(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    anew, cached = (
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", LEARN],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    )
+    assert list((tmp_path / "cache").rglob("*.nbc"))
+    assert anew == cached

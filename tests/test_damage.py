@@ -423,8 +423,9 @@ def check_signed(number, folder):
             warnings.simplefilter("ignore")
             rows = as_known(model)
             model.transform(rows)
-            model.learn_one(ROWS[0])
-            model.partial_fit(rows)
+            timed = model._tracker.plan.seconds is not None
+            model.learn_one(ROWS[0], timestamp=1e12 if timed else None)
+            model.partial_fit(rows, timestamps=np.full(len(rows), 1e12) if timed else None)
             model.transform(rows)
             model.save(folder / "again")
     except np.linalg.LinAlgError:

@@ -38,6 +38,8 @@ from eigenstream.streams import random_orthonormal
 
 from .oracle import DirectNetwork, accumulate, centered_scatter
 
+pytestmark = pytest.mark.kernel
+
 SPECTRUM = np.r_[6.0, 5.0, 4.0, 2.0, np.full(60, 0.1)]
 ALPHA = {"scale-dependent": 0.5, "input-output": 0.08, "squared-output": 0.15}
 
@@ -174,7 +176,7 @@ def test_blocks_agree_with_the_loop(b, name, beta, centered, noise):
     np.testing.assert_allclose(Z, Y, atol=1e-8 * np.abs(Y).max())
     np.testing.assert_allclose(input_output_sum(other), input_output_sum(one), rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(other.S, one.S, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(other.numbers[:DECAY], one.numbers[:DECAY], rtol=1e-8)
+    np.testing.assert_allclose(other.totals[:DECAY], one.totals[:DECAY], rtol=1e-8)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -230,16 +232,16 @@ def test_centered_sums_are_the_centered_scatter(beta2, weighted, seed):
     X = rng.standard_normal((40, 3)) + 100
     weights = rng.uniform(0.2, 3, 40) if weighted else np.ones(40)
     rule = Rule.of(InputOutput(0.1), np.sqrt(beta2), center=True)
-    mean, numbers, row = np.zeros(3), np.zeros(5), np.zeros((1, 3))
+    mean, totals, row = np.zeros(3), np.zeros(5), np.zeros((1, 3))
     scatter = np.zeros((3, 3))
     for t in range(40):
-        power = center(X, t, np.column_stack((weights, np.ones(40))), mean, numbers, rule, row, 0)
+        power = center(X, t, np.column_stack((weights, np.ones(40))), mean, totals, rule, row, 0)
         assert power == pytest.approx(float(row[0] @ row[0]))
         scatter = rule.beta2 * scatter + weights[t] * np.outer(row[0], row[0])
     expected, expected_mean = centered_scatter(X, rule.beta2, weights)
     np.testing.assert_allclose(scatter, expected, atol=1e-12 * np.trace(expected) * 10)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-12)
-    assert numbers[COUNT] == pytest.approx(np.sum(weights * rule.beta2 ** np.arange(39, -1, -1)))
+    assert totals[COUNT] == pytest.approx(np.sum(weights * rule.beta2 ** np.arange(39, -1, -1)))
 
 
 def test_a_large_mean_leaves_no_phantom_component():
@@ -263,7 +265,7 @@ def test_weight_zero_only_lets_time_pass():
     learn(state, rule, colored(1, 5, rng), np.array([[0.0, 1.0]]))
     np.testing.assert_allclose(input_output_sum(state), 0.81 * input_output_sum(before), rtol=1e-12)
     np.testing.assert_allclose(state.S, 0.81 * before.S)
-    np.testing.assert_allclose(state.numbers[:4], 0.81 * before.numbers[:4])
+    np.testing.assert_allclose(state.totals[:4], 0.81 * before.totals[:4])
     np.testing.assert_array_equal(state.mean, before.mean)
     assert state.clock[0] == 21
 
@@ -324,9 +326,9 @@ def test_closed_form_start_is_the_offline_optimum(kind, beta, centered):
     np.testing.assert_allclose(found.lam / weights.sum(), solution.eigenvalues[:5], rtol=1e-9)
     assert metrics.subspace_error(found.U, solution.components) < 1e-9
     assert threshold(state, rule) / weights.sum() == pytest.approx(solution.threshold)
-    assert state.numbers[COUNT] == pytest.approx(weights.sum())
+    assert state.totals[COUNT] == pytest.approx(weights.sum())
     scatter = data.T @ (weights[:, None] * data)
-    assert state.numbers[TRACE] == pytest.approx(np.trace(scatter))
+    assert state.totals[TRACE] == pytest.approx(np.trace(scatter))
 
 
 def test_closed_form_start_from_fewer_rows_than_outputs(kind):
@@ -373,11 +375,11 @@ def test_reading_changes_nothing():
 def test_decayed_numbers_are_dropped():
     for dtype, tiny in ((np.float64, 1e-290), (np.float32, 1e-33)):
         state = random_start(4, 2, 1.0, np.random.default_rng(0), dtype)
-        state.N[0, 1] = state.F[0, 1] = state.S[0, 1] = tiny
-        state.S[0, 1] = state.numbers[0] = 1e-290
+        state.N[0, 1] = state.N_narrow[0, 1] = state.S[0, 1] = tiny
+        state.S[0, 1] = state.totals[0] = 1e-290
         before = state.copy()
-        drop_denormals(state.N, state.F, state.S, state.numbers)
-        assert state.N[0, 1] == state.F[0, 1] == state.S[0, 1] == state.numbers[0] == 0
+        drop_denormals(state.N, state.N_narrow, state.S, state.totals)
+        assert state.N[0, 1] == state.N_narrow[0, 1] == state.S[0, 1] == state.totals[0] == 0
         assert np.count_nonzero(state.N != before.N) == 1
 
 
@@ -394,8 +396,8 @@ def test_power_factors_enter_the_threshold_and_the_trace_alone():
                 state = closed_form_start(X[:start], 3, regularizer, rule, rng, weights[:start])
             learn(state, rule, X[start:], weights[start:])
             states.append(state)
-        assert states[1].numbers[TRACE] == pytest.approx(2 * states[0].numbers[TRACE])
-        assert states[1].numbers[COUNT] == states[0].numbers[COUNT]
+        assert states[1].totals[TRACE] == pytest.approx(2 * states[0].totals[TRACE])
+        assert states[1].totals[COUNT] == states[0].totals[COUNT]
         np.testing.assert_array_equal(states[1].mean, states[0].mean)
 
 

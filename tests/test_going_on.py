@@ -11,6 +11,7 @@ import eigenstream
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.running import Request, prepare
 from eigenstream.sources import SourceError
+from tests.source_files import WRITERS
 from tests.test_resume import Crash, Crashing, call
 
 NAMES = ["p", "q", "r", "s"]
@@ -174,7 +175,9 @@ def test_a_model_in_the_middle_of_its_source_is_finished_first(folder):
 def test_settings_are_the_model_s_own(folder):
     call("run", "mon.csv", "--half-life", "200", "--alpha", "parallel", "--save", "m", "--quiet")
     said = call("run", "tue.csv", "--model", "m", "--half-life", "100", code=1)
-    assert "m was made with half_life=200.0, not half_life=100.0: a model goes on with its own" in said
+    assert (
+        "m was made with --half-life 200.0, not with --half-life 100.0: a model goes on with its own" in said
+    )
     call("run", "tue.csv", "--model", "m", "--save", "m", "--half-life", "200", "--quiet")
     facts = json.loads(call("inspect", "m", "--json"))
     assert (facts["parameters"]["half_life"], facts["parameters"]["alpha"]) == (200.0, "parallel")
@@ -252,3 +255,47 @@ def test_what_cannot_be_opened_changes_nothing(folder):
     assert "is not a readable eigenstream model; expected" in call(
         "run", "mon.csv", "--model", "tue.csv", code=1
     )
+
+
+@pytest.mark.parametrize("kind", ["gzip", "JSON objects", "NPY", "NPZ", "Parquet", "Parquet folder", "Zarr"])
+def test_a_source_of_any_kind_is_recognised(folder, kind):
+    first, second = X[:300, :4], X[300:600, :4]
+    for name, rows in (("one", first), ("two", second)):
+        WRITERS[kind](folder / name, rows)
+    call("run", "one", "--save", "m", "--quiet")
+    assert "one was learnt before" in call("run", "one", "--model", "m", "--save", "m", code=1).replace(
+        " (rows)", ""
+    )
+    call("run", "two", "--model", "m", "--save", "m", "--quiet")
+    assert learnt("m") == 600
+    assert "was learnt before" in call("run", "one", "--model", "m", "--save", "m", code=1)
+    said = call("run", "two", "--model", "m", "--save", "m", "--resume")
+    assert "nothing new" in said
+    call("run", "one", "--model", "m", "--save", "m", "--anyway", "--quiet")
+    assert learnt("m") == 900
+
+
+def test_the_last_thousand_sources_are_remembered(folder):
+    from eigenstream.running.record import MOST_SOURCES, Record
+
+    many = [{"name": str(i), "bytes": i, "sha256": "x"} for i in range(MOST_SOURCES)]
+    record = Record(
+        Request(None), {}, None, None, learnt=many, ended=[{"name": "last", "bytes": 1, "sha256": "y"}]
+    )
+    assert len(record.sources) == MOST_SOURCES
+    assert [one["name"] for one in record.sources[-2:]] == ["999", "last"]
+    assert Record.from_document(json.loads(json.dumps(record.document()))) == record
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"learnt": 5}, {"learnt": [{}]}, {"ended": [{"name": "x"}]}, {"times": [[1]]}, {"times": "x"},
+     {"ended": [{"name": "x", "bytes": -1, "sha256": "y"}]}],
+    ids=str,
+)  # fmt: skip
+def test_what_a_model_remembers_is_checked(folder, changes):
+    call("run", "mon.csv", "--save", "m", "--quiet")
+    arrays, document = eigenstream.checkpoint.read("m")
+    document["position"] |= changes
+    eigenstream.checkpoint.write("m", arrays, document)
+    assert "m cannot be resumed: the stored" in call("run", "--save", "m", "--resume", code=1)

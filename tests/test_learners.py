@@ -12,7 +12,7 @@ from eigenstream.engine.subspace import Subspace
 from eigenstream.tracking.plan import automatic_solver
 from tests.online_model import paper
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*max_components:UserWarning")
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*max_components:UserWarning")]
 
 
 def patches():

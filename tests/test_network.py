@@ -4,6 +4,8 @@ import pytest
 from eigenstream import ConvergenceError, HebbianNetwork, metrics, offline, streams
 from eigenstream.regularizers import InputOutput, ScaleDependent, SquaredOutput
 
+pytestmark = pytest.mark.kernel
+
 SPECTRUM = np.r_[6.0, 5.0, 4.0, 2.0, np.full(60, 0.1)]
 
 

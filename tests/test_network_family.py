@@ -16,6 +16,8 @@ from eigenstream import (
 )
 from eigenstream.regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput
 
+pytestmark = pytest.mark.kernel
+
 SPECTRUM = np.r_[6.0, 5.0, 4.0, 2.0, np.full(60, 0.1)]
 THRESHOLD = 3.0
 GAMMA = 1.5

@@ -8,6 +8,8 @@ from eigenstream.engine.axes import matched
 from eigenstream.engine.network.state import read_spectrum
 from tests.online_model import paper
 
+pytestmark = pytest.mark.kernel
+
 PAPER = {
     "solver": "network",
     "center": False,

@@ -79,6 +79,18 @@ def test_same_bytes_whatever_the_number_of_jobs(tmp_path):
     assert numbers["changed"] == []
 
 
+@pytest.mark.slow
+def test_every_item_of_the_paper_has_the_same_bytes_whatever_the_number_of_jobs(tmp_path):
+    """Numbers, claims, figures in three formats and the page: all of it, computed twice."""
+    names = [name for name in ITEMS if name != "toy"]
+    for jobs in ("1", "2"):
+        done = reproduce(tmp_path / jobs, "--jobs", jobs, items=names)
+        assert done.exit_code == 0, done.output
+    one, two = (contents(tmp_path / jobs / "out") for jobs in ("1", "2"))
+    assert len(one) == 4 * len(names) + 3
+    assert [name for name in one | two if one.get(name) != two.get(name)] == []
+
+
 def test_only_what_is_missing_is_computed(tmp_path, toy, monkeypatch):
     assert reproduce(tmp_path).exit_code == 0
     before = contents(tmp_path / "out")
@@ -183,6 +195,14 @@ def test_a_case_that_fails_ends_the_run_with_words(tmp_path, monkeypatch, troubl
     assert len(kept) <= 1  # the one that does not fail, if it came to its end
 
 
+def test_a_figure_that_cannot_be_drawn_is_named(tmp_path, filled, monkeypatch):
+    monkeypatch.setenv("TOY_TROUBLE", "no figure")
+    result = reproduce(tmp_path)
+    assert result.exit_code == 2
+    assert "toy: its figure cannot be drawn: ArithmeticError: no such line" in result.stderr
+    assert "Traceback" not in result.output
+
+
 def test_mistakes_are_told_before_anything_is_computed(tmp_path, toy, monkeypatch):
     unknown = reproduce(tmp_path, items=("toy", "fig17"))
     assert unknown.exit_code == 2
@@ -262,7 +282,8 @@ class Page(HTMLParser):
 
 def letters(text):
     """Without what typesetting changes: spaces, and signs of plain formulas."""
-    return re.sub(r"[\s()/_^\u2061]|[₀-₉⁰-⁹]", "", text.translate(str.maketrans("₁₂", "12")))
+    plain = text.translate(str.maketrans("₁₂\N{MINUS SIGN}", "12-"))
+    return re.sub(r"[\s()/_^\u2061]|[₀-₉⁰-⁹]", "", plain)
 
 
 def test_the_report_is_one_file_and_shows_everything(tmp_path, filled, monkeypatch):

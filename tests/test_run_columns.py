@@ -167,7 +167,7 @@ def test_resuming_with_other_rows_says_what_it_does():
     assert load("m").n_samples_seen_ == 500
     for rows in (":400", "100:600"):
         said = call("run", "x.csv", "--rows", rows, "--save", "m", "--resume", code=1)
-        assert "m was made with rows=(0, 500)" in said
+        assert "m was made with --rows 0:500, not with --rows " in said
     call("run", "x.csv", "--rows", "0:", "--save", "m", "--resume", "--quiet")
     assert load("m").n_samples_seen_ == ROWS
 
@@ -179,19 +179,21 @@ def test_resuming_with_another_file_names_the_old_one():
     assert "the model had been learning from x.csv" in said
 
 
-def test_times_are_the_axis_of_pictures():
+@pytest.mark.parametrize("rows", ["50", "1024"])
+def test_times_are_the_axis_of_pictures(rows):
     pytest.importorskip("matplotlib")
     from matplotlib.dates import num2date
 
     from eigenstream.cli.summary import times_of
     from eigenstream.plotting import draw_history
 
-    call("run", "x.csv", *KEEPING, "--save", "m", "--batch-rows", "50", "--picture", "p.png", "--quiet")
+    call("run", "x.csv", *KEEPING, "--save", "m", "--batch-rows", rows, "--picture", "p.png", "--quiet")
     model = load("m")
     figure = draw_history(model.spectrum_history_, "x", times_of(model.position_))
     axis = figure.axes[1]
     assert axis.get_xlabel() == "time (UTC)"
-    assert num2date(axis.dataLim.x1).strftime("%Y-%m-%d") == "2024-01-06"
+    assert num2date(axis.dataLim.x0).strftime("%Y-%m-%d") == "2024-01-01"
+    assert num2date(axis.dataLim.x1).strftime("%Y-%m-%d") in ("2024-01-05", "2024-01-06")
     call("inspect", "m", "--plot", "q.png")
 
 
@@ -269,3 +271,15 @@ def test_a_half_life_in_time_goes_on_and_resumes(output):
 def test_with_lags_predecessors_are_named():
     said = call("run", "x.csv", *KEEPING, "--lags", "1", "--alpha", "share:0.95")
     assert re.search(r"component 0: .*(flow|heat)", said)
+
+
+def test_a_source_to_transform_needs_inputs_and_nothing_else():
+    call("run", "x.csv", *KEEPING, "--save", "m", "--max-components", "2", "--quiet")
+    lines = [",".join(map(repr, row)) for row in X[:5, [3, 0, 1, 2]].tolist()]
+    Path("bare.csv").write_text("\n".join(["hum,flow,heat,noise", *lines]) + "\n")
+    said = call("transform", "m", "bare.csv")
+    assert said.startswith("row,component_0,component_1\n")
+    assert "there is no column 'unit'" in call("transform", "m", "bare.csv", "--keep", "unit", code=1)
+    assert "there is no column 'time'" in call("run", "bare.csv", "--model", "m", code=1)
+    call("run", "bare.csv", "--model", "m", "--save", "m", "--keep", "", "--time-column", "", "--quiet")
+    assert load("m").n_samples_seen_ == ROWS + 5

@@ -16,6 +16,7 @@ import eigenstream
 from eigenstream import sources
 from eigenstream.sources import SourceError, redis_stream
 from tests.source_files import DATA, NAMES, read, rows_of
+from tests.test_resume import call
 
 redis = pytest.importorskip("redis", reason="redis-py is not installed")
 SERVER = shutil.which("redis-server")
@@ -136,6 +137,20 @@ def test_what_has_come_is_handed_out_while_more_is_waited_for(server, stream):
         assert first.count == 50
         server.add("sensors", DATA[:14])
         assert next(batches).count == 64
+
+
+def test_a_model_goes_on_with_another_stream_and_with_what_is_added(server, stream, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    server.client.delete("later")
+    server.add("later", DATA[::-1])
+    one, two = stream, server.address("later")
+    call("run", one, "--save", "m", "--quiet")
+    assert "was learnt before" in call("run", one, "--model", "m", "--save", "m", code=1)
+    call("run", two, "--model", "m", "--save", "m", "--quiet")
+    assert "nothing new" in call("run", two, "--model", "m", "--save", "m", "--resume")
+    server.add("later", DATA[:5])
+    call("run", two, "--model", "m", "--save", "m", "--resume", "--quiet")
+    assert eigenstream.load("m").n_samples_seen_ == 2 * len(DATA) + 5
 
 
 def test_addresses_that_make_no_sense(server, monkeypatch):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .calibration import calibrate_alpha as calibrate_alpha
     from .estimators import AdaptivePCA as AdaptivePCA
     from .estimators import OnlineAdaptivePCA as OnlineAdaptivePCA
+    from .estimators import StreamMonitor as StreamMonitor
     from .estimators import compare_half_lives as compare_half_lives
     from .estimators import compare_to_offline as compare_to_offline
     from .estimators import load as load
@@ -43,6 +44,7 @@ _HOME_OF = {
     "OnlineAdaptivePCA": "estimators",
     "ScaleDependent": "regularizers",
     "SquaredOutput": "regularizers",
+    "StreamMonitor": "estimators",
     "calibrate_alpha": "calibration",
     "compare_half_lives": "estimators",
     "compare_to_offline": "estimators",
@@ -61,6 +63,7 @@ __all__ = [
     "OnlineAdaptivePCA",
     "ScaleDependent",
     "SquaredOutput",
+    "StreamMonitor",
     "calibrate_alpha",
     "compare_half_lives",
     "compare_to_offline",
@@ -77,7 +80,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in (*_MODULES, "live", "running", "sinks"):
+    if name in (*_MODULES, "bank", "live", "running", "sinks"):
         return import_module(f"{__name__}.{name}")
     if name in _HOME_OF:
         found = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -16,18 +16,15 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from .colors import BLACK as BLACK
-from .colors import BLUE as BLUE
-from .colors import GREEN as GREEN
-from .colors import ORANGE as ORANGE
-from .colors import PURPLE as PURPLE
-from .colors import RED as RED
-from .colors import SKY as SKY
-from .colors import YELLOW as YELLOW
 from .history import ControlHistory, SpectrumHistory
-
-COLOR_OF = {"scale-dependent": RED, "input-output": BLUE, "squared-output": GREEN}
-"""The same colour for the same regularizer in every picture."""
+from .palette import BLACK as BLACK
+from .palette import BLUE as BLUE
+from .palette import GREEN as GREEN
+from .palette import ORANGE as ORANGE
+from .palette import PURPLE as PURPLE
+from .palette import RED as RED
+from .palette import SKY as SKY
+from .palette import YELLOW as YELLOW
 
 
 def panels(rows: int, columns: int, width: float, height: float, **layout: Any) -> tuple[Figure, list[Axes]]:

@@ -44,7 +44,7 @@ def blocks(n: int, k: int, dtype: str, chosen: Settings) -> dict[str, Any]:
     times = interleaved(
         {
             "block": lambda: learn_block(state, rule(n), rows, weights, Y),
-            "products": lambda: products(rows, state.F, outputs, target),
+            "products": lambda: products(rows, state.N_narrow, outputs, target),
         },
         chosen.repeats,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-FLAGS = {"allow_nan": "--missing"}
+FLAGS = {"allow_nan": "--missing", "random_state": "--seed"}
 """Flags that are not called as the parameter is."""
 
 
@@ -28,13 +28,32 @@ def in_flags(text: str) -> str:
 
 def in_words(error: BaseException) -> str:
     """The message, with the flags to use instead of the parameters that the library would name."""
-    hints = getattr(error, "hints", ())
-    if not hints:
-        return in_flags(str(error))
-    return f"{getattr(error, 'what', error)} ({'; '.join(map(_flag, hints))})"
+    hints = "; ".join(map(_hint, getattr(error, "hints", ())))
+    return _what(error) + (f" ({hints})" if hints else "")
 
 
-def _flag(hint: Any) -> str:
-    flag = FLAGS.get(hint.option, "--" + hint.option.replace("_", "-"))
+def _what(error: BaseException) -> str:
+    from ..running.model_file import Contradiction
+
+    if not isinstance(error, Contradiction):
+        return in_flags(str(getattr(error, "what", error)))
+    before, asked = (_typed(error.setting, value) for value in (error.before, error.asked))
+    return f"{error.path} was made {before}, not {asked}: {error.then}"
+
+
+def _typed(setting: str, value: Any) -> str:
+    """A setting as it is given on the command line."""
+    if value is None:
+        return f"without {_flag(setting)}"
+    if setting == "rows":
+        value = ":".join("" if end is None else str(end) for end in value)
+    return f"with {_flag(setting)} {value}"
+
+
+def _hint(hint: Any) -> str:
     value = "" if hint.value is None else f" {shlex.quote(str(hint.value))}"
-    return f"{flag}{value} {hint.effect}"
+    return f"{_flag(hint.option)}{value} {hint.effect}"
+
+
+def _flag(option: str) -> str:
+    return FLAGS.get(option, "--" + option.replace("_", "-"))

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from .options import Finite, threads_option, together
+from .options import threads_option, together
+from .types import Finite
 
 keeping_options = together(
     click.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file."),

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from .options import (
+    KEEP_OPTIONS,
     keep_options,
     require_picture,
     residuals_option,
@@ -92,32 +93,48 @@ def _opened(
     source: str | list[str], beginning: Beginning, options: dict[str, Any], stated: set[str], threads: int
 ) -> Source:
     """The source, read as the model's own was unless told otherwise; columns by name if they have names."""
+    from .. import sources
     from ..running import Request
 
-    asked = Request(source, **reading(options))
-    request = beginning.request(asked, stated)
-    names = None if "columns" in stated else beginning.names
     require_input(source)
+    request = beginning.request(Request(source, **reading(options)), stated)
+    names = None if "columns" in stated else beginning.names
     more = {"allow_nan": beginning.model.missing != "raise", "names": names, "threads": threads}
-    from .. import sources
-
-    return sources.open(source, **request.reading() | more)
+    inherited = {name for name in KEEP_OPTIONS if request.value(name) is not None} - stated
+    try:
+        return sources.open(source, **request.reading() | more)
+    except sources.SourceError:
+        if not inherited or source == "-":
+            raise
+    # What the model's own source had besides its inputs, this one need not have.
+    return sources.open(source, **request.reading() | more | dict.fromkeys(inherited))
 
 
 @click.command(epilog="Example: eigenstream inspect sensors.model --plot sensors.png")
 @model_argument
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
-def inspect(model: str, plot: str | None, as_json: bool) -> None:
-    """What a model is, what it has seen, and how it was made."""
+@click.option("--key", help="Of a bank of models: show the one with this key.  [default: list them]")
+def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> None:
+    """What a model is, what it has seen, and how it was made; or which models a bank holds."""
+    from ..bank import is_bank
     from ..files import refuse_shared, shown
     from ..monitoring import MonitoredModel, load
+    from .keyed import inspect_bank, model_of
     from .watch_summary import watched
 
     if plot is not None:
         require_picture(plot)
         refuse_shared({"model": model, "picture": plot})
-    loaded = load(model)
+    keyed = is_bank(model)
+    if keyed and key is None:
+        if plot is not None:
+            raise click.UsageError("--plot draws one model: name it with --key KEY")
+        inspect_bank(model, as_json)
+        return
+    if key is not None and not keyed:
+        raise click.UsageError(f"--key is for banks of models, and {model} is one model")
+    loaded = load(model) if key is None else model_of(model, key)
     watches = isinstance(loaded, MonitoredModel)
     if as_json:
         facts = {

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 def reading(options: dict[str, Any]) -> dict[str, Any]:
     """The options that say how to read a source, as `eigenstream.sources.open` takes them."""
-    given = {name: options[name] for name in (*SOURCE_OPTIONS, *KEEP_OPTIONS) if name in options}
-    return given | {"rows": options["rows"] or (0, None)}
+    given = {name: options[name] for name in SOURCE_OPTIONS}
+    kept = {name: options[name] or None for name in KEEP_OPTIONS if name in options}  # '' keeps none
+    return given | kept | {"rows": options["rows"] or (0, None)}
 
 
 def require_input(source: str | list[str] | None) -> None:

@@ -160,7 +160,7 @@ def _computed_and_written(
     with progress("cases", len(reproduction.tasks), reproduction.n_done, console) as update:
         reproduction.carry_out(jobs or cores(), update, stop.asked)
     with progress("figures", len(reproduction.settings), 0, console) as update:
-        return write(reproduction, out, update, stop.asked)
+        return write(reproduction, out, jobs or cores(), update, stop.asked)
 
 
 def _tell(outcomes: list[Outcome], page: Path, show: bool) -> None:

@@ -45,6 +45,15 @@ BUILT_IN_RATE = 2500.0
 @residuals_option
 @keeping_options
 @click.option(
+    "--key",
+    help="The column that says whose a row is: one model per key, all in the file --save names.",
+)
+@click.option(
+    "--max-models",
+    type=click.IntRange(min=1),
+    help="With --key: most models in memory; the longest idle wait in the file.  [default: all]",
+)
+@click.option(
     "--picture", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG."
 )
 @showing_options
@@ -65,6 +74,8 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     With --save, a job that was killed continues with --resume as if nothing had happened: the final model and
     output are those of an uninterrupted run, bit for bit. Give the same command again, and --resume.
 
+    With --key, each key has a model of its own, the same as if its rows came alone; scores carry the key.
+
     With --model, a model goes on with the next source: its settings and columns (by name) are its own. It
     remembers which sources it has learnt, and does not learn one twice.
     """
@@ -72,9 +83,18 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     check_job_options(given)
     if given["residuals"] and not given["output"] and not given["model"]:
         raise click.UsageError("--residuals are written beside the scores: they need --output")
+    if given["max_models"] is not None and given["key"] is None:
+        raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
+    if given["key"] is not None:
+        from .keyed import keyed_settings, refuse_other_options
+
+        refuse_other_options(given)
+        given = keyed_settings(given, stated)
     if given["picture"]:
         require_picture(given["picture"])
     require_input(given["source"])
+    if given["key"] is not None:
+        ctx.exit(_run_keyed(given, stated))
     with _prepared(given, stated) as job, looked_on(given, job) as (page, watchers):
         outcome, notes = carry_out(job, watchers, _display(job, given))
         _report(job, outcome, notes, given)
@@ -82,6 +102,15 @@ def run(ctx: click.Context, /, **given: Any) -> None:
             linger(page, given["live_seconds"])
     if outcome.signal is not None:
         ctx.exit(128 + outcome.signal)
+
+
+def _run_keyed(given: dict[str, Any], stated: set[str]) -> int:
+    """One model per key; returns the exit status."""
+    from .keyed import carry_out
+
+    with _prepared(given, stated) as job:
+        outcome = carry_out(job, given, _words_to(given))
+    return 128 + outcome.signal if outcome.signal is not None else 0
 
 
 def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
@@ -96,6 +125,7 @@ def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
         given["output"],
         **reading_and(given, asked),
         residuals=given["residuals"],
+        key=given["key"],
         parameters={name: asked[name] for name in ESTIMATOR_OPTIONS},
     )
     job = prepared(request, given, stated)

@@ -13,8 +13,6 @@ from .job_options import check_job_options, keeping_options, showing_options
 from .jobs import carry_out, linger, looked_on, prepared, reading_and
 from .options import (
     WATCHING_OPTIONS,
-    Finite,
-    ParamType,
     keep_options,
     require_picture,
     source_argument,
@@ -23,6 +21,7 @@ from .options import (
     watching_options,
 )
 from .reading import require_input
+from .types import Finite, ParamType
 
 if TYPE_CHECKING:
     from ..running import Job, Outcome, Watcher

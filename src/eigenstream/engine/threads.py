@@ -10,6 +10,15 @@ WIDE = 4096
 """From this width on, products over the features are large enough for several threads."""
 
 
+def threads_for(width: int) -> AbstractContextManager[object]:
+    """Within its block, linear algebra on input of this width: in one thread unless it is wide.
+
+    Sums over threads are rounded differently. With one thread, what a model learns from narrow input does not
+    depend on how many there are.
+    """
+    return nullcontext() if width >= WIDE else one_thread()
+
+
 @lru_cache(maxsize=1)
 def _controller() -> Any:
     from threadpoolctl import ThreadpoolController

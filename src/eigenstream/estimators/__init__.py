@@ -6,6 +6,7 @@ from .half_lives import HalfLife, HalfLives, compare_half_lives
 from .merging import merge
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .persistence import load
+from .stream_monitor import StreamMonitor
 
 __all__ = [
     "AdaptivePCA",
@@ -13,6 +14,7 @@ __all__ = [
     "HalfLife",
     "HalfLives",
     "OnlineAdaptivePCA",
+    "StreamMonitor",
     "compare_half_lives",
     "compare_to_offline",
     "load",

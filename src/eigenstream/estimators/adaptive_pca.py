@@ -47,7 +47,8 @@ class AdaptivePCA(ReadingTransformer):
         Before the first row, the input counts as having stood still.
     scores
         ``"shrunk"``: scores as the network transmits them, each axis times ``sqrt((lam - theta) / lam)``;
-        ``"projected"``: plain projections as in PCA; ``"whitened"``: projections with variance 1.
+        ``"projected"``: plain projections as in PCA (`offline.solve_hard`); ``"whitened"``: projections with
+        variance 1 (`offline.solve_equalizing`).
 
     Attributes
     ----------

@@ -98,6 +98,8 @@ def compare_half_lives(
     times = times_of(X, timestamps)
     if times is not None:
         times = as_seconds(times)
+        if times.shape != (len(rows),):
+            raise ValueError(f"timestamps must be {len(rows)} times, one per row, got shape {times.shape}")
     return HalfLives(_tried(rows, half_life, times, parameters) for half_life in half_lives)
 
 

@@ -18,11 +18,15 @@ def merge(models: Sequence[OnlineAdaptivePCA]) -> OnlineAdaptivePCA:
     all rows to rounding; otherwise it lacks what each model had let go before. The order of the models does
     not matter; a tree of merges agrees with a single one up to what the capacity cuts off.
 
+    Standardized models are joined in raw units. Models that forget by the clock are first discounted to the
+    last row of all. With lags, the result goes on after the rows of the last model (by the clock: of the one
+    whose rows are the newest).
+
     Parameters
     ----------
     models
-        Fitted models with the same width, capacity, regularizer, alpha, solver, half-life and centering. They
-        are left as they are.
+        Fitted models with the same width, capacity, regularizer, alpha, solver, half-life, centering,
+        standardization and lags. They are left as they are.
 
     Examples
     --------

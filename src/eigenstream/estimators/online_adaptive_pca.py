@@ -72,8 +72,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it from what is known. One
         warning is given if most rows so far were skipped.
     scores
-        ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, which is also
-        what a network with a hard threshold transmits; ``"whitened"``: projections with variance 1.
+        ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, as
+        `HardThresholdNetwork` transmits them; ``"whitened"``: projections with variance 1, as
+        `EqualizingNetwork` does.
     init_samples
         (Network only, as the next two.) How many rows are kept to start from in closed form; ``"auto"`` is
         200 (fewer, but at least twice the capacity, where rows are very wide); 0 is the paper's random start.

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from ..monitoring import MonitoredModel
+from ..monitoring import load as load_stored
 from ..tracking import StreamModel
 from .online_adaptive_pca import OnlineAdaptivePCA
+from .stream_monitor import StreamMonitor
 
 
 def save(model: OnlineAdaptivePCA, path: str | os.PathLike[str], position: Any = None) -> None:
@@ -21,17 +25,41 @@ def save(model: OnlineAdaptivePCA, path: str | os.PathLike[str], position: Any =
     stored.save(path, position)
 
 
-def load(path: str | os.PathLike[str]) -> OnlineAdaptivePCA:
-    """The model that `OnlineAdaptivePCA.save` or `eigenstream run --save` wrote; it continues exactly there.
+def save_monitor(monitor: StreamMonitor, path: str | os.PathLike[str], position: Any = None) -> None:
+    """Write a fitted monitor, its model and its position; `load` continues from it bit for bit."""
+    watching = monitor._fitted()
+    model = monitor.model_
+    parameters = model.get_params(deep=False)
+    del parameters["on_rank_change"]
+    stored = MonitoredModel(watching.settings, **parameters)
+    stored.tracker, stored.monitor, stored.features = watching.tracker, watching, list(watching.names)
+    stored.save(path, position)
 
-    Nothing in the file is executed. A ``on_rank_change`` callback is not part of it: set it again.
+
+def load(path: str | os.PathLike[str]) -> OnlineAdaptivePCA | StreamMonitor:
+    """The model or monitor that ``save`` or the command line wrote; it continues exactly there.
+
+    Nothing in the file is executed. Callbacks are not part of it: set them again.
 
     Raises
     ------
     ValueError
         If the file is not a model, damaged, or written by another version.
     """
-    stored = StreamModel.load(path)
+    stored = load_stored(path)
+    return _monitor(stored) if isinstance(stored, MonitoredModel) else _estimator(stored)
+
+
+def _monitor(stored: MonitoredModel) -> StreamMonitor:
+    settings = asdict(stored.settings)
+    model = _estimator(stored)
+    monitor = StreamMonitor(OnlineAdaptivePCA(**stored.parameters), **settings)
+    assert stored.monitor is not None
+    monitor.model_, monitor._monitor = model, stored.monitor
+    return monitor
+
+
+def _estimator(stored: StreamModel) -> OnlineAdaptivePCA:
     assert stored.tracker is not None
     model = OnlineAdaptivePCA(**stored.parameters)
     model._tracker = stored.tracker

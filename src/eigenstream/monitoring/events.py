@@ -25,6 +25,9 @@ HELD = 64
 SPARSE = 0.5
 """A long alarm with a smaller share of rows that exceed is one of limits that are too low."""
 
+GRACE = 16
+"""Rows of an alarm that do not yet tell a fault from chance."""
+
 MARGIN, SAVED = 3.0, 8.0
 """Rows that exceed count as chance up to this many times the rate, and up to so many at a time."""
 
@@ -134,6 +137,7 @@ class Watch:
         alarm, start = self.on, row
         assert alarm is not None
         result.touched.append(alarm)
+        before = alarm.rows
         for hit in hits[np.searchsorted(hits, row) :]:
             if first + hit - alarm.last > CALM:
                 break
@@ -144,10 +148,14 @@ class Watch:
         over = end <= len(result.since)
         row = min(end, len(result.since))
         result.since[start:row] = alarm.began
+        exceeding = before + np.cumsum(counted[start:row, -1] > 1)
+        age = np.arange(first + start, first + row) - alarm.began + 1
+        dense = exceeding >= SPARSE * age
+        result.dense[start:row] = dense & (age > GRACE)
         late = min(row, start + HELD - len(self.held))
         self.held.extend(counted[start:late])
-        if alarm.rows < SPARSE * (alarm.last - alarm.began):
-            self._feed(counted[late:row], first + late, result)
+        later = np.flatnonzero(~dense[late - start :]) + late
+        self._feed(counted[later], first + later, result)
         if over:
             self.end(first + row, result)
         return row
@@ -169,13 +177,14 @@ class Watch:
         if alarm.counts_from is not None:
             result.ended.append(alarm)
         if not accepted:
-            self._feed(np.array(self.held), alarm.began, result)
+            self._feed(np.array(self.held), np.full(len(self.held), row), result)
         self.on, self.held = None, []
 
-    def _feed(self, counted: Matrix, first: int, result: Followed) -> None:
+    def _feed(self, counted: Matrix, rows: NDArray[np.intp], result: Followed) -> None:
         """Let rows of an alarm count, those that exceed only as far as chance allows."""
         if len(counted):
-            chance = [not row[-1] > 1 or self.allowance.spend(first + i) for i, row in enumerate(counted)]
+            pairs = zip(counted, rows, strict=True)
+            chance = [not ratios[-1] > 1 or self.allowance.spend(int(row)) for ratios, row in pairs]
             result.fed.append(counted[chance])
 
 
@@ -185,6 +194,8 @@ class Followed:
     def __init__(self, rows: int) -> None:
         self.since: NDArray[np.int64] = np.full(rows, -1)
         """The row at which the alarm began that each row belongs to, or -1."""
+        self.dense: NDArray[np.bool_] = np.zeros(rows, dtype=bool)
+        """Rows of alarms that have lasted for a while, and most of whose rows exceed: of a fault."""
         self.fed: list[Any] = []
         """Ratios that count for the limits from now on."""
         self.touched: list[Alarm] = []

@@ -14,23 +14,34 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.knowledge import Floats, Matrix, Vector
+from ..engine.threads import threads_for
+from ..reading import Reading
 from ..tracking import RankChange, Tracker
 from ..tracking.blocks import Missing
-from .events import Alarm, Contributors, Followed, Watch
+from .events import CALM, Alarm, Contributors, Followed, Watch
 from .history import Stretches
 from .limits import Limits
 from .reference import STATISTICS, Reference
 from .verdicts import Verdicts
 
+LARGEST_RATE = 0.1
+"""Share of false alarms at most: limits are measured by less frequent rows."""
+
+SHORTEST_ALARM = 64
+"""Rows after which a new normal is accepted at the earliest: fewer would not make a basis for limits."""
+
 FIRST_CORRECTION = 16
 """Rows between corrections of the limits at first; later a sixteenth of the rows so far."""
+
+CLOSEST = 16
+"""Rows between two references at least."""
 
 MOST_PENDING = 4096
 """Rows between corrections at most."""
@@ -55,6 +66,21 @@ class Settings:
     """After how many rows an alarm that is still on is taken for the new normal."""
     confirm: tuple[int, int] = (1, 1)
     """An alarm counts once k of n rows in sequence have exceeded a limit."""
+
+    def __post_init__(self) -> None:
+        rate, longest, (k, n) = self.false_alarm_rate, self.accept_after, self.confirm
+        if not 0 < rate <= LARGEST_RATE:
+            raise ValueError(f"false_alarm_rate must be above 0 and at most {LARGEST_RATE}, got {rate!r}")
+        if not isinstance(longest, int | np.integer) or longest < SHORTEST_ALARM:
+            raise ValueError(
+                f"accept_after must be a whole number of rows, at least {SHORTEST_ALARM}, got {longest!r}"
+            )
+        whole = isinstance(k, int | np.integer) and isinstance(n, int | np.integer)
+        if not whole or not 1 <= k <= n <= CALM:
+            raise ValueError(
+                f"confirm must be k rows in sequence or (k, n) for k of n rows, 1 <= k <= n <= {CALM}, got "
+                f"{(k, n)!r}"
+            )
 
 
 @dataclass
@@ -101,7 +127,11 @@ class Monitor:
     origin: Reference | None = None
     """What it was when limits were first told: how far the model has turned since is its drift."""
     renew_at: int = 1 << 62
-    """Number of rows learnt at which the reference is renewed."""
+    """Number of rows learnt at which the reference is renewed, whether or not the model looks then."""
+    soonest: int = 0
+    """Number of rows learnt before which it is not renewed again."""
+    looked: int = field(init=False)
+    """When the next look of the model was due, as of the last renewal: tells whether it has looked since."""
     correct_at: int = FIRST_CORRECTION
     """Number of rows come at which the limits are corrected."""
     pending: list[Matrix] = field(default_factory=list)
@@ -113,6 +143,7 @@ class Monitor:
 
     def __post_init__(self) -> None:
         settings = self.settings
+        self.looked = self.tracker.look_at
         self.limits = Limits(settings.false_alarm_rate)
         self.watch = Watch(settings.false_alarm_rate, settings.confirm)
         self.recent = deque(maxlen=min(RESTART, settings.accept_after))
@@ -129,23 +160,37 @@ class Monitor:
         changes: list[RankChange] = []
         contributors: list[Contributors] = []
         start = 0
-        while start < len(rows):
-            part = slice(start, start + self._rows_until_due())
-            found = self._take(rows[part], missing, None if times is None else times[part], blame)
-            parts.append(found.verdicts)
-            alarms += found.alarms
-            changes += found.rank_changes
-            contributors += found.contributors
-            start = part.stop
+        with threads_for(self.tracker.plan.n):
+            while start < len(rows):
+                part = slice(start, start + self._rows_until_due())
+                found = self._take(rows[part], missing, None if times is None else times[part], blame)
+                parts.append(found.verdicts)
+                alarms += found.alarms
+                changes += found.rank_changes
+                contributors += found.contributors
+                start = part.stop
         return Findings(Verdicts.joined(parts), alarms, changes, contributors)
 
     def judge(self, rows: Floats, missing: Missing = "raise") -> Verdicts:
         """Verdicts on rows by everything learnt so far; nothing changes. They are a stretch of their own."""
         rows = self.tracker.prepared(rows, missing)
-        limits, statistics = self._limits_now(), self._statistics(self._reference_now(), rows, 0)
+        limits, statistics = self.limits_now(), self._statistics(self._reference_now(), rows, 0)
         index = limits.indices(limits.ratios(statistics))
         nothing = np.full(len(rows), -1)
         return Verdicts.of(0, statistics, limits.values, index, index > 1, nothing)
+
+    def index_of(self, rows: Floats, missing: Missing = "raise") -> Vector:
+        """The index of each row as `follow` would find it if it came next; nothing changes."""
+        judged = self.tracker.prepared(rows, missing, self.tracker.recent)
+        statistics = self._statistics(self.reference, judged, self.counts.came)
+        return self.limits.indices(self.limits.ratios(statistics))
+
+    def go_on_with(self, tracker: Tracker) -> None:
+        """Go on with a tracker that knows the same of more inputs; limits are told when there is a basis."""
+        self.tracker, self.reference = tracker, None
+        self.recent.clear()
+        self._forget_limits()
+        self._renew()
 
     def contributions(self, rows: Floats, missing: Missing = "raise") -> dict[str, Matrix]:
         """What each input adds to each statistic, by everything learnt so far (T, n)."""
@@ -163,7 +208,7 @@ class Monitor:
         """From now on judge rows by what is known now, and learn nothing."""
         if self.reference is not None:
             self._correct()
-            self._renew()
+            self._renew(self.tracker.reading())
         self.frozen = True
 
     @property
@@ -179,8 +224,13 @@ class Monitor:
         tracker, longest = self.tracker, self.settings.accept_after
         on = self.watch.on
         until_accepted = longest if on is None else on.began + longest - self.counts.came
-        until_renewed = min(tracker.look_at, self.renew_at) - tracker.time
+        until_renewed = min(self._look_to_follow(), self.renew_at) - tracker.time
         return min(self.correct_at - self.counts.came, until_renewed, until_accepted)
+
+    def _look_to_follow(self) -> int:
+        """Number of rows learnt at which a look of the model is followed: at once, but not too often."""
+        looked = self.tracker.look_at != self.looked
+        return max(self.tracker.time if looked else self.tracker.look_at, self.soonest)
 
     def _take(self, rows: Floats, missing: Missing, times: Vector | None, blame: bool) -> Findings:
         """Judge and learn at most `_rows_until_due` rows."""
@@ -200,7 +250,7 @@ class Monitor:
         self.counts.unjudged += int(np.count_nonzero(np.isnan(statistics[:, -1])))
         self.counts.alarmed += int(np.count_nonzero(alarm))
         self.counts.alarms += len(followed.begun)
-        changes = self._learn(rows, missing, times, exceeds)
+        changes = self._learn(rows, missing, times, exceeds | followed.dense)
         if not self.frozen:
             self.pending += (
                 [ratios] if self.settings.learn_from_alarms else [fed[:, :-1] for fed in followed.fed]
@@ -209,20 +259,19 @@ class Monitor:
         if self.watch.on is None:
             self.recent.clear()
         verdicts = Verdicts.of(first, statistics, limits, index, alarm, followed.since)
-        return Findings(verdicts, followed.begun + followed.ended, changes, contributors)
+        begun = [replace(alarm, ended=None, accepted=False) for alarm in followed.begun]
+        return Findings(verdicts, begun + [replace(alarm) for alarm in followed.ended], changes, contributors)
 
-    def _learn(self, rows: Floats, missing: Missing, times: Vector | None, exceeds: Any) -> list[RankChange]:
-        """Learn rows that do not exceed; a model that is frozen only sees them pass."""
+    def _learn(
+        self, rows: Floats, missing: Missing, times: Vector | None, unusual: NDArray[np.bool_]
+    ) -> list[RankChange]:
+        """Learn all other rows; a model that is frozen only sees them pass."""
         left_out: Any = None
         if self.frozen:
             left_out = np.ones(len(rows), dtype=bool)
-        elif exceeds.any() and not self.settings.learn_from_alarms:
-            left_out = exceeds
-        looked_at = self.tracker.look_at
-        _, changes = self.tracker.follow(rows, None, missing, None, times, left_out)
-        if self.tracker.look_at != looked_at:
-            self.renew_at = self.tracker.time
-        return changes
+        elif unusual.any() and not self.settings.learn_from_alarms:
+            left_out = unusual
+        return self.tracker.follow(rows, None, missing, None, times, left_out)[1]
 
     def _bring_up_to_date(self, followed: Followed) -> None:
         """Correct the limits, renew the reference and accept a new normal, where that is due."""
@@ -231,22 +280,23 @@ class Monitor:
             self._correct()
             window = 1 / max(1 - self.tracker.beta2, 1e-9)
             self.correct_at = came + max(int(min(came // 16, window / 8, MOST_PENDING)), FIRST_CORRECTION)
-        if self.tracker.time >= self.renew_at:
+        if self.tracker.time >= min(self._look_to_follow(), self.renew_at):
             self._renew()
         on = self.watch.on
         if on is not None and came - on.began >= self.settings.accept_after:
             self._accept(followed)
 
-    def _renew(self) -> None:
-        """Judge rows by what is known now."""
+    def _renew(self, reading: Reading | None = None) -> None:
+        """Judge rows by what is known now; the rank is that of the last look unless a reading is given."""
         time, n = self.tracker.time, self.tracker.plan.n
-        self.renew_at = max(time + time // 8, time + 16) if time < 8 * n else 1 << 62
-        reference = self._reference_now()
-        if reference is not None:
-            self.reference = reference
-            self.limits.refer(reference)
+        self.soonest, self.looked = time + CLOSEST, self.tracker.look_at
+        self.renew_at = time + max(time // 8, CLOSEST) if time < 8 * n else 1 << 62
+        reading = reading or self.tracker.reading_as_decided()
+        if reading.count > 1:
+            self.reference = Reference.of(reading)
+            self.limits.refer(self.reference)
             if self.origin is None and self.limits.told.any():
-                self.origin = reference
+                self.origin = self.reference
 
     def _correct(self) -> None:
         """Correct the limits by what has been seen since the last time."""
@@ -271,9 +321,12 @@ class Monitor:
         tracker = Tracker(self.tracker.plan)
         tracker.follow(np.stack(self.recent), None, "skip")
         self.tracker.restart(tracker.known(), self.tracker.time)
+        self._forget_limits()
+        self._renew()
+
+    def _forget_limits(self) -> None:
         self.limits = Limits(self.settings.false_alarm_rate)
         self.counted, self.pending, self.origin = 0, [], None
-        self._renew()
 
     def _reference_now(self) -> Reference | None:
         """The reference that everything learnt so far gives; None before there is enough of it."""
@@ -282,7 +335,7 @@ class Monitor:
         reading = self.tracker.reading()
         return Reference.of(reading) if reading.count > 1 else None
 
-    def _limits_now(self) -> Limits:
+    def limits_now(self) -> Limits:
         """The limits for that reference."""
         reference = self._reference_now()
         if self.frozen or reference is None:

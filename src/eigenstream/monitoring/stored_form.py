@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "settings": asdict(monitor.settings),
         "frozen": monitor.frozen,
         "counts": asdict(monitor.counts),
-        "renew_at": monitor.renew_at,
+        "renewals": [monitor.renew_at, monitor.soonest, monitor.looked],
         "correct_at": monitor.correct_at,
         "counted": monitor.counted,
         "stretch": monitor.stretches.length,
@@ -71,7 +72,7 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     monitor = Monitor(tracker, settings, names, bool(document["frozen"]))
     monitor.counts = Counts(**{name: whole(document["counts"], name) for name in asdict(Counts())})
     monitor.correct_at = whole(document, "correct_at")
-    monitor.renew_at = whole(document, "renew_at")
+    monitor.renew_at, monitor.soonest, monitor.looked = map(index, document["renewals"])
     monitor.counted = whole(document, "counted")
     for name in REFERENCES:
         setattr(monitor, name, _restored_reference(arrays, name, document[name], tracker.plan.n))

@@ -5,9 +5,10 @@ layer of inhibitory interneurons: `HardThresholdNetwork` does not shrink what it
 `EqualizingNetwork` transmits every mode with the same variance. All of them take the same regularizers.
 """
 
-from .hebbian import INITIAL_GAIN as INITIAL_GAIN
 from .hebbian import HebbianNetwork as HebbianNetwork
 from .interneurons import EqualizingNetwork as EqualizingNetwork
 from .interneurons import HardThresholdNetwork as HardThresholdNetwork
 from .interneurons import InterneuronNetwork as InterneuronNetwork
+from .network import INITIAL_GAIN as INITIAL_GAIN
+from .network import Network as Network
 from .settling import ConvergenceError as ConvergenceError

@@ -17,18 +17,18 @@ Chen, Pehlevan and Chklovskii (2016), Sections IV and V, doi:10.48550/arXiv.1612
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..orthonormal import random_orthonormal
 from ..regularizers import Regularizer
-from .settling import ConvergenceError, Settling, checked_settling, gauss_seidel, jacobi, settled
-
-INITIAL_GAIN = np.sqrt(0.5)
-"""Length of each neuron's initial feed-forward weights: as if half of its activity were the threshold's."""
+from .network import INITIAL_GAIN, Network, Options
+from .settling import ConvergenceError, gauss_seidel, jacobi, settled
 
 
-class HebbianNetwork:
+class HebbianNetwork(Network):
     """One network of the paper, one sample at a time.
 
     Parameters
@@ -37,17 +37,6 @@ class HebbianNetwork:
         n and k. The network transmits at most k modes; how many it does is up to the regularizer.
     regularizer
         One of the three, with its alpha.
-    beta
-        Discount of past activities a sample; second moments forget with ``beta^2``. 1 never forgets.
-    eta, tol, max_iter
-        Weight of the Jacobi iteration, the relative change at which it counts as settled, and the number
-        of iterations after which it is given up. It converges for ``eta < 2 / n_outputs``.
-    settling
-        ``"jacobi"``, as printed, or ``"gauss-seidel"``: one neuron after the other, without eta and its
-        bound.
-    initial_activity
-        Initial cumulative activity ``mu``, in units of the input variance: 10 suits the paper's stream and
-        should be of the order of a few samples' variance on another.
     initial_gain
         Length of each row of the initial feed-forward weights, which are orthogonal to one another.
     initial_lateral
@@ -56,6 +45,10 @@ class HebbianNetwork:
         does not for one draw in five.
     random_state
         Seed of the initial weights.
+    **options
+        Forgetting (``beta``), settling (``settling``, ``eta``, ``tol``, ``max_iter``) and
+        ``initial_activity``, the initial cumulative activity ``mu``: see `Network`. The Jacobi iteration
+        converges for ``eta < 2 / n_outputs``.
 
     Examples
     --------
@@ -78,40 +71,24 @@ class HebbianNetwork:
         n_outputs: int,
         regularizer: Regularizer,
         *,
-        beta: float = 1.0,
-        eta: float = 0.1,
-        tol: float = 1e-5,
-        max_iter: int = 10_000,
-        settling: Settling = "jacobi",
-        initial_activity: float = 10.0,
         initial_gain: float = float(INITIAL_GAIN),
         initial_lateral: float = 0.0,
         random_state: int | np.random.Generator | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        if not 1 <= n_outputs <= n_inputs:
-            raise ValueError(f"n_outputs must be between 1 and n_inputs={n_inputs}, got {n_outputs}")
-        if not 0 <= beta <= 1:
-            raise ValueError(f"beta must be between 0 and 1, got {beta!r}")
-        if not (0 < eta <= 1 and 0 < tol < 1 and max_iter >= 1 and initial_activity > 0):
-            raise ValueError(
-                "expected 0 < eta <= 1, 0 < tol < 1, max_iter >= 1 and initial_activity > 0, got "
-                f"eta={eta!r}, tol={tol!r}, max_iter={max_iter!r}, initial_activity={initial_activity!r}"
-            )
+        super().__init__(n_inputs, n_outputs, regularizer, **options)
         if not (initial_gain > 0 and initial_lateral >= 0):
             raise ValueError(
                 "expected initial_gain > 0, because weights of zero never learn, and initial_lateral >= 0, "
                 f"got initial_gain={initial_gain!r}, initial_lateral={initial_lateral!r}"
             )
-        checked_settling(settling)
-        self.regularizer = regularizer
-        self.beta, self.eta, self.tol, self.max_iter, self.settling = beta, eta, tol, max_iter, settling
         rng = np.random.default_rng(random_state)
         self.W_yx = initial_gain * random_orthonormal(n_inputs, n_outputs, rng)
         self.W_yy = np.zeros((n_outputs, n_outputs))
         if initial_lateral:
             self.W_yy = initial_lateral / np.sqrt(n_outputs) * rng.standard_normal((n_outputs, n_outputs))
             np.fill_diagonal(self.W_yy, 0)
-        self.mu = np.full(n_outputs, float(initial_activity))
+        self.mu = np.full(n_outputs, self.initial_activity)
 
     @property
     def filter(self) -> NDArray[np.float64]:
@@ -151,8 +128,7 @@ class HebbianNetwork:
     def adapt(self, x: ArrayLike, y: ArrayLike) -> None:
         """Learn from one input and the activity it evoked."""
         x, y = self._checked(x), np.asarray(y, dtype=np.float64)
-        r0, r1, r2 = self.regularizer.increment
-        c = self.regularizer.alpha * (r0 + r1 * (x @ x) + r2 * (y @ y))
+        c = self.regularizer.alpha * self._measured(x, y)
         activity = c + y**2
         self.mu = self.beta**2 * self.mu + activity
         self.W_yx = self.W_yx + (np.outer(y, x) - activity[:, None] * self.W_yx) / self.mu[:, None]
@@ -160,20 +136,6 @@ class HebbianNetwork:
         np.fill_diagonal(self.W_yy, 0)
 
     def step(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Respond to one input, learn from it, and return the response."""
         y = self.respond(x)
         self.adapt(x, y)
         return y
-
-    def run(self, X: ArrayLike) -> NDArray[np.float64]:
-        """`step` through the rows of X; returns the responses as rows."""
-        return np.array([self.step(x) for x in np.asarray(X)]).reshape(-1, len(self.mu))
-
-    def _checked(self, x: ArrayLike) -> NDArray[np.float64]:
-        vector = np.asarray(x, dtype=np.float64)
-        if vector.shape != (self.W_yx.shape[1],) or not np.isfinite(vector).all():
-            raise ValueError(
-                f"expected one finite input vector of length {self.W_yx.shape[1]}, got shape {vector.shape}"
-                f"{'' if np.isfinite(vector).all() else ' with NaN or infinity'}"
-            )
-        return vector

@@ -23,25 +23,23 @@ NIPS 2015, doi:10.48550/arXiv.1511.09426. The rules follow from the costs in `ei
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, Self
+from abc import abstractmethod
+from typing import Self, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import offline
 from ..orthonormal import orthogonal_complement, random_orthonormal
 from ..regularizers import Regularizer
-from .hebbian import INITIAL_GAIN
-from .settling import ConvergenceError, Settling, checked_settling, gauss_seidel, jacobi, settled
-
-Array = NDArray[np.float64]
+from .network import INITIAL_GAIN, Array, Network, Options
+from .settling import ConvergenceError, gauss_seidel, jacobi, settled
 
 SEED_GAIN = 0.1
 """Gain that the closed-form start leaves to modes below the threshold, so that they can come back."""
 
 
-class InterneuronNetwork(ABC):
+class InterneuronNetwork(Network):
     """What the two networks share; use one of them.
 
     Parameters
@@ -49,23 +47,15 @@ class InterneuronNetwork(ABC):
     n_inputs, n_outputs
         n and k; there are as many interneurons as outputs.
     regularizer
-        What the threshold is measured by, with its alpha: any regularizer.
-    beta
-        Discount of past activities per sample; second moments forget with ``beta^2``. 1 never forgets.
-    eta, tol, max_iter
-        Weight of the iteration, the relative change at which it counts as settled, and the number of
-        iterations after which it is given up. It converges for eta below twice the threshold over the
-        largest eigenvalue of the input.
-    settling
-        ``"jacobi"``: all cells at once. ``"gauss-seidel"``: one principal cell after the other, the
-        interneurons following at once, without eta and its bound.
-    initial_activity
-        Initial cumulative activity D and E, in units of the input variance.
+        What the threshold is measured by, with its alpha > 0: any regularizer.
     random_state
         Seed of the initial weights.
+    **options
+        Forgetting (``beta > 0``), settling and ``initial_activity``, that of D and E: see `Network`. The
+        Jacobi iteration converges for eta below twice the threshold over the largest eigenvalue of the input;
+        ``"gauss-seidel"`` takes one principal cell after the other, the interneurons following at once.
     """
 
-    W_yx: Array
     W_yz: Array
     W_zy: Array
     W_zz: Array
@@ -78,34 +68,21 @@ class InterneuronNetwork(ABC):
         n_outputs: int,
         regularizer: Regularizer,
         *,
-        beta: float = 1.0,
-        eta: float = 0.1,
-        tol: float = 1e-5,
-        max_iter: int = 10_000,
-        settling: Settling = "jacobi",
-        initial_activity: float = 10.0,
         random_state: int | np.random.Generator | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        if not 1 <= n_outputs <= n_inputs:
-            raise ValueError(f"n_outputs must be between 1 and n_inputs={n_inputs}, got {n_outputs}")
+        super().__init__(n_inputs, n_outputs, regularizer, **options)
         if not regularizer.alpha > 0:
             raise ValueError("alpha must be positive: without a threshold the weights W_yx have no scale")
-        if not (0 < beta <= 1 and 0 < eta <= 1 and 0 < tol < 1 and max_iter >= 1 and initial_activity > 0):
-            raise ValueError(
-                "expected 0 < beta <= 1, 0 < eta <= 1, 0 < tol < 1, max_iter >= 1 and initial_activity > 0, "
-                f"got beta={beta!r}, eta={eta!r}, tol={tol!r}, max_iter={max_iter!r}, "
-                f"initial_activity={initial_activity!r}"
-            )
-        checked_settling(settling)
-        self.regularizer = regularizer
-        self.beta, self.eta, self.tol, self.max_iter, self.settling = beta, eta, tol, max_iter, settling
+        if not self.beta > 0:
+            raise ValueError("beta must be positive, got 0: a network with interneurons needs some memory")
         rng = np.random.default_rng(random_state)
         self.W_yx = INITIAL_GAIN * random_orthonormal(n_inputs, n_outputs, rng)
         # Sums of y z' and z y' are each other's transpose; with D = E, so are the weights.
         self.W_zy = INITIAL_GAIN * random_orthonormal(n_outputs, n_outputs, rng)
         self.W_yz = np.ascontiguousarray(self.W_zy.T)
         self.W_zz = np.zeros((n_outputs, n_outputs))
-        self.D, self.E = float(initial_activity), np.full(n_outputs, float(initial_activity))
+        self.D, self.E = self.initial_activity, np.full(n_outputs, self.initial_activity)
 
     def start_from(self, X: ArrayLike, random_state: int | np.random.Generator | None = None) -> Self:
         """Set the weights to the optimum of these rows, as if they had been learnt: the closed-form start.
@@ -147,11 +124,9 @@ class InterneuronNetwork(ABC):
 
     @property
     def filter(self) -> Array:
-        """What the settled network does to its input: y = F x."""
         return np.asarray(np.linalg.solve(self._loop()[0], self.W_yx), dtype=np.float64)
 
     def respond(self, x: ArrayLike) -> Array:
-        """Let the activity settle on one input and return the principal cells' part."""
         return self.activity(x)[0]
 
     def activity(self, x: ArrayLike) -> tuple[Array, Array]:
@@ -196,24 +171,15 @@ class InterneuronNetwork(ABC):
         self._adapt_lateral(z, e)
 
     def step(self, x: ArrayLike) -> Array:
-        """Respond to one input, learn from it, and return the response."""
         y, z = self.activity(x)
         self.adapt(x, y, z)
         return y
-
-    def run(self, X: ArrayLike) -> Array:
-        """`step` through the rows of X; returns the responses as rows."""
-        return np.array([self.step(x) for x in np.asarray(X)]).reshape(-1, len(self.W_yx))
 
     def _loop(self) -> tuple[Array, Array]:
         """``A`` of ``A y = W_yx x`` with the interneurons settled, and what they do to y."""
         one = np.eye(len(self.W_yx))
         interneurons = np.linalg.solve(one + self.W_zz, self.W_zy)
         return one + self.W_yz @ interneurons, np.asarray(interneurons, dtype=np.float64)
-
-    def _measured(self, x: Array, y: Array) -> float:
-        r0, r1, r2 = self.regularizer.increment
-        return float(r0 + r1 * (x @ x) + r2 * (y @ y))
 
     @abstractmethod
     def _optimum(self, X: Array, k: int, weights: Array) -> offline.SaddleSolution:
@@ -227,17 +193,8 @@ class InterneuronNetwork(ABC):
     def _leak(self, x: Array, y: Array, z: Array, c: float) -> Array:
         """e, by which the interneurons' weights decay."""
 
-    def _adapt_lateral(self, z: Array, e: Array) -> None:  # noqa: B027
+    def _adapt_lateral(self, z: Array, e: Array) -> None:
         """Learn W_zz, if the network has it."""
-
-    def _checked(self, x: ArrayLike) -> Array:
-        vector = np.asarray(x, dtype=np.float64)
-        if vector.shape != (self.W_yx.shape[1],) or not np.isfinite(vector).all():
-            raise ValueError(
-                f"expected one finite input vector of length {self.W_yx.shape[1]}, got shape {vector.shape}"
-                f"{'' if np.isfinite(vector).all() else ' with NaN or infinity'}"
-            )
-        return vector
 
 
 class HardThresholdNetwork(InterneuronNetwork):
@@ -280,15 +237,22 @@ class EqualizingNetwork(InterneuronNetwork):
     gamma
         The output eigenvalue per unit of what the regularizer measures by: the eigenvalue itself for
         `ScaleDependent`, its share of the input's power for `InputOutput`.
-    **options
+    random_state, **options
         As in `InterneuronNetwork`.
     """
 
     def __init__(
-        self, n_inputs: int, n_outputs: int, regularizer: Regularizer, gamma: float = 1.0, **options: Any
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        regularizer: Regularizer,
+        gamma: float = 1.0,
+        *,
+        random_state: int | np.random.Generator | None = None,
+        **options: Unpack[Options],
     ) -> None:
         offline.check_gamma(regularizer, gamma)
-        super().__init__(n_inputs, n_outputs, regularizer, **options)
+        super().__init__(n_inputs, n_outputs, regularizer, random_state=random_state, **options)
         self.gamma = gamma
 
     def _optimum(self, X: Array, k: int, weights: Array) -> offline.SaddleSolution:

@@ -18,7 +18,7 @@ from ..sources import Hint, Source, SourceError
 from ..sources.identity import Identity, learnt_files, learnt_place
 from ..tracking import StreamModel
 from .judge import parameters_of, settings_of
-from .model_file import RunError
+from .model_file import Contradiction, RunError
 from .record import MOST_SOURCES, READING, STANDSTILL, Record, Request, Scalar, record_of
 
 PathLike = str | os.PathLike[str]
@@ -75,10 +75,8 @@ class Beginning(NamedTuple):
         before = self.record.request if self.record else Request(None, parameters=self._parameters())
         for name in sorted(set(stated) - {*READING, *STANDSTILL}):
             if name in before.parameters and asked.parameters.get(name) != before.parameters[name]:
-                raise RunError(
-                    f"{self.path} was made with {name}={before.parameters[name]!r}, not "
-                    f"{name}={asked.parameters.get(name)!r}: a model goes on with its own settings",
-                )
+                was, now = before.parameters[name], asked.parameters.get(name)
+                raise Contradiction(self.path, name, was, now, "a model goes on with its own settings")
         own = {name for name in READING if name in stated} | set(NEW_EACH_TIME)
         reading = {name: getattr(asked if name in own else before, name) for name in READING}
         residuals = asked.residuals or (self.record is not None and before.residuals)

@@ -9,12 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bank import Bank
 from ..monitoring import MonitoredModel
 from ..sinks import Layout, Sink, SinkError
 from ..sources import Batch, Hint, Source, SourceError
 from ..sources.identity import Identity, identities
+from ..tracking import StreamModel
 from .alarms import AlarmEvent
 from .judge import Judge
+from .keyed import KeyedLearner
 from .learner import Learner, Model, Scorer
 from .model_file import ModelFile, RunError
 from .read_ahead import ReadAhead
@@ -68,7 +74,8 @@ class Outcome(NamedTuple):
 class Job:
     """A model, a source, and what comes out. `prepare` makes one from a `Request`."""
 
-    model: Model
+    model: Any
+    """A `Model`, or a `Bank` of them."""
     source: Source
     sink: Callable[[Layout], Sink] | None = None
     """Opens the output, given what a row of it holds."""
@@ -96,6 +103,8 @@ class Job:
     def __post_init__(self) -> None:
         if self.rate is not None and not SLOWEST <= self.rate < math.inf:
             raise ValueError(f"rate must be at least {SLOWEST} rows per second and finite, got {self.rate}")
+        if self.request.residuals and not isinstance(self.model, StreamModel):
+            raise ValueError(f"residuals need a StreamModel, got {type(self.model).__name__}")
         if not self.every_rows >= 1 or not self.every_seconds >= 0:
             raise ValueError(
                 "expected a checkpoint after every_rows >= 1 and every_seconds >= 0, got "
@@ -130,6 +139,8 @@ class Job:
                         self._save(final=False)
                 if self._last is None and self.position is None and not stop.asked():
                     raise SourceError(f"{self.source.name} has no rows to learn from{self._why_none()}")
+                if not stop.asked():
+                    self._note_end()
                 self._save(final=not stop.asked())
             except SourceError:
                 self._save(final=False)
@@ -191,10 +202,8 @@ class Job:
         except OSError as error:
             raise self._unwritable("the output", error) from None
         self._last, self._count = batch, batch.count
-        if batch.times is not None and not self.times.pairs:
-            self.times.add(came + 1, float(batch.times[0]))
-        if batch.times is not None and batch.count % self.source.batch_rows == 0:  # not where a pipe paused
-            self.times.add(self._learner.came, float(batch.times[-1]))
+        if batch.times is not None:
+            self._note_times(came, batch.times, batch.count % self.source.batch_rows == 0)
         for watcher in self.watchers:
             if self._learner.verdicts is not None:
                 watcher.judged(self._learner.verdicts)
@@ -202,10 +211,19 @@ class Job:
                 watcher.alarmed(event)
             watcher.learnt(self.model, batch)
 
+    def _note_times(self, came: int, times: NDArray[np.float64], whole: bool) -> None:
+        """The first time, and the last of each whole batch: where a pipe paused must not matter."""
+        if not self.times.pairs:
+            self.times.add(came + 1, float(times[0]))
+        if whole:
+            self.times.add(self._learner.came, float(times[-1]))
+
     def _new_learner(self) -> Learner:
         if isinstance(self.model, MonitoredModel):
             names = self.names or self.source.names
             return Judge(self.model, self.request.parameters, names, self.numbering)
+        if isinstance(self.model, Bank):
+            return KeyedLearner.of(self.model, self.request)
         return Scorer(self.model)
 
     def _begin(self) -> None:
@@ -256,6 +274,12 @@ class Job:
         if self.file is not None and position is not None:
             for watcher in self.watchers:
                 watcher.saved(self._learner.samples)
+
+    def _note_end(self) -> None:
+        """The time of the last row of all, if its batch is not whole."""
+        last = self._last.times if self._last else None
+        if last is not None and self._learner.came > self.times.pairs[-1][0]:
+            self.times.add(self._learner.came, float(last[-1]))
 
     def _why_none(self) -> str:
         skipped, first = self.source.skipped, self.source.first_skip

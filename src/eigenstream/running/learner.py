@@ -35,8 +35,8 @@ class Said(NamedTuple):
 class Learner(ABC):
     """Abstract: a model that learns rows in order, and says something of each before learning from it."""
 
-    def __init__(self, model: Model) -> None:
-        self.model: Any = model
+    def __init__(self, model: Any) -> None:
+        self.model = model
         self.events: list[AlarmEvent] = []
         """Alarms of the last batch that began to count or ended, in order."""
         self.verdicts: Verdicts | None = None

@@ -22,12 +22,26 @@ if TYPE_CHECKING:
     from .record import Record
 
 
+PathLike = str | os.PathLike[str]
+
+
 class RunError(RuntimeError):
     """A job that cannot go on; what it has written down so far stands. `hints` say which options help."""
 
     def __init__(self, what: str, *hints: Hint) -> None:
         super().__init__(f"{what} ({'; '.join(map(str, hints))})" if hints else what)
         self.what, self.hints = what, hints
+
+
+class Contradiction(RunError):
+    """A setting that is not the one a model was made with."""
+
+    def __init__(
+        self, path: PathLike, setting: str, before: Any, asked: Any, then: str, *hints: Hint
+    ) -> None:
+        made = f"{path} was made with {setting}={before!r}, not {setting}={asked!r}"
+        super().__init__(f"{made}: {then}", *hints)
+        self.path, self.setting, self.before, self.asked, self.then = path, setting, before, asked, then
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,7 @@ class ModelFile:
     A link is followed: what it points to is locked and replaced.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         """As it was given."""
         self.target = Path(os.path.realpath(path))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal
 
+from ..sources.columns import listed
+
 Scalar = str | int | float | bool | None
 
 SETTINGS_OF_MONITOR = ("false_alarm_rate", "learn_from_alarms", "accept_after", "confirm")
@@ -30,6 +32,8 @@ class Request:
     residuals
         Whether to write each row's squared residual beside its scores: its squared distance from what the
         components can express.
+    key
+        The column that says whose a row is: one model per key, in a `eigenstream.bank.Bank`. None: one model.
     parameters
         Parameters of the model, by name. With any of `SETTINGS_OF_MONITOR` or `STANDSTILL` among them, the
         job watches: rows are judged by a `eigenstream.monitoring.MonitoredModel` before they are learnt.
@@ -55,11 +59,15 @@ class Request:
     time_column: str | int | None = None
     time_format: str | None = None
     residuals: bool = False
+    key: str | None = None
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
 
     def reading(self) -> dict[str, Any]:
-        """How to read the source: options of `eigenstream.sources.open`."""
-        return {name: getattr(self, name) for name in READING}
+        """How to read the source: options of `eigenstream.sources.open`. The key is kept as text."""
+        options = {name: getattr(self, name) for name in READING}
+        if self.key is not None:
+            options["keep"] = [self.key, *([] if self.keep is None else listed(self.keep))]
+        return options
 
     @property
     def watches(self) -> bool:
@@ -77,7 +85,7 @@ class Request:
     def difference(self, other: Request, names: Collection[str]) -> str | None:
         """The first of these settings in which the two disagree."""
         one, two = (json.loads(json.dumps(request.document())) for request in (self, other))
-        known = [*READING, "residuals", *sorted({*self.parameters, *other.parameters})]
+        known = [*READING, "residuals", "key", *sorted({*self.parameters, *other.parameters})]
         return next((name for name in known if name in names and one.get(name) != two.get(name)), None)
 
     def document(self) -> dict[str, Any]:
@@ -105,7 +113,7 @@ class Request:
 
 
 SETTINGS = tuple(f.name for f in fields(Request) if f.name != "parameters")
-READING = tuple(name for name in SETTINGS if name not in ("source", "output", "residuals"))
+READING = tuple(name for name in SETTINGS if name not in ("source", "output", "residuals", "key"))
 DEFAULTS = {f.name: None if f.default is MISSING else f.default for f in fields(Request)}
 
 
@@ -148,7 +156,7 @@ _IS_VALID: dict[str, Callable[[Any], bool]] = {
 
 _NEWER = (
     *("exclude", "decimal", "comment", "skip_lines", "encoding", "na", "array"),
-    *("thousands", "keep", "time_column", "time_format", "residuals"),
+    *("thousands", "keep", "time_column", "time_format", "residuals", "key"),
 )
 """Settings that older files do not have; they were left at their defaults."""
 

@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import files
+from ..bank import Bank
 from ..sinks import check_output
 from ..sources import Hint
 from .job import Job
@@ -85,24 +86,27 @@ def prepare(
     files.refuse_shared({"source": request.source, "model": save, "output": request.output})
     files.refuse_shared({"source": request.source, "model to go on from": start, "output": request.output})
     if request.output is not None:
-        check_output(request.output, keep=request.keep is not None or request.watches)
+        beside = request.keep is not None or request.key is not None or request.watches
+        check_output(request.output, keep=beside)
     opening = {"follow": follow, "idle": idle, "threads": threads}
     with ExitStack() as stack:
         file = ModelFile(save) if save is not None else None
         if file is not None:
             stack.callback(file.close)
         standing = standing_of(file, resume, start, request, opening)
+        if isinstance(standing.model, Bank):
+            stack.callback(standing.model.close)
         request = standing.request(request, stated, anyway)
         files.refuse_shared({"source": request.source, "model": save, "output": request.output})
         outlet = Outlet(request.output, standing.record, file, resume, overwrite)
         if standing.record is None:
             if not standing.in_place:
-                _refuse_replacing(file, resume, overwrite)
+                _refuse_replacing(file, resume, overwrite, keyed=request.key is not None)
             outlet.refuse_replacing()
         source = standing.opened(request, stated, opening)
         stack.callback(source.close)
         job = Job(
-            _model(standing, request, model),
+            _model(standing, request, model, file),
             source,
             sink=None if request.output is None else outlet.open,
             file=file,
@@ -120,24 +124,28 @@ def prepare(
     return job
 
 
-def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool) -> None:
+def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool, *, keyed: bool) -> None:
     if overwrite or file is None or not file.target.exists():
         return
     if not (resume and not file.has_checkpoint()):
         raise RunError(
             f"{file.path} exists",
             Hint("resume", None, "continues it"),
-            Hint("model", str(file.path), GO_ON),
+            *([] if keyed else [Hint("model", str(file.path), GO_ON)]),
             REPLACE,
         )
 
 
-def _model(standing: Standing, request: Request, given: Model | None) -> Model:
+def _model(standing: Standing, request: Request, given: Model | None, file: ModelFile | None) -> Any:
     if standing.record is not None and standing.model is not None:
         return standing.model
     if standing.model is None and given is not None:
         return given
+    if request.key is not None:
+        parameters: dict[str, Any] = dict(request.parameters)
+        return Bank(None if file is None else file.target, fresh=True, **parameters)
     try:
+        assert not isinstance(standing.model, Bank)  # a bank is never what another job goes on from
         return model_for(request, standing.model)
     except ValueError as error:
         where = f"{standing.beginning.path}: " if standing.beginning else ""

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import files, sources
+from ..bank import Bank, is_bank
 from ..monitoring import MonitoredModel, load
 from ..sources import Hint, Source, SourceError
 from ..sources.identity import Identity, learnt_files, learnt_place
 from ..tracking import StreamModel
 from .going_on import Beginning, files_left, forgotten, named, refuse_learnt, unique
-from .model_file import ModelFile, RunError
+from .model_file import Contradiction, ModelFile, RunError
 from .outlet import AFRESH
 from .record import Record, Request
 from .times import Times
@@ -28,7 +29,7 @@ GO_ON = "goes on from it with another source"
 class Standing:
     """What a job continues from: its own checkpoint, the model of an earlier job, or nothing."""
 
-    model: StreamModel | None = None
+    model: StreamModel | Bank | None = None
     file: ModelFile | None = None
     record: Record | None = None
     """Of its own checkpoint."""
@@ -134,13 +135,14 @@ def standing_of(
     request: Request,
     opening: dict[str, Any],
 ) -> Standing:
-    record, model = _checkpoint(file) if file is not None and resume else (None, None)
+    record, model = _checkpoint(file, request) if file is not None and resume else (None, None)
     if start is None:
         return Standing(model, file, record)
     beginning, same = Beginning.load(start), file is not None and Path(os.path.realpath(start)) == file.target
     if record is not None and not (same and record.ended and not _has_learnt(request, beginning, opening)):
         return Standing(model, file, record, beginning)
-    # The file holds the model to go on from: what is given now is another source than the one that has ended.
+    # The file holds the model to go on from, and what is given now is another source than the one that has
+    # ended. (A pipe leaves nothing to be recognised by: with resume, it is taken for the same.)
     if request.source is None:
         raise RunError(f"{start} can go on with any source: name one")
     return Standing(beginning.model, file, None, beginning, same)
@@ -161,11 +163,16 @@ def _has_learnt(request: Request, beginning: Beginning, opening: dict[str, Any])
         return bool(learnt_files(source.reader, ended)) or learnt_place(source.reader, ended) is not None
 
 
-def _checkpoint(file: ModelFile) -> tuple[Record | None, StreamModel | None]:
-    """What was written down last, and the model, if there is one to continue."""
+def _checkpoint(file: ModelFile, request: Request) -> tuple[Record | None, StreamModel | Bank | None]:
+    """What was written down last, and the model or the bank of them, if there is one to continue."""
     if not file.has_checkpoint():
         return None, None
-    model = load(file.target)
+    keyed = is_bank(file.target)
+    if keyed and request.key is None:
+        raise RunError(f"{file.path} is a bank of models", Hint("key", None, "names its column of keys"))
+    if request.key is not None and not keyed:
+        raise RunError(f"{file.path} is one model, not a bank of them: resume without key", AFRESH)
+    model = Bank(file.target) if keyed else load(file.target)
     try:
         record = Record.from_document(model.position_)
     except ValueError as error:
@@ -194,11 +201,8 @@ def _continued(request: Request, record: Record, stated: Collection[str], file: 
         rows, stated = request.rows, set(stated) - {"rows"}
     name = request.difference(before, stated)
     if name is not None:
-        raise RunError(
-            f"{path} was made with {name}={before.value(name)!r}, not {name}={request.value(name)!r}: resume "
-            f"without {name}",
-            AFRESH,
-        )
+        own, other = before.value(name), request.value(name)
+        raise Contradiction(path, name, own, other, "a job is resumed with its own settings", AFRESH)
     source, output = request.source or before.source, request.output or before.output
     return replace(before, source=source, output=output, rows=rows)
 

@@ -9,6 +9,7 @@ from dataclasses import fields
 import numpy as np
 
 from ..engine.knowledge import Knowledge, joint
+from ..engine.threads import threads_for
 from ..outliers import Usual
 from .events import Tally
 from .pace import Clock, Pace
@@ -56,8 +57,9 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
     directions = plan.n if plan.solver == "exact" else (3 if plan.solver == "subspace" else 1) * plan.k
     if plan.lags:
         one.recent = max(reversed(trackers), key=_last_heard).recent
-    known = joint(_known_together(one, trackers), directions, float(np.finfo(plan.dtype).eps))
-    one.restart(known, sum(tracker.time for tracker in trackers))
+    with threads_for(plan.n):
+        known = joint(_known_together(one, trackers), directions, float(np.finfo(plan.dtype).eps))
+        one.restart(known, sum(tracker.time for tracker in trackers))
     return one
 
 

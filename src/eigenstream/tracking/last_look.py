@@ -79,12 +79,15 @@ class LastLook:
         """
         if self.plan.lags:
             rows = embedded(rows, self.plan.lags, before)
-        gaps = np.isnan(rows)
-        if missing == "impute" and gaps.any():
-            observed = ~gaps.all(axis=1)
+        if missing == "impute" and np.isnan(rows).any():
+            observed = ~np.isnan(rows).all(axis=1)
             rows = rows.copy()
             rows[observed] = self.fill(rows[observed]).rows
         return rows
+
+    def scores(self, rows: Floats, how: str) -> Floats:
+        """Scores by the last block and look, gaps filled in; nothing is learnt."""
+        return self._scores(self.fill(rows).rows, how)
 
     def _seen(self) -> Seen:
         """Mean, kept axes and gain as of the last block and look."""

@@ -24,7 +24,7 @@ from ..calibration import Decision, Evidence, decide
 from ..delays import embedded, last_rows
 from ..engine.knowledge import Floats, Knowledge, Vector
 from ..engine.learner import Steps
-from ..engine.threads import WIDE, one_thread
+from ..engine.threads import threads_for
 from ..history import History
 from ..reading import Reading
 from .blocks import Blocks, Missing
@@ -102,12 +102,13 @@ class Tracker(Blocks):
         residuals
             Whether a last column of the scores holds each row's squared residual by the same.
         """
+        assert (times is None) == (self.plan.seconds is None)
         self._reading = None
         changes: list[RankChange] = []
         parts: list[Floats] = []
         usable: Any
         gaps = missing != "raise" and self._has_gaps(rows)
-        with nullcontext() if self.plan.n >= WIDE else one_thread():
+        with threads_for(self.plan.n):
             start = 0
             while start < len(rows):
                 part = slice(start, start + self.rows_until_due())
@@ -139,7 +140,8 @@ class Tracker(Blocks):
         i, steps = waiting.number, waiting.steps
         if self.learner.block == 1 or i + 1 == self.learner.block or not self.inputs.all_vary:
             self._reading = None
-            with interrupts_deferred():
+            due = self.rows_until_due() == 1
+            with interrupts_deferred(), threads_for(self.plan.n) if due else nullcontext():
                 return score, self._take(row[None], self._steps(1))
         waiting.rows[i] = row
         steps.weight[i], steps.discount[i], steps.extra[i] = 1.0, self.plan.beta2, 0.0
@@ -148,7 +150,10 @@ class Tracker(Blocks):
         self.tally.learnt += 1
         waiting.number = i + 1
         self.time += 1
-        return score, self._look() if self.time >= self.look_at else []
+        if self.time < self.look_at:
+            return score, []
+        with threads_for(self.plan.n):
+            return score, self._look()
 
     def _embedded(self, rows: Floats) -> Floats:
         """Rows beside their predecessors, if that is asked for."""
@@ -193,10 +198,15 @@ class Tracker(Blocks):
     def reading(self) -> Reading:
         """What the model says of everything learnt so far; remembered until the next row."""
         if self._reading is None:
-            with one_thread() if self.plan.n < WIDE else nullcontext():
+            with threads_for(self.plan.n):
                 known = self.known()
                 self._reading = reading_of(known, self.plan, self._decided(known), self._tells)
         return self._reading
+
+    def reading_as_decided(self) -> Reading:
+        """`reading` with the rank and threshold of the last look: cheap right after it."""
+        with threads_for(self.plan.n):
+            return reading_of(self.known(), self.plan, self.decision, self._tells)
 
     def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
         """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
@@ -255,34 +265,36 @@ class Tracker(Blocks):
 
     def _look(self) -> list[RankChange]:
         """Decide about threshold and rank, and note what has changed."""
-        window = self.plan.window if self.plan.seconds is None else self.pace.window
-        self.look_at = self.plan.next_look(self.time, window)
         learner = self._caught_up()
         known = learner.totals()
-        before = self.decision.rank
         if not known.effective > 0:  # nothing has been learnt yet, or all of it forgotten
-            self.decision, self.kept, self._factors = self.decision._replace(rank=0), np.zeros(0), {}
-            return self._noted_change(before)
-        self.decision = self._decided(known)
-        self.learner.recalibrate(self.decision.alpha)
+            return self._noted(self.decision._replace(rank=0), np.zeros(0))
+        decision = self._decided(known)
+        self.learner.recalibrate(decision.alpha)
         if self.learner.started:
             self.early = None
-            kept = self.learner.align(self.decision.rank) / known.effective
+            kept = self.learner.align(decision.rank) / known.effective
         else:
-            self.early = reading_of(learner.known(), self.plan, self.decision, self._tells)
+            self.early = reading_of(learner.known(), self.plan, decision, self._tells)
             kept = self.early.kept_variances.astype(np.float64)
-        self.kept, self._factors = np.maximum(kept, self.decision.threshold), {}
-        total = known.trace / known.effective
-        self.rest = max(total - float(kept.sum()), 0.0) / max(self.plan.n - self.decision.rank, 1)
-        told = len(known.lam) if self._tells else self.decision.rank
-        spectrum = spectrum_of(known, self.plan, told)
-        self.history.add(self.time, spectrum, self.decision.threshold, self.decision.rank)
-        return self._noted_change(before)
+        return self.note(known, decision, kept)
 
-    def _noted_change(self, before: int) -> list[RankChange]:
-        if self.decision.rank == before:
+    def note(self, known: Knowledge, decision: Decision, kept: Vector) -> list[RankChange]:
+        """Take over what a look has found: what is known, the decision, and the variances along kept axes."""
+        total = known.trace / known.effective
+        self.rest = max(total - float(kept.sum()), 0.0) / max(self.plan.n - decision.rank, 1)
+        told = len(known.lam) if self._tells else decision.rank
+        self.history.add(self.time, spectrum_of(known, self.plan, told), decision.threshold, decision.rank)
+        return self._noted(decision, np.maximum(kept, decision.threshold))
+
+    def _noted(self, decision: Decision, kept: Vector) -> list[RankChange]:
+        """Go on with a decision; returns how the rank has changed, if it has."""
+        window = self.plan.window if self.plan.seconds is None else self.pace.window
+        self.look_at = self.plan.next_look(self.time, window)
+        before, self.decision, self.kept, self._factors = self.decision.rank, decision, kept, {}
+        if decision.rank == before:
             return []
-        change = RankChange(self.time, before, self.decision.rank)
+        change = RankChange(self.time, before, decision.rank)
         self.changes.append(change)
         return [change]
 

@@ -59,5 +59,5 @@ def _is_wide(state: State, rule: Rule) -> bool:
     outputs are divided by their discount, which must not underflow.
     """
     k, n = state.N.shape
-    enough = 2**21 if state.F is state.N else 2**18
+    enough = 2**21 if state.N_narrow is state.N else 2**18
     return k >= 32 and n * k >= enough and rule.beta2**BLOCK > 1e-100

@@ -18,7 +18,7 @@ from scipy.linalg.blas import dgemm
 
 from .compiled import kernel
 from .settle import center, factorize, settle
-from .state import TAU, THETA0, TIME, Floats, Rule, State, workspace
+from .state import POWER, TAU, THETA0, TIME, WEIGHT, Floats, Rule, State, workspace
 from .stream import drop_denormals
 
 
@@ -29,33 +29,33 @@ def learn_block(
     rows = np.empty_like(X)
     learnt = np.empty_like(Y)
     center_rows(state, rule, X, weights, rows)
-    projections, gram = project(state.F, rows)
+    projections, gram = project(state.N_narrow, rows)
     settle_rows(state, rule, projections, gram, weights, Y, learnt)
     take_in(state, learnt, rows, rule.beta2 ** len(rows))
     if rule.beta2 < 1:
-        drop_denormals(state.N, state.F, state.S, state.numbers)
+        drop_denormals(state.N, state.N_narrow, state.S, state.totals)
 
 
-def project(F: Any, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def project(N_narrow: Any, rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """``X N'`` and ``X X'``: all that settling needs to know of the features."""
-    return (rows @ F.T).astype(np.float64), (rows @ rows.T).astype(np.float64)
+    return (rows @ N_narrow.T).astype(np.float64), (rows @ rows.T).astype(np.float64)
 
 
 def take_in(state: State, learnt: NDArray[np.float64], rows: Floats, decay: float) -> None:
     """``N <- decay N + learnt' X``."""
-    if state.F is state.N:
+    if state.N_narrow is state.N:
         # In place: BLAS sees N' in column order, so that nothing is copied.
         dgemm(1.0, rows.T, np.asfortranarray(learnt), beta=decay, c=state.N.T, overwrite_c=True)
     else:
-        add_narrow(state.N, state.F, learnt.T.astype(rows.dtype) @ rows, decay)
+        add_narrow(state.N, state.N_narrow, learnt.T.astype(rows.dtype) @ rows, decay)
 
 
 @kernel
 def center_rows(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], out: Floats) -> None:
     """`center` for every row in order."""
-    mean, numbers = state.mean, state.numbers
+    mean, totals = state.mean, state.totals
     for t in range(len(X)):
-        center(X, t, weights, mean, numbers, rule, out, t)
+        center(X, t, weights, mean, totals, rule, out, t)
 
 
 @kernel
@@ -72,12 +72,12 @@ def settle_rows(
 
     Within the block, outputs are kept divided by their discount, so that each enters later samples unchanged.
     """
-    S, numbers, n = state.S, state.numbers, state.N.shape[1]
+    S, totals, n = state.S, state.totals, state.N.shape[1]
     b, k = projections.shape
     A, h, y = workspace(S, k, k), workspace(S, 1, k)[0], workspace(S, 1, k)[0]
     discount = 1.0
     for t in range(b):
-        factorize(S, rule.alpha * numbers[TAU] + numbers[THETA0], A)
+        factorize(S, rule.alpha * totals[TAU] + totals[THETA0], A)
         for i in range(k):
             h[i] = projections[t, i]
         for s in range(t):
@@ -85,9 +85,9 @@ def settle_rows(
                 h[i] += gram[t, s] * learnt[s, i]
         for i in range(k):
             h[i] *= discount
-        weight, power = weights[t, 0], gram[t, t] * weights[t, 1]
+        weight, power = weights[t, WEIGHT], gram[t, t] * weights[t, POWER]
         amplitude = rule.noise * np.sqrt(power / n)
-        settle(S, numbers, rule, A, h, y, (power, weight, amplitude, state.clock[TIME] + t))
+        settle(S, totals, rule, A, h, y, (power, weight, amplitude, state.clock[TIME] + t))
         discount *= rule.beta2
         for i in range(k):
             Y[t, i] = y[i]
@@ -99,10 +99,10 @@ def settle_rows(
 
 
 @kernel
-def add_narrow(N: NDArray[np.float64], F: Floats, increment: Floats, decay: float) -> None:
-    """``N <- decay N + increment`` in float64, and F follows."""
+def add_narrow(N: NDArray[np.float64], N_narrow: Floats, increment: Floats, decay: float) -> None:
+    """``N <- decay N + increment`` in float64, and N_narrow follows."""
     for i in range(len(N)):
-        row, narrow, added = N[i], F[i], increment[i]
+        row, narrow, added = N[i], N_narrow[i], increment[i]
         for j in range(len(row)):
             value = decay * row[j] + added[j]
             row[j] = value

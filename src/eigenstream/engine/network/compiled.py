@@ -21,6 +21,9 @@ def kernel(function: _Function) -> _Function:
     product is vector code. NaN and infinity keep their meaning.
     """
     flags: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
+    # A kernel that calls another holds a copy of it. A process that compiles both would run the original, one
+    # that loads them from the cache the copy, which may round otherwise: with all inlined, nothing is called.
+    flags["forceinline"] = True
     compiled = njit(nogil=True, **flags)(function)
     if hasattr(compiled, "_cache"):  # without compilation, it is the function itself
         try:

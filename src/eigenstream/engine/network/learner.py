@@ -23,7 +23,10 @@ from ..learner import Seen, Steps, rowwise
 from ..stored import LARGEST, stored_array
 from . import learn
 from .optimum import consolidate, known_from_rows, known_from_state, random_start, start_from
-from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, Rule, State
+from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, WEIGHT, Rule, State
+
+STORED = {"N_narrow": "F", "totals": "numbers"}
+"""What model files call the parts of the state that have another name by now."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +133,10 @@ class Network:
 
     def totals(self) -> Knowledge:
         if self.state is not None:
-            numbers = self.state.numbers
-            own = None if self.rule.r2 else (float(numbers[TAU]), float(numbers[THETA0]))
+            totals = self.state.totals
+            own = None if self.rule.r2 else (float(totals[TAU]), float(totals[THETA0]))
             return known_from_state(self.state)._replace(accumulated=own)
-        if not self.weights[:, 0].any():
+        if not self.weights[:, WEIGHT].any():
             return nothing_known(self.settings.n)
         return known_from_rows(self.rows, self.settings.k, self.rule, self.weights)
 
@@ -184,8 +187,9 @@ class Network:
             "clock": np.array([self.time, due, self.aligned], dtype=np.int64),
         }
         if self.state is not None:
-            stored |= {f"state.{name}": array for name, array in zip(State._fields, self.state, strict=True)}
-            if self.state.F is self.state.N:
+            named = zip(State._fields, self.state, strict=True)
+            stored |= {f"state.{STORED.get(name, name)}": array for name, array in named}
+            if self.state.N_narrow is self.state.N:
                 del stored["state.F"]
         return stored
 
@@ -213,19 +217,19 @@ class Network:
         N = stored_array(arrays, "state.N", (k, n))
         return State(
             N=N,
-            F=N if dtype == np.float64 else stored_array(arrays, "state.F", (k, n), dtype),
+            N_narrow=N if dtype == np.float64 else stored_array(arrays, "state.F", (k, n), dtype),
             S=stored_array(arrays, "state.S", (k, k)),
             X_recent=stored_array(arrays, "state.X_recent", (RECENT, n), dtype, most=largest),
             Y_recent=stored_array(arrays, "state.Y_recent", (RECENT, k), dtype),
             mean=stored_array(arrays, "state.mean", (n,), most=largest),
-            numbers=stored_array(arrays, "state.numbers", (5,), least=0.0),
+            totals=stored_array(arrays, "state.numbers", (5,), least=0.0),
             clock=stored_array(arrays, "state.clock", (2,), np.int64),
         ).copy()
 
     def _faded(self) -> Vector:
         """Weights of the rows kept, discounted up to now."""
         ages = np.arange(len(self.rows) - 1, -1, -1.0)
-        return np.asarray(self.weights[:, 0] * self.rule.beta2**ages)
+        return np.asarray(self.weights[:, WEIGHT] * self.rule.beta2**ages)
 
     def _power_factors(self, rows: Floats, steps: Steps) -> Vector:
         """What the squared length of each row has to be multiplied by to make up for ``steps.extra``."""
@@ -258,7 +262,7 @@ class Network:
             return self._started_from(known, time)
         state = random_start(settings.n, settings.k, known.trace, settings.random(time), settings.dtype)
         state.mean[:] = known.mean
-        state.numbers[[COUNT, TRACE]] = known.effective, known.trace
+        state.totals[[COUNT, TRACE]] = known.effective, known.trace
         state.clock[TIME] = time
         return state
 

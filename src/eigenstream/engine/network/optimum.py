@@ -96,7 +96,7 @@ def known_from_rows(X: Floats, k: int, rule: Rule, weights: NDArray[np.float64] 
 def known_from_state(state: State) -> Knowledge:
     """What a network knows."""
     lam, U = read_spectrum(state)
-    return Knowledge(lam, U, float(state.numbers[COUNT]), float(state.numbers[TRACE]), state.mean)
+    return Knowledge(lam, U, float(state.totals[COUNT]), float(state.totals[TRACE]), state.mean)
 
 
 def optimal_threshold(known: Knowledge, regularizer: Regularizer) -> float:
@@ -117,7 +117,7 @@ def start_from(
     state = new_state(N, S, 0.0, dtype)
     state.mean[:] = known.mean
     first = known._replace(lam=known.lam[:k])
-    state.numbers[[TAU, COUNT, TRACE]] = _closed_form_tau(first, theta, rule), known.effective, known.trace
+    state.totals[[TAU, COUNT, TRACE]] = _closed_form_tau(first, theta, rule), known.effective, known.trace
     return state
 
 
@@ -129,8 +129,8 @@ def consolidate(state: State, regularizer: Regularizer, rule: Rule, rng: np.rand
     N, S = at_optimum(known.U, known.lam, theta, len(state.S), _seed_eigenvalue(known, theta), rng)
     settled = with_sums(state, N, S)
     if rule.r2:
-        settled.numbers[TAU] = _closed_form_tau(known, theta, rule)
-        settled.numbers[THETA0] = 0.0
+        settled.totals[TAU] = _closed_form_tau(known, theta, rule)
+        settled.totals[THETA0] = 0.0
     return settled
 
 

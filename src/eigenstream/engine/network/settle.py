@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import kernel
-from .state import COUNT, TAU, THETA0, TRACE, Floats, Rule
+from .state import COUNT, POWER, TAU, THETA0, TRACE, WEIGHT, Floats, Rule
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -83,7 +83,7 @@ def substitute(A: Matrix, h: Vector, y: Vector) -> None:
 
 
 @kernel
-def settle(S: Matrix, numbers: Vector, rule: Rule, A: Matrix, h: Vector, y: Vector, sample: Sample) -> None:
+def settle(S: Matrix, totals: Vector, rule: Rule, A: Matrix, h: Vector, y: Vector, sample: Sample) -> None:
     """Respond to one sample and adapt everything but N.
 
     Solves ``(S + theta I) y = h`` with the factors A. What the network learns from is y plus spontaneous
@@ -103,9 +103,9 @@ def settle(S: Matrix, numbers: Vector, rule: Rule, A: Matrix, h: Vector, y: Vect
         c = weight * h[i]
         for j in range(k):
             S[i, j] = beta2 * S[i, j] + c * h[j]
-    numbers[TAU] = beta2 * numbers[TAU] + weight * (rule.r0 + rule.r1 * power + rule.r2 * activity)
-    numbers[TRACE] = beta2 * numbers[TRACE] + weight * power
-    numbers[THETA0] *= beta2
+    totals[TAU] = beta2 * totals[TAU] + weight * (rule.r0 + rule.r1 * power + rule.r2 * activity)
+    totals[TRACE] = beta2 * totals[TRACE] + weight * power
+    totals[THETA0] *= beta2
 
 
 @kernel
@@ -131,18 +131,18 @@ def _hash(seed: np.uint64, time: np.uint64, word: np.uint64) -> np.uint64:
 
 @kernel
 def center(
-    X: Floats, t: int, weights: Matrix, mean: Vector, numbers: Vector, rule: Rule, out: Floats, slot: int
+    X: Floats, t: int, weights: Matrix, mean: Vector, totals: Vector, rule: Rule, out: Floats, slot: int
 ) -> float:
     """Write what the network learns from row t into a row of ``out``; returns its (weighted) power.
 
     Exact discounted centering: with ``w <- beta^2 w + s`` and ``delta = x - m``, the mean moves by
     ``s delta / w`` and the network sees ``sqrt(1 - s/w) delta``, whose sums are the centered scatter.
     """
-    n, weight = X.shape[1], weights[t, 0]
-    numbers[COUNT] = rule.beta2 * numbers[COUNT] + weight
+    n, weight = X.shape[1], weights[t, WEIGHT]
+    totals[COUNT] = rule.beta2 * totals[COUNT] + weight
     power = 0.0
     if rule.center:
-        share = weight / numbers[COUNT] if numbers[COUNT] > 0 else 0.0
+        share = weight / totals[COUNT] if totals[COUNT] > 0 else 0.0
         scale = np.sqrt(max(1 - share, 0.0))
         for j in range(n):
             delta = X[t, j] - mean[j]
@@ -155,4 +155,4 @@ def center(
             value = float(X[t, j])
             out[slot, j] = value
             power += value * value
-    return float(power * weights[t, 1])
+    return float(power * weights[t, POWER])

@@ -32,6 +32,8 @@ RECENT = 4
 
 THETA0, TAU, COUNT, TRACE, DECAY = range(5)
 TIME, WAITING = range(2)
+WEIGHT, POWER = range(2)
+"""Columns of the rows' weights: what a row counts, and what its squared length is multiplied by."""
 
 
 class Rule(NamedTuple):
@@ -73,8 +75,8 @@ class State(NamedTuple):
 
     N: NDArray[np.float64]
     """Sum of y x' without the samples that wait (k, n)."""
-    F: Floats
-    """N in the precision of the data: N itself for float64."""
+    N_narrow: Floats
+    """N in the precision of the data, which may be narrower: N itself for float64."""
     S: NDArray[np.float64]
     """Sum of y y' (k, k)."""
     X_recent: Floats
@@ -83,7 +85,7 @@ class State(NamedTuple):
     """Their outputs, weighted and discounted up to now; zero where none waits (RECENT, k)."""
     mean: NDArray[np.float64]
     """Discounted mean of the input (n)."""
-    numbers: NDArray[np.float64]
+    totals: NDArray[np.float64]
     """theta0, tau, effective count, trace of the input scatter, and how much N has to decay yet."""
     clock: NDArray[np.int64]
     """Samples seen, and how many of them wait."""
@@ -91,7 +93,7 @@ class State(NamedTuple):
     def copy(self) -> State:
         """The same state in memory of its own."""
         copies: list[Any] = [aligned(array) for array in self]
-        if self.F.dtype == self.N.dtype:
+        if self.N_narrow.dtype == self.N.dtype:
             copies[1] = copies[0]
         return State(*copies)
 
@@ -118,25 +120,25 @@ def new_state(N: Floats, S: NDArray[np.float64], theta0: float, dtype: Any = np.
     """A state at time 0 with these sums and this initial threshold."""
     k, n = N.shape
     master = aligned(N, np.float64)
-    numbers = np.zeros(5)
-    numbers[THETA0], numbers[DECAY] = theta0, 1.0
+    totals = np.zeros(5)
+    totals[THETA0], totals[DECAY] = theta0, 1.0
     return State(
         N=master,
-        F=master if np.dtype(dtype) == np.float64 else aligned(N, dtype),
+        N_narrow=master if np.dtype(dtype) == np.float64 else aligned(N, dtype),
         S=aligned(S, np.float64),
         X_recent=aligned(np.zeros((RECENT, n)), dtype),
         Y_recent=aligned(np.zeros((RECENT, k)), dtype),
         mean=aligned(np.zeros(n)),
-        numbers=numbers,
+        totals=totals,
         clock=np.zeros(2, dtype=np.int64),
     )
 
 
 def with_sums(state: State, N: Floats, S: NDArray[np.float64]) -> State:
     """The same moment of the same stream with other sums N and S; nothing waits."""
-    fresh = new_state(N, S, float(state.numbers[THETA0]), state.F.dtype)
+    fresh = new_state(N, S, float(state.totals[THETA0]), state.N_narrow.dtype)
     fresh.mean[:] = state.mean
-    fresh.numbers[:DECAY] = state.numbers[:DECAY]
+    fresh.totals[:DECAY] = state.totals[:DECAY]
     fresh.clock[TIME] = state.clock[TIME]
     return fresh
 
@@ -152,13 +154,13 @@ def workspace(like: Matrix, rows: int, columns: int) -> Matrix:
 @kernel
 def threshold(state: State, rule: Rule) -> float:
     """theta, the threshold in the units of the sums."""
-    return float(rule.alpha * state.numbers[TAU] + state.numbers[THETA0])
+    return float(rule.alpha * state.totals[TAU] + state.totals[THETA0])
 
 
 def input_output_sum(state: State) -> NDArray[np.float64]:
     """N with the samples that still wait."""
     waiting = state.Y_recent.T.astype(np.float64) @ state.X_recent.astype(np.float64)
-    return np.asarray(state.numbers[DECAY] * state.N + waiting)
+    return np.asarray(state.totals[DECAY] * state.N + waiting)
 
 
 def from_weights(W_yx: Floats, W_yy: Floats, mu: Floats, theta: float, dtype: Any = np.float64) -> State:
@@ -209,7 +211,7 @@ def read_spectrum(state: State) -> Spectrum:
     N = input_output_sum(state)
     d, V = np.linalg.eigh(state.S)
     # What falls below rounding in S would be amplified into N's rounding.
-    rounding = float(np.finfo(state.F.dtype).eps)
+    rounding = float(np.finfo(state.N_narrow.dtype).eps)
     whiten = (V / np.sqrt(np.maximum(d, max(rounding * d[-1], np.finfo(np.float64).tiny)))).T
     # L first: products of N with itself would lose what whitening then amplifies, by 1e12 for dead modes.
     L = whiten @ N

@@ -1,7 +1,6 @@
 """How the paper's figures look: fit to print, lettered, and readable in grey and with colour deficiencies.
 
-The three regularizers differ in lightness, line style and marker, not in hue alone. The colours are the
-high-contrast scheme of Paul Tol, made to stay apart for all common colour deficiencies and in greyscale.
+The three regularizers differ in lightness, line style and marker, not in hue alone.
 """
 
 from __future__ import annotations
@@ -9,6 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...palette import DARK as DARK
+from ...palette import GOLD, NAVY, ROSE
+from ...palette import LIGHT as LIGHT
+from ...palette import MIDDLE as MIDDLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,12 +29,11 @@ class Look(NamedTuple):
 
 
 LOOKS = {
-    "scale-dependent": Look("#BB5566", (0, (5, 1.5)), "s"),
-    "input-output": Look("#004488", "-", "o"),
-    "squared-output": Look("#DDAA33", (0, (6, 1.5, 1.5, 1.5)), "^"),
+    "scale-dependent": Look(ROSE, (0, (5, 1.5)), "s"),
+    "input-output": Look(NAVY, "-", "o"),
+    "squared-output": Look(GOLD, (0, (6, 1.5, 1.5, 1.5)), "^"),
 }
 """One look per regularizer in every figure: dashed red squares, solid dark blue dots, dash-dotted yellow."""
-DARK, MIDDLE, LIGHT = "#1a1a1a", "#6b6b6b", "#b5b5b5"
 SYMBOL = {"scale-dependent": "$R_{TY}$", "input-output": "$R_{XY}$", "squared-output": "$R_{YY}$"}
 
 
@@ -50,6 +53,11 @@ def lettered(axes: Sequence[Axes], titles: Sequence[str] = ()) -> None:
 
 
 def curve(axis: Axes, name: str, x: Any, y: Any, **style: Any) -> None:
-    """A line in the regularizer's look, labelled with its name unless told otherwise."""
+    """A line in the regularizer's look, labelled with its name unless told otherwise.
+
+    Broken lines lie above solid ones, so that lines which coincide are all seen.
+    """
     look = LOOKS[name]
-    axis.plot(x, y, **{"color": look.color, "linestyle": look.line, "lw": 1.8, "label": name, **style})
+    line = style.pop("linestyle", look.line)
+    usual = {"color": look.color, "lw": 1.8, "label": name, "zorder": 2.0 if line == "-" else 2.1}
+    axis.plot(x, y, linestyle=line, **{**usual, **style})

@@ -112,7 +112,7 @@ def _draw_lines(axis: Axes, table: Table, threshold: float) -> None:
     found = axis.plot(T, y[:, :3], color=LOOKS[table["regularizer"]].color, lw=1.8)
     found[0].set_label(r"$Y^\top Y/T$, top three")
     axis.plot(T, y[:, 3], color=DARK, lw=1.4, label=r"$Y^\top Y/T$, fourth")
-    axis.set(xscale="log", xlabel="samples T", ylim=(-2.2, 9), xlim=(T[0], T[-1]))
+    axis.set(xscale="log", xlabel="samples T", ylim=(-0.6, 9), xlim=(T[0], T[-1]))
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:

@@ -41,6 +41,10 @@ NAMES = ("input-output", "squared-output")
 ALPHA_SHOWN = {"input-output": (0.003, 0.15), "squared-output": (0.003, 30.0)}
 """The ranges of alpha drawn. Nothing is judged by them."""
 LOWEST, HIGHEST = ALPHA_SHOWN["squared-output"]
+GAINS_SHOWN = {"input-output": (0.1, 0.3, 0.5, 0.7), "squared-output": (0.01, 0.03, 0.1, 0.3, 0.5, 0.7)}
+LABELLED = 0.16
+"""The ratio at which lines of equal gain carry their labels."""
+PATCH = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
 FAR = 1e6
 """How far above the lower end of its range alpha is tried where the range has no upper end."""
 
@@ -56,7 +60,7 @@ class Settings:
 
 
 FULL = Settings(points=199, alphas=80)
-QUICK = Settings(points=99, alphas=30)
+QUICK = Settings(points=99, alphas=80)
 
 
 @dataclass(frozen=True)
@@ -182,17 +186,13 @@ def _draw_region(axis: Axes, table: Table, hatch: str) -> None:
 def _draw_gains(axis: Axes, table: Table) -> None:
     from .drawing import DARK
 
-    gains = np.array(table["gains"]).T
-    levels = (0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9)
-    lines = axis.contour(
-        table["ratios"],
-        table["alphas"],
-        np.where(gains > 0, gains, np.nan),
-        levels,
-        colors=DARK,
-        linewidths=0.7,
-    )
-    axis.clabel(lines, fmt=lambda level: f"{level:.0%}", fontsize=6)
+    gains, levels = np.array(table["gains"]), GAINS_SHOWN[table["regularizer"]]
+    alphas, shown = table["alphas"], np.where(gains > 0, gains, np.nan).T
+    axis.contour(table["ratios"], alphas, shown, levels, colors=DARK, linewidths=0.7)
+    at = int(np.searchsorted(table["ratios"], LABELLED))
+    for level in levels:
+        alpha = alphas[np.argmin(np.abs(gains[at] - level))]
+        axis.text(LABELLED, alpha, f"{level:.0%}", fontsize=6, ha="center", va="center", bbox=PATCH)
 
 
 def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:

@@ -141,6 +141,10 @@ def _split(settings: Settings, tables: Sequence[Table]) -> tuple[list[Table], li
     return list(tables[:n_short]), list(tables[n_short:])
 
 
+NESTED = {"input-output": 8.0, "scale-dependent": 6.0, "squared-output": 3.5}
+"""Sizes of marks that often coincide: the one below is the larger."""
+
+
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
@@ -153,7 +157,7 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
         look = LOOKS[name]
         mine = [t for t in short if t["regularizer"] == name]
         shares = [100 * _share(t) for t in mine]
-        curve(left, name, [t["spread"] for t in mine], shares, marker=look.marker, ms=4.5)
+        curve(left, name, [t["spread"] for t in mine], shares, marker=look.marker, ms=NESTED[name])
         for t in (t for t in long if t["regularizer"] == name):
             errors, place = _settled(t), i + 0.22 * (FOLLOWED.index(t["spread"]) - 1)
             fill = fills[t["spread"]]

@@ -18,6 +18,8 @@ INPUTS: list[Point] = [(0.0, y) for y in (3.6, 2.4, 1.2, 0.0)]
 OUTPUTS: list[Point] = [(3.0, y) for y in (3.0, 1.8, 0.6)]
 RADIUS = 0.27
 GLIA = "#4d8f6f"
+BROKEN: Any = (0, (2.2, 0.9))
+"""The line of the shared scalar, which in grey looks like that of a synapse."""
 SYNAPSES: tuple[Point, Point] = ((1.75, 0.45), (3.62, 0.95))
 """Points among the feed-forward and the lateral synapses, where the scalar is delivered."""
 BOTTOM = -1.15
@@ -25,16 +27,15 @@ BOTTOM = -1.15
 
 def draw_network() -> Figure:
     """Left to right: scale-dependent, input-output and squared-output."""
-    figure, axes = figure_of(1, 3, 2.9)
+    figure, axes = figure_of(1, 3, 2.5)
     for axis, name in zip(axes, LOOKS, strict=True):
         axis.set(xlim=(-0.9, 4.9), ylim=(-1.7, 4.3), aspect="equal")
         axis.axis("off")
         _draw_neurons(axis, LOOKS[name].color, light=name == "squared-output")
         _draw_feedforward(axis)
         _draw_lateral(axis)
-    axes[0].text(
-        1.5, BOTTOM, r"no shared scalar: a constant $\alpha$", ha="center", va="center", color="0.25"
-    )
+    words = "no shared scalar:\na constant $\\alpha$"
+    axes[0].text(1.5, BOTTOM - 0.25, words, ha="center", va="top", fontsize=6.5, color="0.25")
     _draw_glia(axes[1], INPUTS, r"$\alpha\,\Vert x\Vert^2$", "input")
     _draw_glia(axes[2], OUTPUTS, r"$\alpha\,\Vert y\Vert^2$", "output")
     lettered(axes, list(LOOKS))
@@ -81,7 +82,7 @@ def _draw_glia(axis: Axes, neurons: list[Point], symbol: str, of: str) -> None:
     x, top = neurons[0]
     box: Any = {"boxstyle": "round,pad=0.12", "facecolor": GLIA, "edgecolor": "none", "zorder": 0}
     axis.add_patch(FancyBboxPatch((x - 0.33, BOTTOM), 0.66, top + 0.33 - BOTTOM, alpha=0.35, **box))
-    axis.text(x, BOTTOM + 0.05, symbol, ha="center", va="bottom", zorder=4)
+    axis.text(x, BOTTOM + 0.12, symbol, ha="center", va="bottom", fontsize=6.5, zorder=4)
     for target, bend in zip(SYNAPSES, (0.3, 0.42), strict=True):
         side = 1 if x < target[0] else -1
         _connect(
@@ -91,6 +92,7 @@ def _draw_glia(axis: Axes, neurons: list[Point], symbol: str, of: str) -> None:
             arrowstyle="-|>",
             color=GLIA,
             linewidth=1.8,
+            linestyle=BROKEN,
             connectionstyle=f"arc3,rad={bend * side}",
             zorder=5,
         )
@@ -109,7 +111,23 @@ def _keys() -> list[Any]:
     from matplotlib.lines import Line2D
 
     return [
-        Line2D([], [], color="0.6", marker=">", label="feed-forward synapse, excites"),
-        Line2D([], [], color=DARK, marker="o", markersize=3.5, label="lateral synapses, inhibit both ways"),
-        Line2D([], [], color=GLIA, marker=">", linewidth=1.8, label="one scalar, shared by all synapses"),
+        Line2D(
+            [],
+            [],
+            color="0.6",
+            marker=">",
+            markersize=4,
+            linewidth=0.8,
+            label="feed-forward synapse, excites",
+        ),
+        Line2D(
+            [],
+            [],
+            color=DARK,
+            marker="o",
+            markersize=3.5,
+            linewidth=0.8,
+            label="lateral synapses, inhibit both ways",
+        ),
+        Line2D([], [], color=GLIA, linewidth=1.8, ls=BROKEN, label="one scalar, shared by all synapses"),
     ]

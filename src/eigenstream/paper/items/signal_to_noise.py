@@ -144,7 +144,8 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
         axis.plot(noise, signal, look.marker, color=look.color, ms=size, mec=DARK, mew=0.8, zorder=4)
         for alpha, x, y in table["marked"]:
             axis.plot(x, y, look.marker, color=look.color, ms=4, mec=DARK, mew=0.5, zorder=3)
-            axis.annotate(f"{alpha:g}", (x, y), xytext=OFFSET[name], textcoords="offset points", fontsize=6)
+            offset = ABOVE if name == "input-output" and x > 0.1 else OFFSET[name]
+            axis.annotate(f"{alpha:g}", (x, y), xytext=offset, textcoords="offset points", fontsize=6)
     for axis in axes:
         axis.set(xlabel="share of pairs whose noise is transmitted", xlim=(-0.04, 1.04), ylim=(-0.02, 1.06))
         axis.plot(0, 1, "+", color=DARK, ms=13, mew=1.2, zorder=5, label="goal: no noise, all signal")
@@ -156,6 +157,8 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 OFFSET = {"scale-dependent": (5, -7), "input-output": (5, -9), "squared-output": (-2, 6)}
 """Where an alpha is written beside its mark, in points."""
+ABOVE = (0, 6)
+"""For marks of the input-output regularizer below which runs the scale-dependent's curve."""
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
@@ -178,9 +181,9 @@ def _size_claim(by: dict[tuple[str, bool], Table]) -> Claim:
     sizes = [by["scale-dependent", strict]["n_pairs"] for strict in (False, True)]
     return Claim(
         "Appendix B",
-        "there are 5,050 pairs of levels with a >= b",
+        r"there are 5,050 pairs of levels with $a \geq b$",
         "counting",
-        f"{sizes[0]:,} with a >= b, {sizes[1]:,} with a > b",
+        rf"{sizes[0]:,} with $a \geq b$, {sizes[1]:,} with $a > b$",
         verdict(sizes == [5050, 4950]),
         quote="corresponds to the following $5050$ cases",
         stated="5,050",
@@ -192,7 +195,7 @@ def _no_universal_alpha(by: dict[tuple[str, bool], Table]) -> Claim:
     return Claim(
         "Section III, Fig. 1",
         "R_TY's curve does not reach (0, 1): no alpha suits all pairs",
-        "the curve's point nearest to (0, 1), with a >= b and with a > b",
+        r"the curve's point nearest to (0, 1), with $a \geq b$ and with $a > b$",
         f"{_point(tables[0])} and {_point(tables[1])}",
         verdict(all(t["universal_alpha"] is None and t["nearest"][0] > 0.2 for t in tables)),
         quote="The curve corresponding to the scale-dependent regularizer does not reach the point $(0, 1)$",
@@ -206,11 +209,12 @@ def _universal_alpha(by: dict[tuple[str, bool], Table], name: str) -> Claim:
     return Claim(
         f"Section III, Fig. 1, {name}",
         "the curve passes through (0, 1): a universal alpha exists",
-        "the curve's point nearest to (0, 1), with a >= b and with a > b",
-        f"{_point(stated)} with a >= b, {_point(strict)} with a > b, first at alpha = {alpha[0]:.4g}",
+        r"the curve's point nearest to (0, 1), with $a \geq b$ and with $a > b$",
+        rf"{_point(stated)} with $a \geq b$, {_point(strict)} with $a > b$, first at alpha = {alpha[0]:.4g}",
         verdict(printed=stated["nearest"] == [0, 1], corrected=strict["nearest"] == [0, 1]),
         expected=Verdict.CORRECTED,
-        reason="the stated pairs include a = b, where nothing tells signal from noise; with a > b it holds",
+        reason="the stated pairs include $a = b$, where nothing tells signal from noise; with $a > b$ "
+        "it holds",
         quote="the input-output and the squared-output regularizers pass through the point $(0,1)$",
         stated="(0, 1)",
     )
@@ -235,7 +239,7 @@ def _area_claim(by: dict[tuple[str, bool], Table]) -> Claim:
     return Claim(
         "ours: area under the curves",
         "one number sums up each curve: 1 where a universal alpha exists, less where none does",
-        "area under each curve, 5,050 pairs; with a > b in brackets",
+        "area under each curve, 5,050 pairs; with $a > b$ in brackets",
         ", ".join(f"{name} {areas[name]:.4f} ({strict[name]:.4f})" for name in areas),
         verdict(
             min(strict["input-output"], strict["squared-output"]) > 1 - 1e-9
@@ -247,9 +251,9 @@ def _area_claim(by: dict[tuple[str, bool], Table]) -> Claim:
 def _counts_claim(tables: Sequence[Table]) -> Claim:
     same = sum(table["other_counts"] for table in tables)
     return Claim(
-        "ours: n1 and n2",
+        "ours: $n_1$ and $n_2$",
         "the curves do not depend on the numbers of signal and noise modes, which the paper does not state",
-        "points of each curve, and the same with n1 = 3 and n2 = 57",
+        "points of each curve, and the same with $n_1 = 3$ and $n_2 = 57$",
         f"the same for {same} of {len(tables)} curves",
         verdict(same == len(tables)),
     )

@@ -18,6 +18,7 @@ SIGNS = {
     "propto": "∝", "approx": "≈",
 }  # fmt: skip
 OPERATORS = set("≤≥∑→×≠∈·∝≈")
+MINUS = "\N{MINUS SIGN}"
 WORDS = {"min", "max", "ln", "Tr"}
 TOKEN = re.compile(r"\\[A-Za-z]+|\\\||\d+(?:\.\d+)?|[A-Za-z]|\S")
 FORMULA = re.compile(r"\$([^$]+)\$")
@@ -69,6 +70,7 @@ class _Reader:
     def text(self) -> str:
         joined = " ".join(self._all(_Text()))
         joined = re.sub(r"\s*([)\]|,])", r"\1", re.sub(r"([(\[|])\s*", r"\1", joined))
+        joined = re.sub(r"(^|[(=] ?)- (?=[\dA-Za-z])", r"\1-", joined)
         return re.sub(r"\s*‖\s*", "‖", re.sub(r"\s+", " ", joined)).strip()
 
     def _all(self, form: _MathML | _Text, end: str = "") -> list[str]:
@@ -111,8 +113,8 @@ class _MathML:
             return f"<mn>{token}</mn>"
         if token in WORDS:
             return f"<mi>{token}</mi><mo>&#x2061;</mo>"
-        kind = "mo" if token in OPERATORS or not token.isalpha() else "mi"
-        return f"<{kind}>{escape(token)}</{kind}>"
+        kind = "mo" if token in OPERATORS or not (token.isalpha() or token == "∞") else "mi"
+        return f"<{kind}>{escape(token.replace('-', MINUS))}</{kind}>"
 
     def group(self, parts: list[str]) -> str:
         return f"<mrow>{''.join(parts)}</mrow>"

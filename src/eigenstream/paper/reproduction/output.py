@@ -5,17 +5,20 @@ from __future__ import annotations
 import base64
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from io import BytesIO
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import cache, report
+from . import cache, report, workers
 from .equations import to_text
-from .item import Claim
-from .runner import Outcome, Reproduction
-from .workers import Stopped
+from .item import Claim, Table
+from .runner import CaseError, Outcome, Reproduction
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PAGE = "index.html"
 STYLE: dict[str, Any] = {
@@ -35,19 +38,25 @@ STYLE: dict[str, Any] = {
 def write(
     reproduction: Reproduction,
     out: Path,
+    jobs: int,
     progress: Callable[[int], None],
     stopping: Callable[[], bool],
 ) -> list[Outcome]:
-    """Draw and check every item, say after each how many are done, and write the page last."""
-    outcomes = []
-    for item in reproduction.settings:
-        if stopping():
-            raise Stopped
-        outcome = reproduction.outcome(item)
-        _write_figure(outcome, out / "figures", reproduction.folder)
-        _write_json(out / "numbers" / f"{item.NAME}.json", _numbers(outcome))
-        outcomes.append(outcome)
-        progress(len(outcomes))
+    """Check every item, draw its figure, say after each how many are drawn, and write the page last.
+
+    Raises
+    ------
+    workers.Stopped
+        If ``stopping`` became true before the end. What was drawn is kept.
+    CaseError
+        If a figure could not be drawn.
+    """
+    outcomes = [reproduction.outcome(item) for item in reproduction.settings]
+    kept = {_kept(outcome, reproduction.folder): outcome for outcome in outcomes}
+    _draw(kept, jobs, progress, stopping)
+    for file, outcome in kept.items():
+        _write_figure(outcome, file, out / "figures")
+        _write_json(out / "numbers" / f"{outcome.item.NAME}.json", _numbers(outcome))
     _write_claims(outcomes, out)
     figures = [figure_file(outcome, out / "figures") for outcome in outcomes]
     (out / PAGE).write_text(report.page(outcomes, figures, quick=reproduction.quick), encoding="utf-8")
@@ -58,25 +67,49 @@ def figure_file(outcome: Outcome, folder: Path, kind: str = "svg") -> Path:
     return folder / f"{outcome.item.NAME}.{kind}"
 
 
-def _write_figure(outcome: Outcome, out: Path, folder: Path) -> None:
-    """As PNG, SVG and PDF, from an earlier run if nothing has changed since."""
-    item = outcome.item
-    kept = folder / item.NAME / f"{cache.figure_key(item, outcome.settings, outcome.tables)}.figure"
-    if (text := cache.recall(kept)) is None:
-        text = json.dumps(_drawn(outcome))
-        cache.keep(kept, text)
+def _kept(outcome: Outcome, folder: Path) -> Path:
+    """The file that keeps the figure from run to run, until something changes that it depends on."""
+    key = cache.figure_key(outcome.item, outcome.settings, outcome.tables)
+    return folder / outcome.item.NAME / f"{key}.figure"
+
+
+def _draw(
+    kept: Mapping[Path, Outcome], jobs: int, progress: Callable[[int], None], stopping: Callable[[], bool]
+) -> None:
+    """Draw what no earlier run has drawn, several figures at a time: a figure takes more than a second."""
+    missing = {file: outcome for file, outcome in kept.items() if cache.recall(file) is None}
+    drawn = count(len(kept) - len(missing) + 1)
+    calls = {file: (o.item.draw, o.settings, o.tables, file) for file, o in missing.items()}
+    try:
+        workers.run(_keep_drawn, calls, jobs, lambda file: progress(next(drawn)), stopping)
+    except workers.Failed as failed:
+        name = missing[failed.key].item.NAME
+        raise CaseError(f"{name}: its figure cannot be drawn: {failed.why}") from failed
+    if not missing:
+        progress(len(kept))
+
+
+def _keep_drawn(draw: Callable[..., Figure], settings: Any, tables: Sequence[Table], file: Path) -> None:
+    """Done in a worker."""
+    cache.keep(file, json.dumps(_drawn(draw, settings, tables)))
+
+
+def _write_figure(outcome: Outcome, kept: Path, out: Path) -> None:
+    """As PNG, SVG and PDF."""
     out.mkdir(exist_ok=True)
+    text = cache.recall(kept)
+    assert text is not None, kept
     for kind, content in json.loads(text).items():
         figure_file(outcome, out, kind).write_bytes(base64.b64decode(content))
 
 
-def _drawn(outcome: Outcome) -> dict[str, str]:
+def _drawn(draw: Callable[..., Figure], settings: Any, tables: Sequence[Table]) -> dict[str, str]:
     """Each format in base64, the same bytes every time: no dates, no random ids, no user's own style."""
     from matplotlib import style
 
     files = {"png": BytesIO(), "svg": BytesIO(), "pdf": BytesIO()}
     with style.context(["default", STYLE]):
-        figure = outcome.item.draw(outcome.settings, outcome.tables)
+        figure = draw(settings, tables)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # laid out once: all files show the same
         figure.savefig(files["png"], format="png", dpi=220)

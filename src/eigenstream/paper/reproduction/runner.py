@@ -110,8 +110,7 @@ class Reproduction:
             workers.run(_compute, calls, jobs, done, stopping)
         except workers.Failed as failed:
             task = next(task for task in missing if task.file == failed.key)
-            why = f"{type(failed.__cause__).__name__}: {failed.__cause__}"
-            raise CaseError(f"{task.item.NAME}, {task.case}: {why}") from failed
+            raise CaseError(f"{task.item.NAME}, {task.case}: {failed.why}") from failed
 
     def outcome(self, item: Item) -> Outcome:
         """What the paper says of the item, checked against the tables, which must all be there."""

@@ -2,7 +2,9 @@
 (() => {
   const LOOK = {TY: ["#BB5566", "7 3"], XY: ["#004488", ""], YY: ["#DDAA33", "8 3 2 3"]};
   const NAME = {TY: "scale-dependent", XY: "input-output", YY: "squared-output"};
-  const SIZE = 320, PAD = 44, LEVELS = 100;
+  const SIZE = 320, PAD = 52, LEVELS = 100;
+  const UNIT = [[0, "0"], [0.5, "0.5"], [1, "1"]];
+  const said = (kind, text) => Object.assign(document.createElement("p"), {textContent: `${NAME[kind]}: ${text}`, className: kind});
 
   const svg = (tag, attributes, text = "") => {
     const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -18,13 +20,15 @@
     host.append(label);
     return {read: () => { const v = Number(input.value); output.textContent = show(v); return v; }, input};
   };
-  const frame = (xLabel, yLabel) => {
-    const picture = svg("svg", {viewBox: `0 0 ${SIZE + 2 * PAD} ${SIZE + 2 * PAD}`, role: "img"});
+  const frame = (xLabel, yLabel, xTicks, yTicks) => {
+    const picture = svg("svg", {viewBox: `0 0 ${SIZE + 1.5 * PAD} ${SIZE + 1.5 * PAD}`, role: "img", "aria-label": `${yLabel}, against ${xLabel}`});
     picture.append(svg("rect", {x: PAD, y: PAD / 2, width: SIZE, height: SIZE, fill: "none", stroke: "#555"}));
     picture.append(svg("text", {x: PAD + SIZE / 2, y: SIZE + PAD / 2 + 34, "text-anchor": "middle", "font-size": 13}, xLabel));
-    picture.append(svg("text", {transform: `translate(12 ${PAD / 2 + SIZE / 2}) rotate(-90)`, "text-anchor": "middle", "font-size": 13}, yLabel));
+    picture.append(svg("text", {transform: `translate(11 ${PAD / 2 + SIZE / 2}) rotate(-90)`, "text-anchor": "middle", "font-size": 13}, yLabel));
     const layer = svg("g", {});
     picture.append(layer);
+    for (const [u, text] of xTicks) picture.append(svg("text", {x: PAD + u * SIZE, y: SIZE + PAD / 2 + 16, "text-anchor": "middle", "font-size": 12}, text));
+    for (const [u, text] of yTicks) picture.append(svg("text", {x: PAD - 5, y: PAD / 2 + (1 - u) * SIZE + 4, "text-anchor": "end", "font-size": 12}, text));
     return {picture, layer, x: u => PAD + u * SIZE, y: u => PAD / 2 + (1 - u) * SIZE};
   };
   const path = (f, points, look, extra = {}) => svg("path", {
@@ -57,13 +61,13 @@
     const controls = document.createElement("div"), row = document.createElement("div"), told = document.createElement("div");
     row.className = "row";
     const power = v => (10 ** v).toPrecision(3);
-    const alpha = slider(controls, "alpha", -3, 1.5, Math.log10(0.05), power);
-    const n1 = slider(controls, "n1", 1, 40, 10, v => Math.round(v)), n2 = slider(controls, "n2", 1, 40, 10, v => Math.round(v));
+    const alpha = slider(controls, "α", -3, 1.5, Math.log10(0.05), power);
+    const n1 = slider(controls, "n₁", 1, 40, 10, v => Math.round(v)), n2 = slider(controls, "n₂", 1, 40, 10, v => Math.round(v));
     const strict = document.createElement("input"), box = document.createElement("label");
     Object.assign(strict, {type: "checkbox", checked: true});
     box.append("a > b only", strict);
     controls.append(box);
-    const f = frame("share of pairs whose noise is transmitted", "… whose signal is transmitted");
+    const f = frame("share of pairs whose noise is transmitted", "share of pairs whose signal is transmitted", UNIT, UNIT);
     row.append(f.picture, told);
     host.append(controls, row);
     const draw = () => {
@@ -77,9 +81,9 @@
         const [noise, signal] = shares(a);
         f.layer.append(path(f, points, LOOK[kind]));
         f.layer.append(svg("circle", {cx: f.x(noise), cy: f.y(signal), r: 6, fill: LOOK[kind][0], stroke: "#111"}));
-        words.push(`${NAME[kind]}: noise of ${(100 * noise).toFixed(1)} %, signal of ${(100 * signal).toFixed(1)} % of the pairs`);
+        words.push(said(kind, `noise of ${(100 * noise).toFixed(1)} %, signal of ${(100 * signal).toFixed(1)} % of the pairs`));
       }
-      told.replaceChildren(...words.map(text => Object.assign(document.createElement("p"), {textContent: text})));
+      told.replaceChildren(...words);
     };
     for (const input of [alpha.input, n1.input, n2.input, strict]) input.addEventListener("input", draw);
     draw();
@@ -88,10 +92,10 @@
     const LOW = Math.log10(0.003), HIGH = Math.log10(30);
     const controls = document.createElement("div"), row = document.createElement("div"), told = document.createElement("div");
     row.className = "row";
-    const alpha = slider(controls, "alpha", LOW, HIGH, Math.log10(0.05), v => (10 ** v).toPrecision(3));
+    const alpha = slider(controls, "α", LOW, HIGH, Math.log10(0.05), v => (10 ** v).toPrecision(3));
     const ratio = slider(controls, "b/a", 0.01, 0.99, 0.3, v => v.toFixed(2));
-    const n1 = slider(controls, "n1", 1, 40, 10, v => Math.round(v)), n2 = slider(controls, "n2", 1, 40, 10, v => Math.round(v));
-    const f = frame("noise-to-signal ratio b/a", "alpha, 0.003 to 30, logarithmic");
+    const n1 = slider(controls, "n₁", 1, 40, 10, v => Math.round(v)), n2 = slider(controls, "n₂", 1, 40, 10, v => Math.round(v));
+    const f = frame("noise-to-signal ratio b/a", "α", UNIT, [0.01, 0.1, 1, 10].map(v => [(Math.log10(v) - LOW) / (HIGH - LOW), String(v)]));
     row.append(f.picture, told);
     host.append(controls, row);
     const height = value => Math.min(1, Math.max(0, (Math.log10(value) - LOW) / (HIGH - LOW)));
@@ -113,8 +117,7 @@
       told.replaceChildren(...["XY", "YY"].map(kind => {
         const [s, n] = output[kind].map(v => Math.max(v, 0));
         const goal = s > 0 && n === 0 ? "goal reached" : s > 0 ? "noise passes, too" : "silent";
-        const text = `${NAME[kind]}: signal ${(100 * s).toFixed(1)} %, noise ${(100 * n).toFixed(1)} % of a: ${goal}`;
-        return Object.assign(document.createElement("p"), {textContent: text});
+        return said(kind, `signal ${(100 * s).toFixed(1)} %, noise ${(100 * n).toFixed(1)} % of a: ${goal}`);
       }));
     };
     for (const input of [alpha.input, ratio.input, n1.input, n2.input]) input.addEventListener("input", draw);

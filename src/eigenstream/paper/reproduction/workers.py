@@ -33,6 +33,10 @@ class Failed(Exception):
         super().__init__(key)
         self.key = key
 
+    @property
+    def why(self) -> str:
+        return f"{type(self.__cause__).__name__}: {self.__cause__}"
+
 
 class Lost(Exception):
     """A worker was ended from outside."""

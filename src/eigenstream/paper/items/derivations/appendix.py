@@ -129,13 +129,14 @@ def claims(table: Table) -> list[Claim]:
         ),
         Claim(
             "Appendix A, least squares",
-            "the problem is min || b - A x || over x >= 0 with A = I + alpha 11'",
+            r"the problem is to minimize $\|b - A x\|$ over $x \geq 0$ with $A = I + \alpha 1 1^\top$",
             "its solution against the closed form",
             f"off by at least {table['as_printed']:.1e} with that A, by at most {table['with_root']:.0e} "
             "with its square root",
             verdict(printed=table["as_printed"] < 1e-9, corrected=table["with_root"] < 1e-9),
             expected=Verdict.CORRECTED,
-            reason="I + alpha 11' is the matrix of the quadratic form, A'A: A is its square root",
+            reason=r"$I + \alpha 1 1^\top$ is the matrix of the quadratic form, $A^\top A$: $A$ is its "
+            "square root",
             quote="This is a nonnegative least squares problem (NNLS)",
             stated=r"$A = I_n + \alpha 1_n 1_n^\top$",
         ),

@@ -164,7 +164,7 @@ def claims(table: Table) -> list[Claim]:
             f"agree to {table['nuclear']:.0e} (relative)",
             verdict(table["nuclear"] < 1e-12),
             quote="is a nuclear norm of a matrix known to be a convex relaxation of matrix rank",
-            stated=r"$Tr(Y^\top Y) = \|Y^\top Y\|_*$",
+            stated=r"$\Tr(Y^\top Y) = \|Y^\top Y\|_*$",
         ),
         Claim(
             "Section II.C, Eq. 10",

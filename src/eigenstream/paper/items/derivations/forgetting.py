@@ -151,8 +151,8 @@ WRONG = {
         "it multiplies the identity",
     ),
     "order": (
-        "the discounts on the diagonal of B are beta^0, beta^1, ... from the first sample on",
-        "the newest sample has weight beta^0: B_tt = beta^(T-t), as the text before it says",
+        r"the discounts on the diagonal of $B$ are $\beta^0$, $\beta^1$, ... from the first sample on",
+        r"the newest sample has weight $\beta^0$: $B_{tt} = \beta^{T-t}$, as the text before it says",
     ),
 }
 
@@ -168,7 +168,8 @@ def _reading_claims(name: str, table: Table) -> list[Claim]:
             "the printed rules minimize the discounted online cost when the past weighs much",
             f"distance of the cost's minimizer from the network's output, windows of {windows[0]:.0f} to "
             f"{windows[-1]:.0f} samples",
-            f"{meant[0]:.3f} falls to {meant[-1]:.4f} (relative), like window^{steepness:.2f}",
+            f"{meant[0]:.3f} falls to {meant[-1]:.4f} (relative), like the window to the power "
+            f"{steepness:.2f}",
             verdict(right),
             quote="The following learning rules can be derived",
         )
@@ -201,7 +202,7 @@ def _rate_claim(name: str, rates: Table) -> Claim:
         "with forgetting the learning rate 1/mu saturates; without, it falls like 1/T",
         f"mean over the outputs, T = {times[late][0]:,} to {times[-1]:,}, beta = {BETA}",
         f"varies by {np.ptp(fixed) / fixed.mean():.0%} around {fixed.mean():.2g} with forgetting; falls like "
-        f"T^{steepness:.2f} without",
+        f"$T^{{{steepness:.2f}}}$ without",
         verdict(bool(np.ptp(fixed) < 0.5 * fixed.mean()) and -1.2 < steepness < -0.8),
         quote=r"the learning rate, $1/\mu_{T+1, i}$ does not steadily decrease with $T$, but saturates",
         stated="saturates",
@@ -212,14 +213,15 @@ def _time_scale_claim(found: Table) -> Claim:
     measured = found["measured"]
     return Claim(
         "Section V",
-        "the effective time scale of forgetting is -1/ln(beta)",
+        r"the effective time scale of forgetting is $-1/\ln \beta$",
         f"silent samples until cumulative activity has fallen to 1/e, beta = {BETA}",
-        f"{measured}; -1/ln(beta) = {found['printed']:.0f}, -1/(2 ln(beta)) = {found['corrected']:.0f}",
+        rf"{measured}; $-1/\ln \beta$ is {found['printed']:.0f}, $-1/(2 \ln \beta)$ is "
+        f"{found['corrected']:.0f}",
         verdict(
             printed=abs(measured - found["printed"]) < 2, corrected=abs(measured - found["corrected"]) < 2
         ),
         expected=Verdict.CORRECTED,
-        reason="true for activities; second moments, hence weights and thresholds, forget with beta^2",
+        reason=r"true for activities; second moments, hence weights and thresholds, forget with $\beta^2$",
         quote=r"the effective time scale of forgetting is $-1/\ln \beta$",
         stated=r"$-1/\ln \beta$",
     )

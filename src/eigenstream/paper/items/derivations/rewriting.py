@@ -79,18 +79,19 @@ def claims(table: Table) -> list[Claim]:
         *found,
         Claim(
             "Introduction, R_TY, against Eq. 2",
-            "the regularizer alpha T Tr(Y'Y) thresholds eigenvalues at alpha T",
+            r"the regularizer $\alpha T \Tr(Y^\top Y)$ thresholds eigenvalues at $\alpha T$",
             f"shrinkage of the top eigenvalue found by search, alpha = {ALPHA}",
-            f"{one:.4f} with alpha T Tr(Y'Y), {two:.4f} with 2 alpha T Tr(Y'Y)",
+            rf"{one:.4f} with $\alpha T \Tr(Y^\top Y)$, {two:.4f} with $2 \alpha T \Tr(Y^\top Y)$",
             verdict(printed=abs(one / ALPHA - 1) < 1e-3, corrected=abs(two / ALPHA - 1) < 1e-3),
             expected=Verdict.CORRECTED,
             reason="the introduction leaves out the factor 2 that stands in the costs of R_TY and R_XY",
-            stated=r"$R = \alpha T Tr(Y^\top Y)$",
+            stated=r"$R = \alpha T \Tr(Y^\top Y)$",
             quote="we proposed to penalize the rank of the output by adding a regularizer",
         ),
         Claim(
             "Section II.A",
-            "eigenvalues of X'X grow linearly with time for a stationary signal, so the threshold has to",
+            r"eigenvalues of $X^\top X$ grow linearly with time for a stationary signal, so the "
+            "threshold has to",
             "largest eigenvalue over T, at a quarter, at half and at the end of a stream",
             ", ".join(f"{value:.2f}" for value in growth),
             verdict(all(abs(b / a - 1) < 0.2 for a, b in pairwise(growth))),

@@ -82,10 +82,11 @@ def claims(table: Table) -> list[Claim]:
         Claim(
             "Section III, 1",
             "alpha depends on the absolute scale of the noise for R_TY, and not for the other two",
-            "lower end of its range for inputs whose variances differ by a factor of 10^8",
+            "lower end of its range for inputs whose variances differ by a factor of $10^8$",
             "varies by "
             + ", ".join(
-                f"10^{0.0 + round(decades, 9):.3g} ({name})" for name, decades in table["scaling"].items()
+                f"$10^{{{0.0 + round(decades, 9):.3g}}}$ ({name})"
+                for name, decades in table["scaling"].items()
             ),
             verdict(
                 table["scaling"]["scale-dependent"] > 7.9

@@ -1,48 +1,24 @@
-"""Fig. 6: the input's variance doubles at 1000 and returns at 6000; the networks forget.
-
-Spectra are those of the last min(T, 1000) samples. The fourth input eigenvalue sits on the threshold, so
-the fourth output eigenvalue is judged by its size, never by whether it is exactly zero.
-"""
+"""What the paper says of the sudden change, sentence by sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..reproduction.item import Claim, Table
-from ..reproduction.verdict import Verdict, verdict
-from . import experiment
-from .experiment import DEFAULT, KINDS, Setup
+from ...reproduction.item import Claim, Table
+from ...reproduction.verdict import Verdict, verdict
+from .. import experiment
+from ..experiment import KINDS, Setup
+from ..switching import DOUBLED, RESTORED
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from ..experiment import Array
+    from . import Settings
 
-    from .experiment import Array
-
-NAME = "sudden-change"
-TITLE = "Fig. 6: a sudden change, with forgetting"
-CAPTION = (
-    r"Top four eigenvalues of the last 1,000 samples' input (grey, dashed) and output (coloured; the "
-    r"fourth black): medians of the seeds, bands from the lowest to the highest seed. The input's "
-    r"variance doubles at 1,000 (marked x2) and returns at 6,000 (marked x1). Above with forgetting; "
-    r"below the control without, which the paper does not show: R_TY never recovers, the "
-    r"self-calibrating networks need no forgetting to."
-)
-ALT = (
-    "Six panels, regularizers from left to right, with forgetting above and without below. The three "
-    "top output eigenvalues step up at 1,000 and down at 6,000 samples with the input. The fourth rises "
-    "to about 2 between the steps for the scale-dependent regularizer only. Without forgetting it does "
-    "not return to zero by the end, and the top three stay too high; those of the other two "
-    "regularizers return."
-)
-
-LINES = 4
-WINDOW = 1000
-DOUBLED, RESTORED, AFTERWARDS = 1000, 6000, 8000
+AFTERWARDS = 8000
+"""A sample by which the return has been learnt."""
 SELF_CALIBRATING = ("input-output", "squared-output")
 LEFT_BEHIND = 1.2
 """How far above 4, 3 and 2 a network may be that still remembers the doubled input."""
@@ -50,125 +26,17 @@ NEAR = 0.4
 """How near to 4, 3 and 2 a median output eigenvalue has to be to count as tracked."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    n_seeds: int
-    n_samples: int
-    printed_samples: int
-    beta: float = 0.995
-    other_betas: tuple[float, ...] = (0.95, 0.999)
-    """Shorter and longer memory, to show why not them: the paper does not say which it took."""
-    setup: Setup = DEFAULT
-
-
-FULL = Settings(n_seeds=10, n_samples=10_000, printed_samples=10_000)
-QUICK = Settings(n_seeds=10, n_samples=10_000, printed_samples=1_200)
-
-
-@dataclass(frozen=True)
-class Case:
-    network: str
-    regularizer: str
-    n_samples: int
-    beta: float
-    seed: int
-    setup: Setup
-
-
-def cases(settings: Settings, seed: int) -> Sequence[Case]:
-    if settings.n_samples < AFTERWARDS or settings.n_samples % 200:
-        raise ValueError(
-            f"{NAME} needs n_samples of at least {AFTERWARDS:,} and a multiple of 200, got "
-            f"{settings.n_samples:,}: the input returns at {RESTORED:,}"
-        )
-    if len(settings.other_betas) != 2:
-        raise ValueError(f"{NAME} needs two other_betas, a shorter and a longer memory")
-    setup = settings.setup
-    printed = [Case("printed", name, settings.printed_samples, settings.beta, seed, setup) for name in KINDS]
-    counts = {1.0: settings.n_seeds, **dict.fromkeys(settings.other_betas, settings.n_seeds // 2)}
-    counts[settings.beta] = settings.n_seeds
-    return printed + [
-        Case("engine", name, settings.n_samples, beta, seed + i, setup)
-        for beta, n_seeds in counts.items()
-        for name in KINDS
-        for i in range(n_seeds)
-    ]
-
-
-def simulate(case: Case) -> Table:
-    """The top eigenvalues of input and output over the last min(T, 1000) samples."""
-    times = [T for T in range(100, case.n_samples + 1, 100) if T <= 2500 or T % 200 == 0]
-    X = experiment.switching(case.n_samples, case.seed)
-    regularizer = experiment.chosen_regularizer(case.regularizer, case.setup)
-    Y = experiment.run(
-        case.network, regularizer, X, times, seed=case.seed, beta=case.beta, setup=case.setup
-    ).Y
-    return {
-        "network": case.network,
-        "regularizer": case.regularizer,
-        "alpha": regularizer.alpha,
-        "beta": case.beta,
-        "times": times,
-        "input": recent_eigenvalues(X, times),
-        "output": recent_eigenvalues(Y, times),
-    }
-
-
-def recent_eigenvalues(Z: Array, times: Sequence[int]) -> list[list[float]]:
-    """The top eigenvalues of the second moment of the last min(T, 1000) rows, for each T."""
-    sums = experiment.scatter_sums(Z, times)
-    recent = ((sums[T] - sums[max(T - WINDOW, 0)]) / min(T, WINDOW) for T in times)
-    return [experiment.eigenvalues(moment)[:LINES].tolist() for moment in recent]
-
-
-def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from .drawing import figure_of, lettered
-
-    figure, axes = figure_of(2, 3, 4.6, sharex=True, sharey=True)
-    titles = []
-    for row, beta in enumerate((settings.beta, 1.0)):
-        for column, name in enumerate(KINDS):
-            chosen = _chosen(tables, "engine", name, beta)
-            _draw_lines(axes[3 * row + column], name, chosen)
-            titles.append(rf"{name}, $\alpha={chosen[0]['alpha']:.3g}$")
-        axes[3 * row].set_ylabel(f"β = {beta:g}: eigenvalue over\nthe last 1,000 samples")
-    for axis in axes[3:]:
-        axis.set_xlabel("samples T")
-    handles = axes[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False)
-    lettered(axes, titles)
-    return figure
-
-
-def _chosen(tables: Sequence[Table], network: str, name: str, beta: float) -> list[Table]:
+def tables_of(tables: Sequence[Table], network: str, name: str, beta: float) -> list[Table]:
     return [t for t in tables if (t["network"], t["regularizer"], t["beta"]) == (network, name, beta)]
 
 
-def _outputs(tables: Sequence[Table], beta: float) -> dict[str, Array]:
+def outputs_of(tables: Sequence[Table], beta: float) -> dict[str, Array]:
     """The engine's output eigenvalues (seeds, times, lines) by regularizer."""
-    return {name: np.array([t["output"] for t in _chosen(tables, "engine", name, beta)]) for name in KINDS}
-
-
-def _draw_lines(axis: Axes, name: str, chosen: Sequence[Table]) -> None:
-    from .drawing import DARK, LOOKS, MIDDLE
-
-    T = chosen[0]["times"]
-    x, y = (np.array([t[which] for t in chosen]) for which in ("input", "output"))
-    for i in range(LINES):
-        label = "input, top four" if i == 0 else None
-        axis.plot(T, np.median(x[:, :, i], axis=0), ls=(0, (3, 1.5)), color=MIDDLE, lw=0.9, label=label)
-        color = DARK if i == experiment.N_SIGNAL else LOOKS[name].color
-        names = {0: "output, top three", experiment.N_SIGNAL: "output, fourth"}
-        axis.plot(T, np.median(y[:, :, i], axis=0), color=color, lw=1.7, label=names.get(i))
-        axis.fill_between(T, y[:, :, i].min(axis=0), y[:, :, i].max(axis=0), color=color, alpha=0.25, lw=0)
-    for change, label in ((DOUBLED, "x2"), (RESTORED, "x1")):
-        axis.axvline(change, color=DARK, lw=0.8, ls=":", zorder=1)
-        axis.text(change + 100, 13.6, label, fontsize=7, va="top")
-    axis.set(xlim=(0, T[-1]), ylim=(-0.4, 13.8))
+    return {name: np.array([t["output"] for t in tables_of(tables, "engine", name, beta)]) for name in KINDS}
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
-    outputs, setup = _outputs(tables, settings.beta), settings.setup
+    outputs, setup = outputs_of(tables, settings.beta), settings.setup
     times = np.array(tables[-1]["times"])
     return [
         _three_before(times, outputs, setup),
@@ -177,7 +45,7 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
         _fourth_appears(times, outputs["scale-dependent"]),
         _others_do_better(times, outputs),
         _back_to_three(times, outputs, setup),
-        *(_because_of_forgetting(times, _outputs(tables, 1.0)[name], name, setup) for name in KINDS),
+        *(_because_of_forgetting(times, outputs_of(tables, 1.0)[name], name, setup) for name in KINDS),
         _same_in_print(tables, settings.beta),
         _memory_claim(times, settings, tables),
     ]
@@ -326,7 +194,7 @@ def _same_in_print(tables: Sequence[Table], beta: float) -> Claim:
     """The engine's first case of each regularizer has the printed network's seed."""
     gaps = []
     for name in KINDS:
-        printed, direct = (_chosen(tables, network, name, beta)[0] for network in ("printed", "engine"))
+        printed, direct = (tables_of(tables, network, name, beta)[0] for network in ("printed", "engine"))
         length = len(printed["times"])
         gaps.append(float(np.max(np.abs(np.subtract(printed["output"], direct["output"][:length])))))
     return Claim(
@@ -344,7 +212,7 @@ def _memory_claim(times: Array, settings: Settings, tables: Sequence[Table]) -> 
     short, long = settings.other_betas
     third, fourth = {}, {}
     for beta in (short, settings.beta, long):
-        outputs = _outputs(tables, beta)
+        outputs = outputs_of(tables, beta)
         third[beta] = float(np.median([np.median(y[:, -1, 2]) for y in outputs.values()]))
         fourth[beta] = float(np.median(outputs["scale-dependent"][:, _at(times, AFTERWARDS), 3]))
     zero = experiment.zero(settings.setup)

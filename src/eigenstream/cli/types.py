@@ -1,0 +1,101 @@
+"""Types of the values of options."""
+
+from __future__ import annotations
+
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:  # before click 8.4 it takes no type parameter
+    ParamType = click.ParamType
+
+
+class Finite(click.FloatRange):
+    """A number in a range that is neither infinite nor NaN, which no range excludes."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
+
+
+class NumberOr(ParamType):
+    """A number, or one of a few words; the word ``none`` means None."""
+
+    def __init__(self, number: type[int] | type[float], *words: str) -> None:
+        self.number, self.words = number, words
+        self.name = "|".join((*words, "number"))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value is None or isinstance(value, int | float):
+            return value
+        word = str(value).lower()
+        if word in self.words:
+            return None if word == "none" else word
+        try:
+            return self.number(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor {' nor '.join(self.words)}", param, ctx)
+
+
+class SamplesOrDuration(ParamType):
+    """A number of samples above 0, or a duration that `eigenstream.durations.seconds` reads."""
+
+    name = "number|10min"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..durations import seconds
+
+        try:
+            number = float(value)
+        except ValueError:
+            try:
+                seconds(value)
+            except ValueError as error:
+                self.fail(f"{error}; or a number of samples", param, ctx)
+            return value
+        if not 0 < number < inf:
+            self.fail(f"{value} is not a number of samples above 0", param, ctx)
+        return number
+
+
+class NumberOrRule(ParamType):
+    """A coefficient, or the rule that finds it, as a text that `eigenstream.rules.rule_of` reads."""
+
+    name = "auto|edge|parallel|share:0.95|number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..rules import rule_of
+
+        if isinstance(value, int | float):
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            pass
+        try:
+            return "auto" if value == "auto" else str(rule_of(str(value)))
+        except ValueError as error:
+            self.fail(f"{error}, or a number", param, ctx)
+
+
+class RowRange(ParamType):
+    """``START:STOP``, either of which may be left out."""
+
+    name = "start:stop"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        start, colon, stop = value.partition(":")
+        try:
+            span = (int(start or 0), int(stop) if stop else None)
+        except ValueError:
+            span = (-1, None)
+        if not colon or span[0] < 0 or (span[1] is not None and span[1] <= span[0]):
+            self.fail(f"{value!r} is not a range of rows such as 1000:5000, :5000 or 1000:", param, ctx)
+        return span

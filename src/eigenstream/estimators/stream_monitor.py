@@ -1,0 +1,247 @@
+"""A monitor of a stream as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..monitoring import STATISTICS, Alarm, Monitor, Settings, Verdict, Verdicts
+from ..reading import Floats
+from ..tracking.whole_calls import interrupts_deferred
+from .learning import SHORT
+from .locking import Lock, alone
+from .online_adaptive_pca import OnlineAdaptivePCA
+from .validation import checked
+
+
+class StreamMonitor(OutlierMixin, BaseEstimator):
+    """Tells when a stream leaves its usual pattern, and which inputs are to blame.
+
+    Each row is judged by what was known before it: T² (how far off within the model), SPE (how far off the
+    model) and the distance (how far off, each direction by its own spread). Limits start from theory and are
+    corrected by what is seen, so that rows in control alarm at the stated rate even where they are
+    correlated, heavy-tailed or slowly drifting. There is no alarm before there is a basis for one. How the
+    stream is cut into calls does not change a bit.
+
+    Parameters
+    ----------
+    model
+        The `OnlineAdaptivePCA` that learns the usual pattern; by default one with ``standardize=True``. Its
+        parameters say what is forgotten, and what happens to missing values. It is not changed: ``model_``
+        is the monitor's own. If it has learnt something already, `partial_fit` goes on from that.
+    false_alarm_rate
+        The share of rows in control that alarm, at most 0.1.
+    learn_from_alarms
+        Whether rows that exceed a limit are learnt. By default they are not: a model that learns a fault
+        forgets to alarm at it.
+    accept_after
+        After how many rows an alarm that is still on is taken for the new normal: the model starts anew from
+        its last 256 rows, so that no monitor alarms for ever.
+    confirm
+        How many rows in sequence have to exceed a limit for an alarm to count, or ``(k, n)``: k of n rows.
+    on_alarm
+        Called with an `Alarm` when it begins to count and when it ends, after the call that saw it.
+
+    Attributes
+    ----------
+    model_ : OnlineAdaptivePCA
+        The model now.
+    alarms_ : list of Alarm
+        The last 1,000 alarms that counted: when they began and ended, their peak, the inputs to blame.
+    limits_ : dict
+        The limits now, by name; infinity where there is no basis for one.
+    drift_ : float
+        How many components the model has turned away from since limits were first told.
+    n_rows_seen_ : int
+        Rows that came; ``model_.n_samples_seen_`` were learnt.
+    offset_ : float
+        `decision_function` is `score_samples` less this; always -1.
+
+    Examples
+    --------
+    >>> from eigenstream import StreamMonitor, streams
+    >>> monitor = StreamMonitor()
+    >>> for batch in streams.paper_stream(3000, random_state=0):
+    ...     verdicts = monitor.learn_many(batch)
+    >>> stuck = batch[-1].copy()
+    >>> stuck[2] += 12
+    >>> verdict = monitor.learn_one(stuck)
+    >>> verdict.alarm, monitor.alarms_[-1].contributors[0][0]
+    (True, 'x2')
+    """
+
+    def __init__(
+        self,
+        model: OnlineAdaptivePCA | None = None,
+        *,
+        false_alarm_rate: float = 1e-3,
+        learn_from_alarms: bool = False,
+        accept_after: int = 1000,
+        confirm: int | tuple[int, int] = 1,
+        on_alarm: Callable[[Alarm], object] | None = None,
+    ) -> None:
+        self.model = model
+        self.false_alarm_rate = false_alarm_rate
+        self.learn_from_alarms = learn_from_alarms
+        self.accept_after = accept_after
+        self.confirm = confirm
+        self.on_alarm = on_alarm
+
+    offset_ = -1.0
+
+    def fit(self, X: ArrayLike, y: object = None, *, timestamps: Any = None) -> Self:
+        """Forget everything and follow these rows in one pass; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X, y, timestamps
+            As of `OnlineAdaptivePCA.fit`.
+        """
+        self._follow(X, timestamps, fresh=True)
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: object = None, *, timestamps: Any = None) -> Self:
+        """Judge these rows in order, and learn those that do not alarm; parameters as of `fit`."""
+        self._follow(X, timestamps)
+        return self
+
+    def learn_many(self, X: ArrayLike, timestamps: Any = None) -> Verdicts:
+        """`partial_fit`, which returns what it says of each row: arrays with the names of `Verdict`."""
+        return self._follow(X, timestamps)
+
+    def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Verdict:
+        """Judge one vector, and learn it unless it alarms."""
+        stamps = None if timestamp is None else [timestamp]
+        return self._follow(np.asarray(x)[None], stamps).one(0)
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """-1 for rows that exceed a limit, 1 for others; nothing is learnt."""
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """1 less the index of each row: negative where it exceeds a limit."""
+        return np.asarray(self.score_samples(X) - self.offset_)
+
+    def score_samples(self, X: ArrayLike) -> Floats:
+        """The index of each row, its largest ratio to a limit, with a minus: low is unusual."""
+        return -self.judge(X).index
+
+    def judge(self, X: ArrayLike) -> Verdicts:
+        """Verdicts on rows as a stretch of their own, by everything learnt so far; nothing is learnt."""
+        return self._fitted().judge(self._checked(X), self.model_.missing)
+
+    def contributions(self, X: ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """What each input adds to T², SPE and distance of each row: never negative, and they add up."""
+        return self._fitted().contributions(self._checked(X), self.model_.missing)
+
+    def freeze(self) -> Self:
+        """Judge rows by what is known now from now on, and learn nothing: the classical two phases."""
+        self._fitted().freeze()
+        return self
+
+    def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
+        """Write monitor and model to a file that `eigenstream.load` continues from exactly.
+
+        Parameters
+        ----------
+        path, position
+            As of `OnlineAdaptivePCA.save`.
+        """
+        from .persistence import save_monitor
+
+        save_monitor(self, path, position)
+
+    @property
+    def alarms_(self) -> list[Alarm]:
+        return list(self._fitted().watch.past)
+
+    @property
+    def limits_(self) -> dict[str, float]:
+        return dict(zip(STATISTICS, map(float, self._fitted().limits_now().values), strict=True))
+
+    @property
+    def drift_(self) -> float:
+        return self._fitted().drift
+
+    @property
+    def n_rows_seen_(self) -> int:
+        return self._fitted().counts.came
+
+    @property
+    def n_features_in_(self) -> int:
+        self._fitted()
+        return int(self.model_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        self._fitted()
+        return np.asarray(self.model_.feature_names_in_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_monitor")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.model is not None and self.model.missing != "raise"
+        return tags
+
+    def _fitted(self) -> Monitor:
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
+        return self._monitor
+
+    def _checked(self, X: ArrayLike) -> Floats:
+        check_is_fitted(self)
+        return checked(self.model_, X)
+
+    def _settings(self) -> Settings:
+        confirm = self.confirm if isinstance(self.confirm, tuple) else (self.confirm, self.confirm)
+        return Settings(self.false_alarm_rate, bool(self.learn_from_alarms), self.accept_after, confirm)
+
+    def _begin(self, *, fresh: bool) -> OnlineAdaptivePCA:
+        """The model to go on with: a new one, or a copy of the one that was given."""
+        if self.model is None:
+            return OnlineAdaptivePCA(standardize=True)
+        fitted = self.model.__sklearn_is_fitted__()
+        return copy.deepcopy(self.model) if fitted and not fresh else clone(self.model)
+
+    def _follow(self, X: ArrayLike, timestamps: Any, *, fresh: bool = False) -> Verdicts:
+        """Check everything, then change: a refused or interrupted call leaves the monitor as it was."""
+        if "_learning" not in self.__dict__:
+            self._learning = Lock()
+        with alone(self._learning):
+            before = self.__dict__.copy()
+            try:
+                first = fresh or not self.__sklearn_is_fitted__()
+                if first:
+                    self._settings()
+                    self.model_ = self._begin(fresh=fresh)
+                    rows = self.model_._checked_rows(X, fresh=not self.model_.__sklearn_is_fitted__())
+                    names = [str(name) for name in getattr(self.model_, "feature_names_in_", ())]
+                    self._monitor = Monitor(self.model_._tracker, self._settings(), names)
+                else:
+                    rows = self.model_._checked_rows(X, fresh=False)
+                    if len(rows) > SHORT:
+                        self._monitor = copy.deepcopy(self._monitor)
+                        self.model_ = copy.copy(self.model_)
+                        self.model_._tracker = self._monitor.tracker
+                times = self.model_._times(X, timestamps, len(rows))
+                with interrupts_deferred() if len(rows) <= SHORT else nullcontext():
+                    found = self._monitor.follow(rows, self.model_.missing, times)
+            except BaseException:
+                self.__dict__.clear()
+                self.__dict__.update(before)
+                raise
+            self.model_._announce(found.rank_changes)
+            if self.on_alarm is not None:
+                for alarm in found.alarms:
+                    self.on_alarm(alarm)
+        return found.verdicts

@@ -1,0 +1,110 @@
+"""What the networks of the family share: size, regularizer, forgetting, settling, the loop over samples."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..regularizers import Regularizer
+from .settling import Settling, checked_settling
+
+Array = NDArray[np.float64]
+
+INITIAL_GAIN = np.sqrt(0.5)
+"""Length of each neuron's initial feed-forward weights: as if half of its activity were the threshold's."""
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of `Network`, which its kinds pass on."""
+
+    beta: float
+    eta: float
+    tol: float
+    max_iter: int
+    settling: Settling
+    initial_activity: float
+
+
+class Network(ABC):
+    """A network that responds to one sample and learns from it; use one of the family.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs
+        n and k. The network transmits at most k modes; how many it does is up to the regularizer.
+    regularizer
+        What the threshold is measured by, with its alpha.
+    beta
+        Discount of past activities per sample; second moments forget with ``beta^2``. 1 never forgets.
+    eta, tol, max_iter
+        Weight of the Jacobi iteration, the relative change at which it counts as settled, and the number
+        of iterations after which it is given up.
+    settling
+        ``"jacobi"``, as printed: all neurons at once; or ``"gauss-seidel"``: one after the other, without eta
+        and its bound.
+    initial_activity
+        Initial cumulative activity, in units of the input variance: 10 suits the paper's stream and should be
+        of the order of a few samples' variance on another.
+    """
+
+    W_yx: Array
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        regularizer: Regularizer,
+        *,
+        beta: float = 1.0,
+        eta: float = 0.1,
+        tol: float = 1e-5,
+        max_iter: int = 10_000,
+        settling: Settling = "jacobi",
+        initial_activity: float = 10.0,
+    ) -> None:
+        if not 1 <= n_outputs <= n_inputs:
+            raise ValueError(f"n_outputs must be between 1 and n_inputs={n_inputs}, got {n_outputs}")
+        if not (0 <= beta <= 1 and 0 < eta <= 1 and 0 < tol < 1 and max_iter >= 1 and initial_activity > 0):
+            raise ValueError(
+                "expected 0 <= beta <= 1, 0 < eta <= 1, 0 < tol < 1, max_iter >= 1 and initial_activity > 0, "
+                f"got beta={beta!r}, eta={eta!r}, tol={tol!r}, max_iter={max_iter!r}, "
+                f"initial_activity={initial_activity!r}"
+            )
+        checked_settling(settling)
+        self.regularizer = regularizer
+        self.beta, self.eta, self.tol, self.max_iter, self.settling = beta, eta, tol, max_iter, settling
+        self.initial_activity = float(initial_activity)
+
+    @property
+    @abstractmethod
+    def filter(self) -> Array:
+        """What the settled network does to its input: y = F x."""
+
+    @abstractmethod
+    def respond(self, x: ArrayLike) -> Array:
+        """Let the activity settle on one input and return the output; the weights stay as they are."""
+
+    @abstractmethod
+    def step(self, x: ArrayLike) -> Array:
+        """Respond to one input, learn from it, and return the response."""
+
+    def run(self, X: ArrayLike) -> Array:
+        """`step` through the rows of X; returns the responses as rows."""
+        return np.array([self.step(x) for x in np.asarray(X)]).reshape(-1, len(self.W_yx))
+
+    def _measured(self, x: Array, y: Array) -> float:
+        """What the threshold is measured by: the number that all synapses share, over alpha."""
+        r0, r1, r2 = self.regularizer.increment
+        return float(r0 + r1 * (x @ x) + r2 * (y @ y))
+
+    def _checked(self, x: ArrayLike) -> Array:
+        vector = np.asarray(x, dtype=np.float64)
+        if vector.shape != (self.W_yx.shape[1],) or not np.isfinite(vector).all():
+            raise ValueError(
+                f"expected one finite input vector of length {self.W_yx.shape[1]}, got shape {vector.shape}"
+                f"{'' if np.isfinite(vector).all() else ' with NaN or infinity'}"
+            )
+        return vector

@@ -1,0 +1,124 @@
+"""The report of the reproduction, as a browser shows it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from eigenstream import theory
+from eigenstream.cli import main
+from eigenstream.regularizers import InputOutput, ScaleDependent, SquaredOutput
+
+from .chromium import launched
+
+ITEMS = ("table-1", "signal-to-noise", "phase-diagram")
+"""Closed forms: they cost next to nothing, and two of them have sliders."""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(browser, tmp_path_factory):  # the browser first: without one, nothing is computed
+    folder = tmp_path_factory.mktemp("report")
+    options = ["--quick", "--jobs", "2", "--no-cache", "--out", str(folder)]
+    done = CliRunner().invoke(main, ["reproduce", *ITEMS, *options])
+    assert done.exit_code == 0, done.output
+    return (folder / "index.html").as_uri()
+
+
+@pytest.fixture
+def tab(browser, report):
+    """The report in a tab; anything that the browser complains about or asks the network for is a failure."""
+    context = browser.new_context(viewport={"width": 1100, "height": 1000})
+    tab, complaints = context.new_page(), []
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("console", lambda line: complaints.append(line.text))
+    tab.on(
+        "request",
+        lambda asked: None if asked.url.startswith(("file:", "data:")) else complaints.append(asked.url),
+    )
+    tab.goto(report)
+    yield tab
+    context.close()
+    assert complaints == []
+
+
+def test_figures_are_shown_and_have_words(tab):
+    figures = tab.locator("figure img")
+    assert figures.count() == len(ITEMS)
+    for i in range(len(ITEMS)):
+        figure = figures.nth(i)
+        assert figure.evaluate("image => image.complete && image.naturalWidth") > 300
+        assert len(figure.get_attribute("alt")) > 50
+    assert tab.locator("blockquote").count() > 5
+
+
+def test_formulas_are_typeset(tab):
+    """A fraction in a table is taller than a line of text, and its parts lie one above the other."""
+    fraction = tab.locator(".sheet mfrac").first
+    above, below = (fraction.locator("> *").nth(i).bounding_box() for i in (0, 1))
+    assert above["y"] + above["height"] <= below["y"] + 1
+    assert fraction.bounding_box()["height"] > 24
+    assert "$" not in tab.locator("main").inner_text()
+
+
+@pytest.mark.parametrize("width", [1600, 1100, 700, 400])
+def test_nothing_is_cut_off_or_laid_over_something_else(tab, width):
+    tab.set_viewport_size({"width": width, "height": 1000})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    beyond = """() => [...document.querySelectorAll('.claims math, .claims p, .claims th')].filter(inner => {
+        const cell = inner.closest('td, th').getBoundingClientRect();
+        return inner.getBoundingClientRect().right > cell.right + 1;
+    }).map(inner => inner.textContent)"""
+    assert tab.evaluate(beyond) == []
+    narrow = """() => [...document.querySelectorAll('.claims tbody th')]
+        .filter(head => head.getBoundingClientRect().width < 90).length"""
+    assert tab.evaluate(narrow) == 0
+
+
+def move(tab, place, slider, value):
+    tab.locator(f'[data-try="{place}"] input[type=range]').nth(slider).evaluate(
+        "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }", value
+    )
+
+
+def percentages(tab, place):
+    """The numbers that are told beside the figure, by regularizer."""
+    told = tab.locator(f'[data-try="{place}"] p').all_inner_texts()
+    return {text.split(":")[0]: [float(n) for n in re.findall(r"([\d.]+) %", text)] for text in told}
+
+
+def test_the_transmission_sliders_say_what_the_theory_says(tab):
+    before = tab.locator('[data-try="curves"] svg').inner_html()
+    move(tab, "curves", 0, -1.5)  # alpha = 10^-1.5
+    assert tab.locator('[data-try="curves"] svg').inner_html() != before
+    found = percentages(tab, "curves")
+    for kind in (ScaleDependent, InputOutput, SquaredOutput):
+        curve = theory.transmission_curve(kind, strict=True, n1=10, n2=10)
+        at = int((curve.alpha <= 10**-1.5).sum()) - 1
+        expected = [100 * curve.noise_fraction[at], 100 * curve.signal_fraction[at]]
+        assert found[kind.name] == pytest.approx(expected, abs=0.06)
+
+
+def test_the_phase_sliders_say_what_the_offline_solution_is(tab):
+    move(tab, "phases", 0, -0.5)  # alpha = 10^-0.5
+    move(tab, "phases", 1, 0.6)  # b/a
+    found = percentages(tab, "phases")
+    for kind in (InputOutput, SquaredOutput):
+        d = kind(10**-0.5).shrink(theory.two_level_spectrum(1.0, 0.6, 10, 10))
+        assert found[kind.name] == pytest.approx([100 * d[0], 100 * d[-1]], abs=0.06)
+
+
+def test_the_dark_page_is_dark(browser, report):
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    page.goto(report)
+    color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert max(map(int, re.findall(r"\d+", color))) < 64
+    context.close()

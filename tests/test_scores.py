@@ -1,0 +1,85 @@
+"""The estimators' scores are the outputs of the family's networks: soft, hard threshold and equalizing."""
+
+import numpy as np
+import pytest
+
+from eigenstream import (
+    AdaptivePCA,
+    EqualizingNetwork,
+    HardThresholdNetwork,
+    HebbianNetwork,
+    OnlineAdaptivePCA,
+    offline,
+    streams,
+)
+from eigenstream.regularizers import InputOutput, ScaleDependent, SquaredOutput
+
+SPECTRUM = np.r_[6.0, 5.0, 4.0, 2.0, np.full(60, 0.1)]
+THRESHOLD, K = 3.0, 6
+KINDS = [ScaleDependent, InputOutput]
+APART = {"shrunk": 0.15, "projected": 0.05, "whitened": 0.15}
+"""How far a network may be from the scores after 2,000 samples, relatively; the soft one starts at random."""
+
+
+def gamma(regularizer, X):
+    """What gives the equalizing network's outputs variance 1, per unit that the regularizer measures by."""
+    return 1 / np.mean(np.sum(X**2, axis=1)) if regularizer.increment[1] else 1.0
+
+
+def closed_form(scores, regularizer, X):
+    if scores == "shrunk":
+        return offline.solve(X, regularizer, K).Y
+    if scores == "projected":
+        return offline.solve_hard(X, regularizer, K).Y
+    return offline.solve_equalizing(X, regularizer, gamma(regularizer, X), K).Y
+
+
+def network(scores, regularizer, X):
+    options = {"settling": "gauss-seidel", "random_state": 0}
+    if scores == "shrunk":
+        return HebbianNetwork(X.shape[1], K, regularizer, **options)
+    if scores == "projected":
+        made = HardThresholdNetwork(X.shape[1], K, regularizer, **options)
+    else:
+        made = EqualizingNetwork(X.shape[1], K, regularizer, gamma(regularizer, X), **options)
+    return made.start_from(X[:200], 0)
+
+
+def stream(n_samples):
+    return np.vstack(list(streams.paper_stream(n_samples, random_state=0)))
+
+
+def difference(Y, Z):
+    """Of similarities, relatively: axes and signs are arbitrary."""
+    return np.linalg.norm(Y @ Y.T - Z @ Z.T) / np.linalg.norm(Z @ Z.T)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scores", APART)
+@pytest.mark.parametrize("make", [AdaptivePCA, OnlineAdaptivePCA])
+def test_scores_are_the_closed_form_of_their_network(make, scores, kind):
+    X, regularizer = stream(500), kind.for_threshold(SPECTRUM, THRESHOLD)
+    model = make(kind.name, regularizer.alpha, K, scores=scores, center=False).fit(X)
+    assert model.n_components_ == 3
+    assert difference(model.transform(X), closed_form(scores, regularizer, X)) < 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scores", APART)
+def test_the_network_learns_them_sample_by_sample(scores, kind):
+    X, regularizer = stream(2000), kind.for_threshold(SPECTRUM, THRESHOLD)
+    model = OnlineAdaptivePCA(kind.name, regularizer.alpha, K, scores=scores, center=False).fit(X)
+    learner = network(scores, regularizer, X)
+    learner.run(X if scores == "shrunk" else X[200:])
+    Y = X @ learner.filter.T
+    gap = difference(Y, model.transform(X))
+    assert gap < APART[scores]
+    others = [difference(Y, closed_form(other, regularizer, X)) for other in APART if other != scores]
+    assert min(others) > 2 * gap
+
+
+def test_measured_by_the_output_the_hard_network_has_a_threshold_of_its_own():
+    """It transmits more than the soft one, so the same alpha puts its threshold higher."""
+    X, alpha = stream(500), 0.1
+    soft, hard = offline.solve(X, SquaredOutput(alpha), K), offline.solve_hard(X, SquaredOutput(alpha), K)
+    assert hard.threshold > 1.2 * soft.threshold

@@ -1,0 +1,311 @@
+"""`StreamMonitor`: what it promises about alarms, blame, learning, files and calls."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
+from eigenstream.monitoring import COLUMNS
+from tests.plant import FAULTS, INPUTS, in_control
+
+KINDS = ["gaussian", "student", "correlated", "drifting"]
+
+
+@parametrize_with_checks(
+    # At the default rate, a few hundred rows would have no outlier among them, which the checks ask for.
+    [
+        StreamMonitor(false_alarm_rate=0.05),
+        StreamMonitor(OnlineAdaptivePCA(missing="impute", random_state=0), false_alarm_rate=0.1),
+    ]
+)
+def test_it_passes_the_battery_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return StreamMonitor().fit(in_control("gaussian", 3000, seed=1))
+
+
+def rates(kind, rate, seeds, rows=15_000, half_life=500):
+    """Share of rows that alarm, as a multiple of the stated rate, one per seed."""
+    for seed in seeds:
+        model = OnlineAdaptivePCA(half_life=half_life, random_state=0)
+        verdicts = StreamMonitor(model, false_alarm_rate=rate).learn_many(in_control(kind, rows, seed))
+        yield verdicts.alarm.mean() / rate
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_in_control_alarm_at_the_stated_rate(kind):
+    assert 0.5 < np.mean(list(rates(kind, 0.01, [101, 102]))) < 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("half_life", [500, 2000, None])
+@pytest.mark.parametrize("rate", [0.01, 0.001])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_in_control_alarm_at_the_stated_rate_whatever_is_forgotten(kind, rate, half_life):
+    if kind == "drifting" and half_life != 500:
+        pytest.skip("the drift is one of half-lives of 500 rows")
+    assert 0.5 < np.mean(list(rates(kind, rate, range(200, 208), 20_000, half_life))) < 2
+
+
+def test_there_is_no_alarm_before_there_is_a_basis():
+    X = in_control("gaussian", 60, seed=2)
+    X[50] += 1000
+    monitor = StreamMonitor()
+    verdicts = monitor.learn_many(X)
+    assert not verdicts.alarm.any()
+    assert np.isinf(verdicts.spe_limit[:32]).all()
+    assert np.isnan(verdicts.spe[:32]).all()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"half_life": 300},
+        {"lags": 2, "half_life": 300},
+        {"solver": "subspace", "standardize": True},
+        {"solver": "network"},
+    ],
+    ids=str,
+)
+def test_any_chunking_gives_the_same_bits(parameters, tmp_path):
+    X = in_control("gaussian", 1500, seed=3)
+    X[700:720] += 3
+    X[1000:, 4] += 8  # a new regime, which is accepted
+
+    def follow(cuts, stops=()):
+        model = OnlineAdaptivePCA(random_state=0, **parameters)
+        monitor, parts = StreamMonitor(model, false_alarm_rate=0.01, accept_after=200), []
+        for i, part in enumerate(np.split(X, cuts)):
+            verdicts = monitor.learn_many(part)
+            parts.append(np.column_stack([getattr(verdicts, name) for name in COLUMNS]))
+            if i in stops:
+                monitor.save(tmp_path / "stopped")
+                monitor = load(tmp_path / "stopped")
+        monitor.save(tmp_path / "model")
+        return np.vstack(parts), (tmp_path / "model").read_bytes(), monitor
+
+    verdicts, written, monitor = follow([])
+    assert monitor._monitor.counts.accepted == 1
+    assert 10 < np.count_nonzero(verdicts[:, COLUMNS.index("alarm")]) < 400
+    single = range(1, len(X), 1 if not parameters else 50 if "network" in parameters.values() else 3)
+    for cuts, stops in ((single, ()), ([5, 700, 701, 1033], (0, 2, 3)), (range(64, 1500, 64), ())):
+        again, rewritten, _ = follow(list(cuts), stops)
+        np.testing.assert_array_equal(again, verdicts)
+        assert rewritten == written
+
+
+def test_a_row_says_how_it_was_judged(trained):
+    monitor = copy.deepcopy(trained)
+    usual = monitor.learn_one(in_control("gaussian", 1, seed=4)[0] * 0)
+    assert usual.row == 3000
+    assert (usual.alarm, usual.since) == (False, None)
+    assert 0 < usual.index < 1
+    odd = monitor.learn_one(np.r_[50.0, np.zeros(INPUTS - 1)])
+    assert (odd.alarm, odd.since) == (True, 3001)
+    assert odd.index == pytest.approx(
+        max(odd.t2 / odd.t2_limit, odd.spe / odd.spe_limit, odd.distance / odd.distance_limit)
+    )
+
+
+def test_predictions_learn_nothing_and_agree_with_each_other(trained):
+    monitor = copy.deepcopy(trained)
+    X = in_control("gaussian", 500, seed=1)
+    X[7] += 40
+    before = monitor.n_rows_seen_, monitor.limits_
+    labels = monitor.predict(X)
+    assert labels[7] == -1
+    np.testing.assert_array_equal(labels, np.where(monitor.decision_function(X) < 0, -1, 1))
+    np.testing.assert_allclose(monitor.decision_function(X), monitor.score_samples(X) - monitor.offset_)
+    np.testing.assert_array_equal(monitor.predict(X[7:8]), [-1])
+    assert (monitor.n_rows_seen_, monitor.limits_) == before
+
+
+def test_it_works_at_the_end_of_a_pipeline():
+    X = in_control("gaussian", 2000, seed=5)
+    pipeline = make_pipeline(StandardScaler(), StreamMonitor(OnlineAdaptivePCA())).fit(X)
+    assert pipeline.predict(X + 50).tolist() == [-1] * len(X)
+
+
+@pytest.mark.parametrize("lags", [0, 2])
+def test_contributions_add_up(lags):
+    X = in_control("gaussian", 1500, seed=6)
+    monitor = StreamMonitor(OnlineAdaptivePCA(standardize=True, lags=lags)).fit(X)
+    verdicts, added = monitor.judge(X[:50]), monitor.contributions(X[:50])
+    for name in ("t2", "spe", "distance"):
+        assert added[name].shape == (50, INPUTS)
+        assert (added[name] >= 0).all()
+        np.testing.assert_allclose(added[name].sum(axis=1), getattr(verdicts, name), rtol=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_one_sensor_is_blamed_on_it(fault, solver):
+    named = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        units = 10.0 ** rng.uniform(-3, 3, INPUTS)
+        X = in_control("gaussian", 3500, seed) * units
+        model = OnlineAdaptivePCA(solver=solver, standardize=True)
+        trained = StreamMonitor(model).fit(X[:3000])
+        for faulty in rng.permutation(INPUTS)[:8]:
+            monitor, rows = copy.deepcopy(trained), X[3000:3300].copy()
+            rows[:, faulty] = FAULTS[fault](rows[:, faulty], X[:3000, faulty].std(), rng)
+            monitor.partial_fit(rows)
+            alarms = [alarm for alarm in monitor.alarms_ if alarm.last >= 3000]
+            worst = max(alarms, key=lambda alarm: alarm.peak)
+            named.append(worst.contributors[0][0] == f"x{faulty}")
+    assert np.mean(named) >= 0.95
+
+
+def test_blame_is_put_on_names():
+    pandas = pytest.importorskip("pandas")
+    names = [f"sensor {i}" for i in range(INPUTS)]
+    X = pandas.DataFrame(in_control("gaussian", 2000, seed=7), columns=names)
+    X.iloc[1900:, 3] += 30
+    monitor = StreamMonitor().fit(X)
+    assert monitor.feature_names_in_.tolist() == names
+    assert monitor.alarms_[-1].contributors[0][0] == "sensor 3"
+
+
+def test_a_single_gross_outlier_alarms_and_leaves_the_model_as_it_was(trained):
+    monitor = copy.deepcopy(trained)
+    rank, spectrum = monitor.model_.n_components_, monitor.model_.spectrum_
+    assert monitor.learn_one(np.full(INPUTS, 1e6)).alarm
+    assert monitor.model_.n_components_ == rank
+    np.testing.assert_array_equal(monitor.model_.spectrum_, spectrum)
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_rows_that_alarm_are_learnt_only_if_asked_for(learns):
+    monitor = StreamMonitor(learn_from_alarms=learns).fit(in_control("gaussian", 3000, seed=1))
+    learnt = monitor.model_.n_samples_seen_
+    assert monitor.learn_one(np.full(INPUTS, 30.0)).alarm
+    assert monitor.model_.n_samples_seen_ == learnt + learns
+
+
+def test_a_new_regime_alarms_and_is_accepted_after_the_stated_time():
+    X = in_control("gaussian", 5000, seed=8)
+    X[3000:, :5] += 6
+    alarms = []
+    monitor = StreamMonitor(accept_after=400, on_alarm=lambda alarm: alarms.append(copy.copy(alarm)))
+    verdicts = monitor.learn_many(X)
+    assert verdicts.alarm[3000:3400].mean() > 0.9
+    assert not verdicts.alarm[3400:3464].any()  # there is no basis yet
+    assert verdicts.alarm[3464:].mean() < 0.01
+    (accepted,) = (alarm for alarm in alarms if alarm.accepted)
+    assert accepted.ended - accepted.began == 400
+    X[4900] -= 60
+    assert monitor.predict(X[4900:4901]) == [-1]
+    np.testing.assert_allclose(monitor.model_.mean_, X[3000:].mean(axis=0), atol=0.5)
+
+
+def test_a_frozen_monitor_judges_and_learns_nothing(trained, tmp_path):
+    monitor = copy.deepcopy(trained).freeze()
+    X = in_control("drifting", 2000, seed=9, half_life=20)
+    limits, mean = monitor.limits_, monitor.model_.mean_.copy()
+    verdicts = monitor.learn_many(X)
+    assert monitor.limits_ == limits
+    np.testing.assert_array_equal(monitor.model_.mean_, mean)
+    assert verdicts.alarm[1000:].mean() > 0.9
+    monitor.save(tmp_path / "frozen")
+    np.testing.assert_array_equal(load(tmp_path / "frozen").learn_many(X).t2, verdicts.t2)
+
+
+def test_an_adaptive_monitor_follows_a_slow_drift_where_a_frozen_one_alarms():
+    X = in_control("drifting", 8000, seed=10)
+    model = OnlineAdaptivePCA(half_life=500)
+    adaptive = StreamMonitor(model, false_alarm_rate=0.01).fit(X[:2000])
+    frozen = copy.deepcopy(adaptive).freeze()
+    assert frozen.learn_many(X[2000:]).alarm.mean() > 0.2
+    assert adaptive.learn_many(X[2000:]).alarm.mean() < 0.02
+
+
+@pytest.mark.parametrize(("confirm", "expected"), [(1, 1), (3, 3), ((2, 6), 5)])
+def test_an_alarm_counts_only_after_k_of_n_rows(trained, confirm, expected):
+    X = in_control("gaussian", 3100, seed=1)
+    unusual = [3020, 3024, 3025, 3026] if isinstance(confirm, tuple) else range(3020, 3030)
+    X[list(unusual)] += 30
+    monitor = StreamMonitor(confirm=confirm).fit(X)
+    alarm = monitor.alarms_[-1]
+    assert (alarm.began, alarm.counts_from) == (3020, 3020 + expected - 1)
+    assert alarm.ended == (3026 if isinstance(confirm, tuple) else 3029) + 33
+
+
+def test_isolated_rows_do_not_count_where_alarms_have_to_last():
+    X = in_control("gaussian", 3000, seed=11)
+    X[2000::100] += 30
+    assert not StreamMonitor(confirm=2).fit(X).alarms_
+
+
+def test_drift_counts_components_that_have_turned_away():
+    X = in_control("gaussian", 6000, seed=12)
+    X[3000:] = in_control("gaussian", 3000, seed=13)  # other loadings
+    monitor = StreamMonitor(OnlineAdaptivePCA(half_life=300), learn_from_alarms=True).fit(X[:3000])
+    assert monitor.drift_ < 0.1
+    assert 1.5 < monitor.partial_fit(X[3000:]).drift_ <= 3
+
+
+def test_a_given_model_is_where_a_monitor_begins():
+    X = in_control("gaussian", 2000, seed=14)
+    model = OnlineAdaptivePCA(standardize=True).fit(X)
+    monitor = StreamMonitor(model).partial_fit(X[:300])
+    assert model.n_samples_seen_ == 2000
+    assert monitor.model_.n_samples_seen_ == 2300
+    assert monitor.fit(X[:300]).model_.n_samples_seen_ == 300
+
+
+@pytest.mark.parametrize(("missing", "judged"), [("skip", 1499), ("impute", 1500)])
+def test_rows_with_gaps_are_skipped_or_filled(missing, judged):
+    X = in_control("gaussian", 1500, seed=15)
+    X[1000, 3] = np.nan
+    monitor = StreamMonitor(OnlineAdaptivePCA(missing=missing))
+    verdicts = monitor.learn_many(X)
+    assert np.isnan(verdicts.t2[1000]) == (missing == "skip")
+    assert not verdicts.alarm[1000]
+    assert monitor.model_.n_samples_seen_ == judged - np.count_nonzero(verdicts.index > 1)
+    assert monitor._monitor.counts.unjudged == 32 + (missing == "skip")
+
+
+def test_rows_with_times_are_forgotten_by_time():
+    X = in_control("gaussian", 1500, seed=16)
+    by_rows = StreamMonitor(OnlineAdaptivePCA(half_life=200)).learn_many(X)
+    model = OnlineAdaptivePCA(half_life="200s")
+    by_time = StreamMonitor(model).learn_many(X, timestamps=np.arange(1500.0))
+    np.testing.assert_allclose(by_time.t2[200:], by_rows.t2[200:], rtol=0.2)
+    monitor = StreamMonitor(model)
+    with pytest.raises(ValueError, match="needs the time of every row"):
+        monitor.partial_fit(X)
+    assert not hasattr(monitor, "_monitor")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"false_alarm_rate": 0.5}, "false_alarm_rate must be above 0 and at most 0.1, got 0.5"),
+        ({"accept_after": 10}, "accept_after must be a whole number of rows, at least 64, got 10"),
+        ({"confirm": 0}, r"1 <= k <= n <= 32, got \(0, 0\)"),
+        ({"confirm": (3, 2)}, r"got \(3, 2\)"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(parameters, message):
+    monitor = StreamMonitor(**parameters)
+    with pytest.raises(ValueError, match=message):
+        monitor.fit(in_control("gaussian", 100, seed=17))
+    assert not hasattr(monitor, "model_")
+
+
+def test_a_refused_call_leaves_the_monitor_as_it_was(trained):
+    monitor = copy.deepcopy(trained)
+    before = monitor.limits_, monitor.n_rows_seen_, monitor.model_.n_samples_seen_
+    for wrong in (np.zeros((5, 3)), np.full((5, INPUTS), np.nan), np.full((5, INPUTS), 1e200)):
+        with pytest.raises(ValueError, match=r"features|NaN|too large"):
+            monitor.partial_fit(wrong)
+    assert (monitor.limits_, monitor.n_rows_seen_, monitor.model_.n_samples_seen_) == before
