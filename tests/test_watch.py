@@ -230,6 +230,22 @@ def test_a_model_that_run_saved_is_watched_by(plant, folder):
     assert "not judged" not in err  # it knew enough from its first row on
 
 
+def test_one_file_after_the_other_is_watched_as_if_they_were_one(plant, folder):
+    """Also where an alarm is on between them."""
+    lines = plant.read_text().splitlines(keepends=True)
+    for name, part in (("a.csv", lines[1:2021]), ("b.csv", lines[2021:])):
+        Path(name).write_text("".join([lines[0], *part]))
+    watch(plant, *TIMED, "--output", "whole.csv", "--quiet")
+    watch("a.csv", *TIMED, "--output", "first.csv", "--save", "m", "--quiet")
+    out, _ = watch("b.csv", "--model", "m", "--save", "m", "--output", "second.csv", "--quiet")
+    assert out.startswith("row 51 (2026-11-15 10:34:31): alarm ended after 40 rows, ")
+    whole, parts = table("whole.csv"), table("first.csv") + table("second.csv")
+    assert [int(row["row"]) for row in parts] == [*range(2020), *range(ROWS - 2020)]
+    for one, two in zip(whole, parts, strict=True):
+        assert {name: one[name] for name in COLUMNS[:-1]} == {name: two[name] for name in COLUMNS[:-1]}
+        assert one["contributors"] == two["contributors"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

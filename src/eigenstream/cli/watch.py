@@ -160,7 +160,7 @@ def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
 def _lines(given: dict[str, Any]) -> Watcher:
     from .alarm_lines import AlarmLines
 
-    return AlarmLines(_alarms_to(given), as_json=given["as_json"])
+    return AlarmLines(lambda: _alarms_to(given), as_json=given["as_json"])
 
 
 def _alarms_to(given: dict[str, Any]) -> TextIO:

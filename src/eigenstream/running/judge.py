@@ -145,7 +145,8 @@ class Judge(Learner):
             assert row is not None
             time = None if batch.times is None else float(batch.times[row - first])
             state: Any = "began" if alarm.ended is None else "accepted" if alarm.accepted else "ended"
-            events.append((row, AlarmEvent(state, self.numbering.number(row), time, self._numbered(alarm))))
+            length, number = alarm.last - alarm.began + 1, self.numbering.number(row)
+            events.append((row, AlarmEvent(state, number, time, length, self._numbered(alarm))))
         return [event for _, event in sorted(events, key=lambda pair: pair[0])]
 
     def _numbered(self, alarm: Alarm) -> Alarm:
