@@ -6,17 +6,21 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-plain test-lowest test-python check bench reproduce docs clean
+.PHONY: run test test-slow test-torch test-plain test-lowest test-python check bench reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n auto -m "not slow and not torch"
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
+
+test-torch: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[torch]"
+	$(BIN)/pytest -n 0 tests/test_torch.py src/eigenstream/integrations/torch
 
 # The tests of the kernels and of the networks they are checked against: first as plain Python, where coverage sees
 # them, then compiled with bounds checked.
