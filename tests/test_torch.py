@@ -12,6 +12,7 @@ from eigenstream import AdaptivePCA, OnlineAdaptivePCA, load, merge
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'eigenstream[torch]'")
 
+from benchmarks import gpu  # noqa: E402
 from eigenstream.integrations.torch import StreamingPCA, follow  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -248,6 +249,14 @@ def test_following_a_layer(device):
     assert wide.model.n_samples_seen_ == 160
     assert channels.n_samples_seen_ == 80 * 36
     assert error(wide.model.mean_, output.detach().mean(dim=0).cpu().numpy()) < 1e-5
+
+
+def test_the_benchmark_runs_and_checks_the_device(tmp_path, capsys):
+    assert gpu.main(["--device", "cpu", "--quick", "--out", str(tmp_path)]) == 0
+    assert "| our step |" in (tmp_path / "gpu.md").read_text()
+    if not torch.cuda.is_available():
+        assert gpu.main(["--out", str(tmp_path)]) == 2
+        assert "no CUDA device" in capsys.readouterr().out
 
 
 def test_following_refuses_what_it_cannot_follow():

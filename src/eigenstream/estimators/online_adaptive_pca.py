@@ -194,10 +194,10 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         Parameters
         ----------
         X
-            Any number of rows: an array, a data frame, or a PyTorch tensor. From a tensor the subspace learner
-            learns on the tensor's device (``solver="auto"`` is ``"subspace"`` then); for ``lags``, capped
-            outliers, gaps and the other solvers rows are fetched to the host. What methods return, and
-            ``components_``, ``mean_`` and ``scale_`` of such a learner, are tensors there.
+            Any number of rows: an array, a data frame, or a PyTorch tensor. From a tensor the subspace
+            learner learns on the tensor's device (``solver="auto"`` is ``"subspace"`` then); for ``lags``,
+            capped outliers, gaps and the other solvers rows are fetched to the host. What methods return is a
+            tensor there, and so are ``components_``, ``mean_`` and ``scale_`` of such a learner.
         y
             Ignored.
         sample_weight
