@@ -1,5 +1,6 @@
-"""Which doctests can run: those of an integration only where its library is installed."""
+"""Examples of integrations are run where their libraries are installed."""
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("torch") else ["src/eigenstream/integrations/torch"]
+INTEGRATIONS = {name: f"src/eigenstream/integrations/{name}" for name in ("river", "torch")}
+collect_ignore = [path for library, path in INTEGRATIONS.items() if find_spec(library) is None]

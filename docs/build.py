@@ -8,13 +8,12 @@ import pdoc
 import eigenstream
 
 OUT = Path(__file__).parent.parent / "build" / "docs"
+MORE = [f"eigenstream.{name}" for name in ("bank", "integrations.river", "live", "running", "sinks")]
 
 if __name__ == "__main__":
     warnings.simplefilter("error")  # a name or a link that does not resolve is a mistake
     for name in eigenstream.__all__:
         getattr(eigenstream, name)  # pdoc looks only at what is already there; our names are lazy
     pdoc.render.configure(docformat="numpy")
-    pdoc.pdoc(
-        "eigenstream", "eigenstream.live", "eigenstream.running", "eigenstream.sinks", output_directory=OUT
-    )
+    pdoc.pdoc("eigenstream", *MORE, output_directory=OUT)
     print(f"open {OUT / 'index.html'}")

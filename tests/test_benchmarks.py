@@ -200,6 +200,16 @@ def test_latency_has_targets_beside_figures(out):
         assert all(0 < times["best"] <= times["median"] for times in entry["microseconds"].values())
 
 
+def test_the_bank_has_targets_beside_figures(out):
+    report = (out / "bank.md").read_text()
+    for target in ("at least 1.7x", "at least 20x"):
+        assert target in report
+    found = json.loads((out / "bank.json").read_text())
+    assert len(found["taken"]) == 3
+    assert all(times["clock"] > 0 for phases in found["taken"].values() for times in phases.values())
+    assert found["saved"]["bytes"] > 0
+
+
 def test_throughput_has_targets_beside_figures(out):
     report = (out / "throughput.md").read_text()
     for target in ("at least 70%", "at most 1.3x", "below 500 MiB"):

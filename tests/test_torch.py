@@ -13,6 +13,7 @@ from eigenstream import AdaptivePCA, OnlineAdaptivePCA, load, merge
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'eigenstream[torch]'")
 
 from benchmarks import gpu  # noqa: E402
+
 from eigenstream.integrations.torch import StreamingPCA, follow  # noqa: E402
 
 pytestmark = pytest.mark.torch

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from benchmarks.sections import (
     accuracy,
+    bank,
     defaults,
     engine,
     fit,
@@ -32,6 +33,7 @@ SECTIONS: list[ModuleType] = [
     latency,
     throughput,
     growth,
+    bank,
     live,
     monitor,
     offline,

@@ -80,7 +80,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in (*_MODULES, "live", "running", "sinks"):
+    if name in (*_MODULES, "bank", "live", "running", "sinks"):
         return import_module(f"{__name__}.{name}")
     if name in _HOME_OF:
         found = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

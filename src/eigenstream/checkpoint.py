@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
+from safetensors.numpy import load as deserialized
 from safetensors.numpy import save as serialized
 
 from . import files
@@ -40,12 +41,17 @@ def write(
     path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]
 ) -> None:
     """Replace the file at ``path``: it holds the old content or the new, never a part."""
+    files.replace(path, packed(arrays, document))
+
+
+def packed(arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> bytes:
+    """The content of such a file."""
     text = json.dumps(document)
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = {"version": VERSION, "document": text, "checksum": _checksum(plain, text)}
     # One entry: safetensors writes several in random order, and the same model should be the same bytes.
-    content = serialized(plain, metadata={FORMAT: json.dumps(header)})
-    files.replace(path, content)
+    content: bytes = serialized(plain, metadata={FORMAT: json.dumps(header)})
+    return content
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -58,31 +64,36 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}")
+    return unpacked(Path(path).read_bytes(), os.fspath(path))
+
+
+def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays and the document that `packed` was given; ``name`` is what messages call it."""
     try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            if FORMAT not in metadata:
-                raise ValueError(f"{os.fspath(path)!r} is not an eigenstream model")
-            header = json.loads(metadata[FORMAT])
-            version = index(header["version"])
-            if version > VERSION:
-                raise ValueError(
-                    f"{os.fspath(path)!r} has format version {version}, newer than this eigenstream reads "
-                    f"({VERSION}): upgrade eigenstream"
-                )
-            if version < OLDEST:
-                raise ValueError(
-                    f"{os.fspath(path)!r} has format version {version}, which this eigenstream no longer "
-                    "reads: learn the model again from its source, or use the version that wrote it"
-                )
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            if _checksum(arrays, header["document"]) != header["checksum"]:
-                raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: its checksum is wrong")
-            return arrays, json.loads(header["document"])
+        arrays = dict(deserialized(content))
+        size = int.from_bytes(content[:8], "little")
+        metadata = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+        if FORMAT not in metadata:
+            raise ValueError(f"{name!r} is not an eigenstream model")
+        header = json.loads(metadata[FORMAT])
+        version = index(header["version"])
+        if version > VERSION:
+            raise ValueError(
+                f"{name!r} has format version {version}, newer than this eigenstream reads ({VERSION}): "
+                "upgrade eigenstream"
+            )
+        if version < OLDEST:
+            raise ValueError(
+                f"{name!r} has format version {version}, which this eigenstream no longer reads: learn the "
+                "model again from its source, or use the version that wrote it"
+            )
+        if _checksum(arrays, header["document"]) != header["checksum"]:
+            raise ValueError(f"{name!r} is a damaged eigenstream model: its checksum is wrong")
+        return arrays, json.loads(header["document"])
     except UNREADABLE as error:
         what = "" if isinstance(error, SafetensorError) else f": {error}"
         raise ValueError(
-            f"{os.fspath(path)!r} is not a readable eigenstream model{what}; expected a file "
+            f"{name!r} is not a readable eigenstream model{what}; expected a file "
             "that eigenstream run or a model's save wrote"
         ) from None
 

@@ -149,8 +149,8 @@ def spectrum(
 
 def fixed_signs(U: Floats) -> Floats:
     """Rows with their largest entry positive, so that axes do not depend on the eigensolver's mood."""
-    largest = np.take_along_axis(U, np.argmax(np.abs(U), axis=1)[:, None], axis=1)
-    return np.multiply(U, np.where(largest < 0, -1, 1), order="C")
+    largest = U[np.arange(len(U)), np.argmax(np.abs(U), axis=1)]
+    return np.multiply(U, np.where(largest < 0, -1, 1)[:, None], order="C")
 
 
 def _gram(A: Floats, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -29,7 +29,11 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 class Evidence(NamedTuple):
-    """What a decision about threshold and rank rests on. Variances are per (effective) sample."""
+    """What a decision about threshold and rank rests on. Variances are per (effective) sample.
+
+    Evidence about m streams with as many inputs that vary and as many samples has variances (m, r), totals
+    (m) and variances of inputs (m, n).
+    """
 
     variances: Vector
     """The leading eigenvalues of the input second moment, largest first."""
@@ -91,6 +95,11 @@ class Evidence(NamedTuple):
         largest = float(self.variances[0]) if self.variances.size else 0.0
         return max(self.n_inputs * self.rounding * largest, self.floor)
 
+    @property
+    def grounds(self) -> Vector:
+        """The same for each stream, as a column."""
+        return np.maximum(self.n_inputs * self.rounding * self.variances[..., :1], self.floor)
+
 
 class Judgement(NamedTuple):
     """What a rule says of each known eigenvalue, largest first."""
@@ -105,6 +114,11 @@ class Judgement(NamedTuple):
         below = self.ratios <= slack
         return int(below.argmax()) if below.any() else len(below)
 
+    def ranks(self, slack: float = 1.0) -> NDArray[np.int64]:
+        """The same for each of many streams."""
+        below = self.ratios <= slack
+        return np.asarray(np.where(below.any(axis=-1), below.argmax(axis=-1), below.shape[-1]))
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -115,6 +129,16 @@ class Rule:
     def judge(self, evidence: Evidence) -> Judgement:
         """How far each known eigenvalue stands above its line."""
         raise NotImplementedError
+
+    def judge_together(self, evidence: Evidence) -> Judgement:
+        """The same for evidence about many streams."""
+        inputs = evidence.input_variances
+        assert inputs is not None
+        found = [
+            self.judge(evidence._replace(variances=lam, total=float(total), input_variances=v))
+            for lam, total, v in zip(evidence.variances, np.asarray(evidence.total), inputs, strict=True)
+        ]
+        return Judgement(np.array([one.ratios for one in found]), np.array([one.lines for one in found]))
 
     def __str__(self) -> str:
         """As the command line and a model file spell it; `rule_of` reads it."""
@@ -165,34 +189,39 @@ class NoiseEdge(Rule):
 
     def judge(self, evidence: Evidence) -> Judgement:
         lam, n, samples = evidence.variances, evidence.n_inputs, evidence.effective
+        r = lam.shape[-1]
+        if not r:
+            return Judgement(lam, np.zeros((*lam.shape[:-1], 1)))
         above_noise, above_neighbours, above_rest = self._lines(evidence)
-        ground = np.full(len(lam), max(evidence.ground, TINY))
+        ground = np.maximum(evidence.grounds, TINY)
         lines = np.maximum(np.maximum(above_noise, above_neighbours), ground)
         ratios = lam / lines
-        most = min(len(lam), int(min(n // 2, samples // 4)) if n > 1 else 1)
-        if len(lam) > 1 and most:
-            last = slice(min(most, len(lam) - 1))
-            after = np.maximum(np.maximum(GAP * lam[1:], above_rest[:-1]), ground[1:])[last]
-            gaps = np.maximum.accumulate((lam[last] / after)[::-1])[::-1]
-            ratios[last] = np.maximum(ratios[last], gaps)
-        ratios[most:] = 0.0
-        after_all = max(float(above_rest[-1]), float(ground[-1])) if len(lam) else 0.0
-        return Judgement(ratios, np.append(lines, after_all))
+        most = min(r, int(min(n // 2, samples // 4)) if n > 1 else 1)
+        if r > 1 and most:
+            last = slice(min(most, r - 1))
+            after = np.maximum(np.maximum(GAP * lam[..., 1:], above_rest[..., :-1]), ground)[..., last]
+            gaps = np.maximum.accumulate((lam[..., last] / after)[..., ::-1], axis=-1)[..., ::-1]
+            ratios[..., last] = np.maximum(ratios[..., last], gaps)
+        ratios[..., most:] = 0.0
+        return Judgement(ratios, np.concatenate((lines, np.maximum(above_rest[..., -1:], ground)), axis=-1))
+
+    judge_together = judge  # it takes a stack as it is
 
     def _lines(self, evidence: Evidence) -> tuple[Vector, Vector, Vector]:
         """Where each eigenvalue stands above the noise, above its neighbours, and above all behind it."""
         lam, n = evidence.variances, evidence.n_inputs
         neighbours = min(max(n // 8, 3), NEIGHBOURS)
         edge, spread, shape = _edge(n, evidence.span, evidence.beta2, (neighbours + 0.5) / n)
-        behind, place = evidence.total - np.cumsum(lam), np.arange(1, len(lam) + 1)
-        above_neighbours = np.zeros(len(lam))
+        r = lam.shape[-1]
+        behind = np.asarray(evidence.total)[..., None] - np.cumsum(lam, axis=-1)
+        place, above_neighbours = np.arange(1, r + 1), np.zeros(lam.shape)
         # Fewer samples than inputs have fewer eigenvalues, each of which holds more of the noise.
         share = n / min(n, max(evidence.effective, 2.0))
         noise = np.maximum(behind, 0.0) / np.maximum(n - share * place, share)
         if not evidence.tells_below_threshold:
             with_itself = np.maximum(behind + lam, 0.0) / np.maximum(n - place + 1, 1)
             return (2 * edge + 1) * with_itself, above_neighbours, (2 * edge + 1) * noise
-        above_neighbours[: max(len(lam) - neighbours, 0)] = STANDING_OUT * shape * lam[neighbours:]
+        above_neighbours[..., : max(r - neighbours, 0)] = STANDING_OUT * shape * lam[..., neighbours:]
         np.minimum(above_neighbours, (edge + spread + VERY_UNEVEN) * noise, out=above_neighbours)
         above_noise = (edge + spread + UNEVEN) * noise
         return above_noise, above_neighbours, above_noise
@@ -379,6 +408,7 @@ def _samples_of(n: int, edge: float) -> float:
     return n / max((math.sqrt(edge) - 1) ** 2, TINY)
 
 
+@lru_cache(maxsize=1024)
 def _edge(n: int, n_samples: float, beta2: float, share: float) -> tuple[float, float, float]:
     """Edge of white noise, how far the largest eigenvalue strays beyond it, and the shape of the law below.
 

@@ -114,29 +114,47 @@ def _opened(
 @model_argument
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
-def inspect(model: str, plot: str | None, as_json: bool) -> None:
-    """What a model is, what it has seen, and how it was made."""
+@click.option("--key", help="Of a bank of models: show the one with this key.  [default: list them]")
+def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> None:
+    """What a model is, what it has seen, and how it was made; or which models a bank holds."""
+    from ..bank import is_bank
     from ..files import refuse_shared, shown
-    from ..tracking import StreamModel
+    from ..monitoring import MonitoredModel, load
+    from .keyed import inspect_bank, model_of
+    from .watch_summary import watched
 
     if plot is not None:
         require_picture(plot)
         refuse_shared({"model": model, "picture": plot})
-    loaded = StreamModel.load(model)
+    keyed = is_bank(model)
+    if keyed and key is None:
+        if plot is not None:
+            raise click.UsageError("--plot draws one model: name it with --key KEY")
+        inspect_bank(model, as_json)
+        return
+    if key is not None and not keyed:
+        raise click.UsageError(f"--key is for banks of models, and {model} is one model")
+    loaded = load(model) if key is None else model_of(model, key)
+    watches = isinstance(loaded, MonitoredModel)
     if as_json:
         facts = {
             **described(loaded, input_names(loaded)),
             "parameters": _parameters(loaded),
             "made_by": _made_by(loaded),
             "sources": _sources(loaded),
+            **({"watching": watched(loaded)} if watches else {}),
         }
         print(json.dumps(facts))
     else:
         _show(model, loaded)
     if plot is not None:
-        from ..plotting import draw_history
+        from ..plotting import draw_control, draw_history
 
-        draw_history(loaded.spectrum_history_, shown(model), times_of(loaded.position_)).savefig(plot)
+        times = times_of(loaded.position_)
+        if isinstance(loaded, MonitoredModel):
+            draw_control(loaded.control_history_, shown(model), times).savefig(plot)
+        else:
+            draw_history(loaded.spectrum_history_, shown(model), times).savefig(plot)
 
 
 def _show(name: str, model: StreamModel) -> None:
@@ -144,9 +162,13 @@ def _show(name: str, model: StreamModel) -> None:
     from rich.text import Text
 
     from ..files import shown
+    from ..monitoring import MonitoredModel
+    from .watch_summary import print_watching, watched
 
     console = Console()
     say(console, f"{name}: a model of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
+    if isinstance(model, MonitoredModel):
+        print_watching(console, watched(model))
     print_model(console, model, input_names(model))
     ranks = ", ".join(f"{rule} {rank}" for rule, rank in model.other_ranks_.items())
     say(console, f"rank by each rule (--rank-rule): {ranks}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,7 +69,7 @@ class BlockTotals(NamedTuple):
     """Expected squared length that the rows lack, weighted and discounted."""
 
 
-def center_block(rows: Floats, steps: Steps, mean: Vector, count: float, *, center: bool) -> BlockTotals:
+def center_block(rows: Floats, steps: Steps, mean: Vector, count: Any, *, center: bool) -> BlockTotals:
     """Change rows in place, so that their scatter is what the block adds to the scatter matrix.
 
     With ``g_i`` the discount from row i to the end, D that of the whole block, ``c_i = s_i g_i``, w_b their
@@ -91,6 +90,8 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: float, *, cent
         Mean, relative to the same origin, and effective number of the samples before.
     center
         Whether to subtract means.
+
+    Blocks of m streams at once are rows (m, b, n) with means (m, n) and counts (m, 1): the same bits.
     """
     counts, weight, decay, scales = steps.fading
     total, extra = decay * count + weight, float(counts @ steps.extra)
@@ -99,8 +100,8 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: float, *, cent
         block_mean = (counts @ rows) / weight
         difference = block_mean - mean
         shift = weight / total * difference
-        block_mean -= math.sqrt(decay * count / total) * difference
-        rows -= block_mean.astype(rows.dtype, copy=False)
+        block_mean -= np.sqrt(decay * count / total) * difference
+        rows -= block_mean.astype(rows.dtype, copy=False)[..., None, :]
     if scales is not None:
         rows *= scales.astype(rows.dtype, copy=False)[:, None]
     return BlockTotals(decay, total, shift, extra)

@@ -93,9 +93,7 @@ class Scatter:
 
     def known(self) -> Knowledge:
         lam, U = (array.copy() for array in self._eigenpairs())
-        first = slice(self.k)
-        order, signs = matched(U[first], lam[first], self.axes, self.aligned)
-        lam[first], U[first] = lam[order], U[order] * signs[:, None]
+        lam[: self.k], U[: self.k] = self._first_pairs()
         return self._knowledge(lam, U)
 
     def totals(self) -> Knowledge:
@@ -106,9 +104,8 @@ class Scatter:
 
     def align(self, rank: int) -> Vector:
         self.aligned = rank
-        known = self.known()
-        self.axes = known.U[: self.k].copy()
-        return known.lam[:rank]
+        lam, self.axes = self._first_pairs()
+        return lam[:rank]
 
     def project(self, rows: Floats, rank: int) -> Floats:
         if rows.dtype == np.float64 and self._gain is None:
@@ -180,6 +177,12 @@ class Scatter:
             axes: Matrix = fixed_signs(V[:, known].T[::-1]).astype(np.float64, copy=False)
             self._spectrum = lam[known][::-1], axes
         return self._spectrum
+
+    def _first_pairs(self) -> tuple[Vector, Matrix]:
+        """The first k eigenpairs in the order and with the signs of those of the last look."""
+        lam, U = (array[: self.k] for array in self._eigenpairs())
+        order, signs = matched(U, lam, self.axes, self.aligned)
+        return lam[order], U[order] * signs[:, None]
 
     def _knowledge(self, lam: Vector, U: Matrix) -> Knowledge:
         sums = np.diag(self.C)

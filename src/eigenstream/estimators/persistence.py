@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..monitoring import MonitoredModel, is_monitored
+from ..monitoring import MonitoredModel
+from ..monitoring import load as load_stored
 from ..tracking import StreamModel
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .stream_monitor import StreamMonitor
@@ -45,13 +46,11 @@ def load(path: str | os.PathLike[str]) -> OnlineAdaptivePCA | StreamMonitor:
     ValueError
         If the file is not a model, damaged, or written by another version.
     """
-    if is_monitored(path):
-        return _loaded_monitor(path)
-    return _estimator(StreamModel.load(path))
+    stored = load_stored(path)
+    return _monitor(stored) if isinstance(stored, MonitoredModel) else _estimator(stored)
 
 
-def _loaded_monitor(path: str | os.PathLike[str]) -> StreamMonitor:
-    stored = MonitoredModel.load(path)
+def _monitor(stored: MonitoredModel) -> StreamMonitor:
     settings = asdict(stored.settings)
     model = _estimator(stored)
     monitor = StreamMonitor(OnlineAdaptivePCA(**stored.parameters), **settings)

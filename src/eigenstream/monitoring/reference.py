@@ -28,6 +28,9 @@ STATISTICS = ("t2", "spe", "distance")
 RIDGE = 1e-3
 """Ridge of the distance, as a share of the mean variance of directions that are not kept."""
 
+CACHED = 1 << 17
+"""Numbers that are standardized at a time: as many as stay in the cache until they are multiplied."""
+
 TILE = 8
 """Rows are multiplied in tiles at fixed places: bits do not depend on how many rows come together."""
 
@@ -87,6 +90,11 @@ class Reference:
         return 1 / damped, 1 / (self.rest + ridge)
 
     @cached_property
+    def _columns(self) -> Matrix:
+        """The axes as columns in memory, too, which multiplies short tiles twice as fast (n, r)."""
+        return np.ascontiguousarray(self.axes.T)
+
+    @cached_property
     def _sums(self) -> Matrix:
         """Squared projections times this: T², what is kept and dropped of the length, distance (r, 4)."""
         along, _ = self._weights
@@ -109,20 +117,33 @@ class Reference:
         place
             How many rows came before them in the stream.
         """
-        ahead = place % TILE
+        statistics = np.empty((len(rows), len(STATISTICS)))
+        longest = max(CACHED // len(self.mean) // TILE, 1) * TILE
+        room = np.zeros((min(longest, len(rows) + 2 * TILE), len(self.mean)))
+        start = 0
+        while start < len(rows):
+            ahead = (place + start) % TILE
+            part = slice(start, start + min(longest, len(room)) - ahead)
+            self._judge(rows[part], room, ahead, statistics[part])
+            start = part.stop
+        return statistics
+
+    def _judge(self, rows: Floats, room: Matrix, ahead: int, statistics: Matrix) -> None:
+        """Write the statistics of rows that stand in tiles, after some empty places of the first."""
         tiles = -(-(ahead + len(rows)) // TILE)
-        Z = np.zeros((tiles * TILE, len(self.mean)))
         inside = slice(ahead, ahead + len(rows))
-        Z[inside] = self._standardized(rows)
-        squares = np.matmul(Z.reshape(tiles, TILE, -1), self.axes.T)
+        Z = room[inside]
+        np.subtract(rows, self.mean, out=Z)
+        if self.scale is not None:
+            Z /= self.scale
+        squares = np.matmul(room[: tiles * TILE].reshape(tiles, TILE, -1), self._columns)
         np.square(squares, out=squares)
-        sums = np.matmul(squares, self._sums).reshape(tiles * TILE, -1)[inside]
-        t2, kept, dropped, distance = sums.T
+        t2, kept, dropped, distance = np.matmul(squares, self._sums).reshape(tiles * TILE, -1)[inside].T
+        statistics[:] = np.stack((t2, dropped, distance), axis=1)
         if self.others:
-            power = np.einsum("ij,ij->i", Z[inside], Z[inside])
-            beyond = np.maximum(power - kept - dropped, 0.0)
-            return np.stack((t2, dropped + beyond, distance + beyond * self._weights[1]), axis=1)
-        return np.stack((t2, dropped, distance), axis=1)
+            beyond = np.maximum(np.einsum("ij,ij->i", Z, Z) - kept - dropped, 0.0)
+            statistics[:, 1] += beyond
+            statistics[:, 2] += beyond * self._weights[1]
 
     def contributions(self, rows: Floats) -> dict[str, Matrix]:
         """What each input adds to each statistic, for each row (T, n): never negative, and they add up.

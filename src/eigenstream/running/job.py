@@ -9,11 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bank import Bank
+from ..monitoring import MonitoredModel
 from ..sinks import Layout, Sink, SinkError
 from ..sources import Batch, Hint, Source, SourceError
 from ..sources.identity import Identity, identities
 from ..tracking import StreamModel
-from .learner import Learner, Model
+from .alarms import AlarmEvent
+from .judge import Judge
+from .keyed import KeyedLearner
+from .learner import Learner, Model, Scorer
 from .model_file import ModelFile, RunError
 from .read_ahead import ReadAhead
 from .record import Record, Request
@@ -21,6 +29,7 @@ from .signals import StopRequest, WaitEnded
 from .times import Times
 
 if TYPE_CHECKING:
+    from ..monitoring import Verdicts
     from ..tracking import RankChange
 
 SLOWEST = 1e-3
@@ -35,6 +44,12 @@ class Watcher:
 
     def rank_changed(self, change: RankChange) -> None:
         """The rank has changed."""
+
+    def judged(self, verdicts: Verdicts) -> None:
+        """Rows of a batch have been judged, by a job that watches."""
+
+    def alarmed(self, event: AlarmEvent) -> None:
+        """An alarm began to count, or ended."""
 
     def saved(self, samples: int) -> None:
         """The model has been saved after so many samples."""
@@ -59,7 +74,8 @@ class Outcome(NamedTuple):
 class Job:
     """A model, a source, and what comes out. `prepare` makes one from a `Request`."""
 
-    model: Model
+    model: Any
+    """A `Model`, or a `Bank` of them."""
     source: Source
     sink: Callable[[Layout], Sink] | None = None
     """Opens the output, given what a row of it holds."""
@@ -72,6 +88,8 @@ class Job:
     """Sources that the model has learnt to their ends before."""
     times: Times = field(default_factory=Times)
     """When the samples were taken, as far as that is known."""
+    numbering: list[list[int]] = field(default_factory=list)
+    """Of a monitor that has seen rows before: `Record.numbering`."""
     names: list[str] | None = None
     """Names of the inputs; by default those of the source."""
     going_on: bool = False
@@ -102,7 +120,7 @@ class Job:
             If it cannot go on. What has been learnt so far has been saved.
         """
         started, rows = time.monotonic(), 0
-        self._learner = Learner(self.model)
+        self._learner = self._new_learner()
         self._output: Sink | None = None
         self._began = False
         self._last: Batch | None = None
@@ -112,7 +130,7 @@ class Job:
             self._refuse_other_width()
             self._refuse_missing_times()
             if self.position is not None:
-                self._begin(self._learner.scores_per_row + self.request.residuals, self._learner.dtype)
+                self._begin()
             try:
                 for batch in self._batches(stop, started):
                     self._take_in(batch)
@@ -121,12 +139,20 @@ class Job:
                         self._save(final=False)
                 if self._last is None and self.position is None and not stop.asked():
                     raise SourceError(f"{self.source.name} has no rows to learn from{self._why_none()}")
+                if not stop.asked():
+                    self._note_end()
                 self._save(final=not stop.asked())
             except SourceError:
                 self._save(final=False)
                 raise
         learnt = self._learner.samples - before
         return Outcome(rows, time.monotonic() - started, stop.signal, learnt)
+
+    def times_until_now(self) -> Times:
+        """When samples were taken, to the last of them."""
+        if self._last is None or self._last.times is None:
+            return self.times
+        return Times([*self.times.pairs, [self._learner.came, float(self._last.times[-1])]])
 
     def close(self) -> None:
         """Let go of the source and of the model file, whether or not it has run."""
@@ -159,15 +185,15 @@ class Job:
 
     def _take_in(self, batch: Batch) -> None:
         """Score and learn, then write: each row's score is from before it was learnt from."""
+        came = self._learner.came
         try:
             scored = self.sink is not None
-            scores = self._learner.learn(batch, scored=scored, residuals=self.request.residuals)
+            said = self._learner.learn(batch, scored=scored, residuals=self.request.residuals)
             if not self._began:
                 # Only now: until the first rows have been learnt, nothing that was there before is touched.
-                width, dtype = (0, None) if scores is None else (scores.shape[1], scores.dtype)
-                self._begin(width, dtype)
-            if scores is not None and self._output is not None:
-                self._output.write(batch.numbers, scores, batch.texts)
+                self._begin()
+            if said is not None and self._output is not None:
+                self._output.write(batch.numbers, said.numbers, said.texts)
         except (SinkError, BrokenPipeError):
             raise
         except ValueError as error:
@@ -176,18 +202,37 @@ class Job:
         except OSError as error:
             raise self._unwritable("the output", error) from None
         self._last, self._count = batch, batch.count
-        if batch.times is not None and batch.count % self.source.batch_rows == 0:  # not where a pipe paused
-            self.times.add(self._learner.samples, float(batch.times[-1]))
+        if batch.times is not None:
+            self._note_times(came, batch.times, batch.count % self.source.batch_rows == 0)
         for watcher in self.watchers:
+            if self._learner.verdicts is not None:
+                watcher.judged(self._learner.verdicts)
+            for event in self._learner.events:
+                watcher.alarmed(event)
             watcher.learnt(self.model, batch)
 
-    def _begin(self, width: int, dtype: Any) -> None:
+    def _note_times(self, came: int, times: NDArray[np.float64], whole: bool) -> None:
+        """The first time, and the last of each whole batch: where a pipe paused must not matter."""
+        if not self.times.pairs:
+            self.times.add(came + 1, float(times[0]))
+        if whole:
+            self.times.add(self._learner.came, float(times[-1]))
+
+    def _new_learner(self) -> Learner:
+        if isinstance(self.model, MonitoredModel):
+            names = self.names or self.source.names
+            return Judge(self.model, self.request.parameters, names, self.numbering)
+        if isinstance(self.model, Bank):
+            return KeyedLearner.of(self.model, self.request)
+        return Scorer(self.model)
+
+    def _begin(self) -> None:
         """Open the output and note which it is, before anything is written to it."""
         self._began = True
         try:
             if self.sink is not None:
-                kept = self.source.reader.kept
-                self._output = self.sink(Layout(width, dtype, kept, self.request.residuals))
+                layout = self._learner.layout(self.source.reader.kept, self.request.residuals)
+                self._output = self.sink(layout)
             if self.file is not None:
                 output = None if self._output is None else self._output.identity
                 self.file.begin(output, continuing=self.position is not None, going_on=self.going_on)
@@ -230,6 +275,12 @@ class Job:
             for watcher in self.watchers:
                 watcher.saved(self._learner.samples)
 
+    def _note_end(self) -> None:
+        """The time of the last row of all, if its batch is not whole."""
+        last = self._last.times if self._last else None
+        if last is not None and self._learner.came > self.times.pairs[-1][0]:
+            self.times.add(self._learner.came, float(last[-1]))
+
     def _why_none(self) -> str:
         skipped, first = self.source.skipped, self.source.first_skip
         return f": all {skipped:,} were left out, the first since {first}" if skipped else ""
@@ -242,7 +293,8 @@ class Job:
             if len(ended) == 1 and span[0] < span[1]:
                 ended = [ended[0] | {"rows": span}]
         names = self.names or self.source.names
-        return Record(self.request, position, place, names, self.learnt, ended, self.times.pairs)
+        times, numbering = self.times.pairs, self._learner.numbering.breaks
+        return Record(self.request, position, place, names, self.learnt, ended, times, numbering)
 
     def _unwritable(self, what: str, error: OSError) -> RunError:
         kept, hints = "", tuple[Hint, ...]()

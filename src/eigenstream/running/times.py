@@ -31,7 +31,7 @@ class Times:
         """Note when the last of so many samples was taken."""
         self.pairs.append([samples, seconds])
         if len(self.pairs) > LIMIT:
-            self.pairs = self.pairs[1::2]
+            self.pairs = self.pairs[::2]
 
     @property
     def at_all(self) -> Callable[[ArrayLike], NDArray[np.float64]] | None:

@@ -8,6 +8,7 @@ from .plan import Plan, automatic_solver
 from .stamps import row_times
 from .tracker import Tracker
 from .weights import network_weights
+from .widening import widened
 
 __all__ = [
     "Plan",
@@ -20,4 +21,5 @@ __all__ = [
     "network_weights",
     "plan_for",
     "row_times",
+    "widened",
 ]

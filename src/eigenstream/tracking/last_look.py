@@ -86,6 +86,10 @@ class LastLook:
             rows[observed] = self.fill(rows[observed]).rows
         return rows
 
+    def scores(self, rows: Floats, how: str) -> Floats:
+        """Scores by the last block and look, gaps filled in; nothing is learnt."""
+        return self._scores(self.fill(rows).rows, how)
+
     def _seen(self) -> Seen:
         """Mean, kept axes and gain as of the last block and look."""
         if self.early is not None:

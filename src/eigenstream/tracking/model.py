@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .. import checkpoint
 from ..delays import input_names
-from ..durations import is_duration, seconds, text
+from ..durations import is_duration
 from ..engine.arrays import host
 from ..regularizers import REGULARIZERS, Regularizer
 from ..rules import Rule, rule_of
@@ -196,7 +196,16 @@ class StreamModel(TrackedAttributes):
         ValueError
             If the file is not a model, damaged, or written by another version.
         """
-        arrays, document = checkpoint.read(path)
+        return cls.from_stored(*checkpoint.read(path), path)
+
+    @classmethod
+    def from_stored(
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        document: Mapping[str, Any],
+        path: str | os.PathLike[str],
+    ) -> Self:
+        """The model that a file holds, which has been read from ``path``."""
         try:
             return cls._rebuilt(arrays, document)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
@@ -206,20 +215,12 @@ class StreamModel(TrackedAttributes):
         """Arrays and document from which `_rebuilt` makes the same model, but for its position."""
         tracker = self._fitted()
         arrays, document = stored(tracker)
-        parameters = _plain(self.parameters, tracker.plan.seed)
+        parameters = plain(self.parameters, tracker.plan.seed)
         return arrays, {"parameters": parameters, "features": self.features, "tracker": document}
 
     @classmethod
     def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> Self:
-        parameters = dict(document["parameters"])
-        if not set(DEFAULTS) - SINCE_3 <= set(parameters) <= set(DEFAULTS):
-            raise ValueError(f"its parameters are {sorted(parameters)}, expected {sorted(DEFAULTS)}")
-        if isinstance(parameters["regularizer"], dict):
-            named = parameters["regularizer"]
-            parameters["regularizer"] = REGULARIZERS[named["name"]](named["alpha"])
-        if isinstance(parameters["alpha"], str):
-            parameters["alpha"] = _alpha_of(parameters["alpha"])
-        meaning.check_words(parameters)
+        parameters = rebuilt_parameters(document["parameters"])
         tracker = restored(arrays, document["tracker"])
         features, n = document["features"], tracker.plan.width
         if features and (len(features) != n or not all(isinstance(name, str) for name in features)):
@@ -233,16 +234,28 @@ def _alpha_of(text: str) -> str | Rule:
     return text if text == "auto" else rule_of(text)
 
 
-def _plain(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def rebuilt_parameters(written: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of which `plain` made values for JSON."""
+    parameters = dict(written)
+    if not set(DEFAULTS) - SINCE_3 <= set(parameters) <= set(DEFAULTS):
+        raise ValueError(f"its parameters are {sorted(parameters)}, expected {sorted(DEFAULTS)}")
+    if isinstance(parameters["regularizer"], dict):
+        named = parameters["regularizer"]
+        parameters["regularizer"] = REGULARIZERS[named["name"]](named["alpha"])
+    if isinstance(parameters["alpha"], str):
+        parameters["alpha"] = _alpha_of(parameters["alpha"])
+    meaning.check_words(parameters)
+    return parameters
+
+
+def plain(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Parameters as values that JSON can hold."""
-    plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in parameters.items()}
-    if is_duration(parameters["half_life"]):
-        plain["half_life"] = text(seconds(parameters["half_life"]))
-    regularizer = plain["regularizer"]
+    values = {name: v.item() if isinstance(v, np.generic) else v for name, v in parameters.items()}
+    regularizer = values["regularizer"]
     if isinstance(regularizer, Regularizer):
-        plain["regularizer"] = {"name": regularizer.name, "alpha": float(regularizer.alpha)}
-    if isinstance(plain["alpha"], Rule):
-        plain["alpha"] = str(plain["alpha"])
-    if not isinstance(plain["random_state"], int | None):
-        plain["random_state"] = seed
-    return plain
+        values["regularizer"] = {"name": regularizer.name, "alpha": float(regularizer.alpha)}
+    if isinstance(values["alpha"], Rule):
+        values["alpha"] = str(values["alpha"])
+    if not isinstance(values["random_state"], int | None):
+        values["random_state"] = seed
+    return values

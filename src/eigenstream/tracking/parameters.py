@@ -13,7 +13,7 @@ from ..engine.arrays import host
 from ..reading import SCORES
 from ..regularizers import Regularizer, kind_of
 from ..rules import Rule, rule_of
-from .plan import SOLVERS, Plan, automatic_solver, window_of
+from .plan import LEARNERS, Plan, automatic_solver, window_of
 
 DEFAULT_CAPACITY = 32
 MISSING = ("raise", "skip", "impute")
@@ -105,8 +105,9 @@ def solver(value: str, n: int, k: int, window: float) -> str:
     """Which learner to use."""
     if value == "auto":
         return automatic_solver(n, k, window)
-    if value not in SOLVERS:
-        raise ValueError(f"solver must be 'auto', 'exact', 'subspace' or 'network', got {value!r}")
+    if value not in LEARNERS:
+        words = ", ".join(map(repr, ("auto", *LEARNERS)))
+        raise ValueError(f"solver must be one of {words}, got {value!r}")
     return value
 
 

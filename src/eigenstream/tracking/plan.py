@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from ..rules import Rule
 
 if TYPE_CHECKING:
     from ..engine.network.learner import NetworkSettings
-
-SOLVERS = ("exact", "subspace", "network")
 
 BLOCK = 64
 """Rows per block, unless the forgetting window asks for shorter ones."""
@@ -102,17 +101,7 @@ class Plan:
 
     def learner(self, alpha: float) -> Learner:
         """A new learner of the kind that ``solver`` names."""
-        if self.solver == "exact":
-            from ..engine.scatter import Scatter
-
-            return Scatter(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
-        if self.solver == "subspace":
-            from ..engine.subspace import Subspace
-
-            return Subspace(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
-        from ..engine.network.learner import Network
-
-        return Network(self.network(), alpha)
+        return LEARNERS[self.solver](self, alpha)
 
     def network(self) -> NetworkSettings:
         """The settings of the network that this plan asks for, or that would answer it."""
@@ -163,6 +152,32 @@ class Plan:
         if self.beta < 1:
             step = min(step, int(1 / (1 - self.beta**2)) // 8)
         return time + max(step, 1)
+
+
+def _scatter(plan: Plan, alpha: float) -> Learner:
+    from ..engine.scatter import Scatter
+
+    return Scatter(plan.n, plan.k, plan.block, center=plan.center, standardize=plan.standardize)
+
+
+def _subspace(plan: Plan, alpha: float) -> Learner:
+    from ..engine.subspace import Subspace
+
+    return Subspace(plan.n, plan.k, plan.block, center=plan.center, standardize=plan.standardize)
+
+
+def _network(plan: Plan, alpha: float) -> Learner:
+    from ..engine.network.learner import Network
+
+    return Network(plan.network(), alpha)
+
+
+LEARNERS: dict[str, Callable[[Plan, float], Learner]] = {
+    "exact": _scatter,
+    "subspace": _subspace,
+    "network": _network,
+}
+"""What makes the learner that a solver stands for, given a plan and alpha."""
 
 
 def automatic_solver(n: int, k: int, window: float = np.inf) -> str:

@@ -23,7 +23,7 @@ from ..regularizers import REGULARIZERS
 from ..rules import Rule, rule_of
 from .events import RankChange, Tally
 from .pace import Clock, Pace
-from .plan import SOLVERS, Plan
+from .plan import LEARNERS, Plan
 from .tracker import CHANGES, Tracker
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -174,7 +174,7 @@ def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
     for name in ("cap_outliers", "standardize"):
         if not isinstance(written[name], bool):
             raise ValueError(f"its {name} is {written[name]!r}")
-    if written["solver"] not in SOLVERS:
+    if written["solver"] not in LEARNERS:
         raise ValueError(f"its solver is {written['solver']!r}")
     n, k = whole(written, "n", least=1), whole(written, "k", least=1)
     # Before anything of this size is made: a small file cannot ask for much memory.

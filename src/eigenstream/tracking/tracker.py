@@ -265,34 +265,36 @@ class Tracker(Blocks):
 
     def _look(self) -> list[RankChange]:
         """Decide about threshold and rank, and note what has changed."""
-        window = self.plan.window if self.plan.seconds is None else self.pace.window
-        self.look_at = self.plan.next_look(self.time, window)
         learner = self._caught_up()
         known = learner.totals()
-        before = self.decision.rank
         if not known.effective > 0:  # nothing has been learnt yet, or all of it forgotten
-            self.decision, self.kept, self._factors = self.decision._replace(rank=0), np.zeros(0), {}
-            return self._noted_change(before)
-        self.decision = self._decided(known)
-        self.learner.recalibrate(self.decision.alpha)
+            return self._noted(self.decision._replace(rank=0), np.zeros(0))
+        decision = self._decided(known)
+        self.learner.recalibrate(decision.alpha)
         if self.learner.started:
             self.early = None
-            kept = self.learner.align(self.decision.rank) / known.effective
+            kept = self.learner.align(decision.rank) / known.effective
         else:
-            self.early = reading_of(learner.known(), self.plan, self.decision, self._tells)
+            self.early = reading_of(learner.known(), self.plan, decision, self._tells)
             kept = self.early.kept_variances.astype(np.float64)
-        self.kept, self._factors = np.maximum(kept, self.decision.threshold), {}
-        total = known.trace / known.effective
-        self.rest = max(total - float(kept.sum()), 0.0) / max(self.plan.n - self.decision.rank, 1)
-        told = len(known.lam) if self._tells else self.decision.rank
-        spectrum = spectrum_of(known, self.plan, told)
-        self.history.add(self.time, spectrum, self.decision.threshold, self.decision.rank)
-        return self._noted_change(before)
+        return self.note(known, decision, kept)
 
-    def _noted_change(self, before: int) -> list[RankChange]:
-        if self.decision.rank == before:
+    def note(self, known: Knowledge, decision: Decision, kept: Vector) -> list[RankChange]:
+        """Take over what a look has found: what is known, the decision, and the variances along kept axes."""
+        total = known.trace / known.effective
+        self.rest = max(total - float(kept.sum()), 0.0) / max(self.plan.n - decision.rank, 1)
+        told = len(known.lam) if self._tells else decision.rank
+        self.history.add(self.time, spectrum_of(known, self.plan, told), decision.threshold, decision.rank)
+        return self._noted(decision, np.maximum(kept, decision.threshold))
+
+    def _noted(self, decision: Decision, kept: Vector) -> list[RankChange]:
+        """Go on with a decision; returns how the rank has changed, if it has."""
+        window = self.plan.window if self.plan.seconds is None else self.pace.window
+        self.look_at = self.plan.next_look(self.time, window)
+        before, self.decision, self.kept, self._factors = self.decision.rank, decision, kept, {}
+        if decision.rank == before:
             return []
-        change = RankChange(self.time, before, self.decision.rank)
+        change = RankChange(self.time, before, decision.rank)
         self.changes.append(change)
         return [change]
 

@@ -184,10 +184,6 @@ def _squares(subscripts: str, one: TensorArray, other: TensorArray, dtype: Any =
     return float(norm) if dim is None else norm
 
 
-def _taken(array: TensorArray, indices: TensorArray, axis: int) -> TensorArray:
-    return TensorArray(torch.take_along_dim(array.unwrapped, indices.unwrapped, axis))
-
-
 def _where(condition: TensorArray, one: float, other: float) -> TensorArray:
     return TensorArray(torch.where(condition.unwrapped, one, other))
 
@@ -214,7 +210,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.zeros_like: _zeros,
     np.full_like: _filled,
     np.einsum: _squares,
-    np.take_along_axis: _taken,
     np.where: _where,
     np.argmax: _first_largest,
     np.flatnonzero: _flat_nonzero,

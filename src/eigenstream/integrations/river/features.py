@@ -1,0 +1,89 @@
+"""Features by name that come and go, as rows of a model that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas
+
+Features = Mapping[Hashable, Any]
+Rows = NDArray[np.floating[Any]]
+
+
+class Part(NamedTuple):
+    """Rows during which no feature is seen for the first time, and those that were just before."""
+
+    rows: Rows
+    new: dict[Hashable, float]
+    """The first value of each of them."""
+
+
+class Inputs:
+    """The features seen so far, and which input of the model each of them is."""
+
+    def __init__(self) -> None:
+        self.places: dict[Hashable, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def parts(self, names: Sequence[Hashable], rows: Rows) -> Iterator[Part]:
+        """Rows in parts that begin where features have their first value; these become inputs.
+
+        Features that appear together are sorted: the order of a dictionary says nothing.
+        """
+        new = [i for i, name in enumerate(names) if name not in self.places]
+        observed = ~np.isnan(rows[:, new])
+        begins = np.where(observed.any(axis=0), observed.argmax(axis=0), len(rows))
+        cuts = sorted({0, *begins.tolist(), len(rows)})
+        for start, stop in pairwise(cuts):
+            here = [i for i, begin in zip(new, begins, strict=True) if begin == start]
+            here.sort(key=lambda i: (str(names[i]), i))
+            first = {names[i]: float(rows[start, i]) for i in here}
+            self.places |= {name: i for i, name in enumerate(first, len(self.places))}
+            yield Part(self.of(names, rows[start:stop]), first)
+
+    def of(self, names: Sequence[Hashable], rows: Rows) -> Rows:
+        """The rows as the model knows them: NaN for a feature that is not there."""
+        inputs = np.full((len(rows), len(self.places)), np.nan)
+        known = [(i, self.places[name]) for i, name in enumerate(names) if name in self.places]
+        inputs[:, [there for _, there in known]] = rows[:, [here for here, _ in known]]
+        return inputs
+
+
+def row_of(x: Features) -> Rows:
+    """The values of one sample as a row; NaN for None."""
+    try:
+        return np.array([[np.nan if value is None else value for value in x.values()]], dtype=np.float64)
+    except (TypeError, ValueError):
+        name, value = next((name, value) for name, value in x.items() if not _is_number(value))
+        raise ValueError(
+            f"feature {name!r} is {value!r}, expected a number: choose numeric features, for instance with "
+            "river.compose.SelectType"
+        ) from None
+
+
+def rows_of(X: pandas.DataFrame) -> Rows:
+    """A mini-batch as rows; NaN for missing values."""
+    try:
+        table: Rows = X.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"a column of the mini-batch holds no numbers ({error}): choose numeric columns, for instance "
+            "with river.compose.SelectType"
+        ) from None
+    return table
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return value is None
+    return True

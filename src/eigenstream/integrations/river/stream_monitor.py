@@ -1,0 +1,103 @@
+"""The monitor as an anomaly detector of river."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from river import base
+
+from ...monitoring import MonitoredModel, Settings
+from ...tracking import plan_for, widened
+from ...tracking.model import DEFAULTS
+from ...tracking.parameters import refuse_huge
+from .features import Features, Inputs, row_of
+
+
+class StreamMonitor(base.AnomalyDetector):
+    """A monitor for river: how far a sample leaves the usual pattern, by limits that keep their word.
+
+    The score is the largest ratio of a statistic (T², SPE, distance) to its limit: above 1 is an alarm, which
+    comes at ``false_alarm_rate`` on an undisturbed stream. It is 0 before there is a basis for limits, after
+    64 samples or more. Samples that alarm are not learnt, unless they go on for so long that they are the new
+    normal.
+
+    Features may come and go, as of `StreamingPCA`. After a new one there has to be a new basis for limits.
+
+    Parameters
+    ----------
+    false_alarm_rate
+        Share of usual samples that alarm.
+    learn_from_alarms
+        Whether to learn samples that alarm, too.
+    max_components, alpha, half_life, seed
+        As of `StreamingPCA`.
+
+    Examples
+    --------
+    >>> import random
+    >>> rng, monitor = random.Random(0), StreamMonitor()
+    >>> for _ in range(1000):
+    ...     load = rng.gauss(0, 3)
+    ...     flow = {"in": load + rng.gauss(0, 0.1), "out": load + rng.gauss(0, 0.1)}
+    ...     monitor.learn_one({**flow, "x": rng.gauss(0, 1)})
+    >>> usual, strange = {"in": 2.0, "out": 2.1, "x": 0.3}, {"in": 2.0, "out": -2.0, "x": 0.3}
+    >>> monitor.score_one(usual) < 1 < monitor.score_one(strange)
+    True
+    """
+
+    def __init__(
+        self,
+        false_alarm_rate: float = 1e-3,
+        learn_from_alarms: bool = False,
+        max_components: int | None = None,
+        alpha: float | str = "parallel",
+        half_life: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.false_alarm_rate = false_alarm_rate
+        self.learn_from_alarms = learn_from_alarms
+        self.max_components = max_components
+        self.alpha = alpha
+        self.half_life = half_life
+        self.seed = seed
+        self.model: MonitoredModel | None = None
+        """What has been learnt; None before the first sample."""
+        self.inputs = Inputs()
+
+    def learn_one(self, x: Features) -> None:
+        """Judge one sample, and learn it unless it alarms."""
+        row = row_of(x)
+        refuse_huge(row)  # now, since a refused call leaves the model as it was
+        for rows, new in self.inputs.parts(list(x), row):
+            if new:
+                self._join(np.array(list(new.values())))
+            if self.model is not None:
+                self.model.judge_many(rows)
+
+    def score_one(self, x: Features) -> float:
+        """How far the sample is off, in units of the limit."""
+        if self.model is None or self.model.monitor is None:
+            return 0.0
+        index = self.model.monitor.index_of(self.inputs.of(list(x), row_of(x)), "impute")
+        return float(index[0])
+
+    def _join(self, first: Any) -> None:
+        """Let features into the model that had been constant so far."""
+        width = len(self.inputs)
+        most = None if self.max_components is None else min(self.max_components, width)
+        parameters = DEFAULTS | {
+            "alpha": self.alpha,
+            "half_life": self.half_life,
+            "max_components": most,
+            "missing": "impute",
+            "random_state": self.seed,
+        }
+        if self.model is None or self.model.monitor is None:
+            settings = Settings(self.false_alarm_rate, self.learn_from_alarms)
+            self.model = MonitoredModel(settings, **parameters)
+            return
+        assert self.model.tracker is not None
+        self.model.parameters = parameters
+        self.model.tracker = widened(self.model.tracker, plan_for(parameters, width, np.float64), first)
+        self.model.monitor.go_on_with(self.model.tracker)

@@ -1,0 +1,138 @@
+"""Streaming PCA as a transformer of river."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from river import base
+
+from ...tracking import StreamModel, plan_for, widened
+from ...tracking.model import DEFAULTS
+from ...tracking.parameters import refuse_huge
+from .features import Features, Inputs, Rows, row_of, rows_of
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class StreamingPCA(base.MiniBatchTransformer):
+    """Streaming PCA that finds its own number of components, for river.
+
+    Scores are those of the model as it stood at its last look at the stream, at most 64 samples ago without
+    forgetting: transforming costs next to nothing, and does not change anything. Before the first look, after
+    32 samples, all scores are zero. How samples are cut into mini-batches does not matter.
+
+    Features may come and go. A feature that is seen for the first time joins the model as an input that had
+    been constant so far. A feature that is not there, or is None or NaN, is filled in from what is known of
+    the others. While transforming, features that have never been learnt are ignored.
+
+    Parameters
+    ----------
+    max_components
+        The capacity: how many components at most; 32 if None. Never more than there are features.
+    alpha
+        The regularization coefficient, or how to find it: ``"auto"``, ``"edge"``, ``"parallel"`` or
+        ``"share:0.95"`` (see `eigenstream.rules`).
+    half_life
+        After how many samples a sample counts half; None never forgets.
+    regularizer, solver, center, outliers, scores
+        As of `eigenstream.OnlineAdaptivePCA`.
+    seed
+        Seed of the random directions; only the network has any.
+
+    Examples
+    --------
+    >>> from river import datasets
+    >>> pca = StreamingPCA(max_components=3)
+    >>> for x, _ in datasets.Phishing().take(200):
+    ...     pca.learn_one(x)
+    >>> list(pca.transform_one(x))
+    ['component_0', 'component_1', 'component_2']
+    >>> pca.model.n_samples_seen_
+    200
+    """
+
+    def __init__(
+        self,
+        max_components: int | None = None,
+        alpha: float | str = "auto",
+        half_life: float | None = None,
+        regularizer: str = "input-output",
+        solver: str = "auto",
+        center: bool = True,
+        outliers: str = "keep",
+        scores: str = "shrunk",
+        seed: int | None = None,
+    ) -> None:
+        self.max_components = max_components
+        self.alpha = alpha
+        self.half_life = half_life
+        self.regularizer = regularizer
+        self.solver = solver
+        self.center = center
+        self.outliers = outliers
+        self.scores = scores
+        self.seed = seed
+        self.model: StreamModel | None = None
+        """What has been learnt, with the attributes of `OnlineAdaptivePCA`; None before the first sample."""
+        self.inputs = Inputs()
+
+    def learn_one(self, x: Features) -> None:
+        """Learn from one sample."""
+        self._learn(list(x), row_of(x))
+
+    def transform_one(self, x: Features) -> dict[Hashable, Any]:
+        """Scores of one sample; none before the first sample has been learnt."""
+        scores = self._scores(list(x), row_of(x))
+        return dict(zip(_names(scores), scores[0].tolist(), strict=True))
+
+    def learn_many(self, X: pandas.DataFrame) -> None:
+        """Learn from a mini-batch, row by row; the result is that of `learn_one`."""
+        self._learn(list(X.columns), rows_of(X))
+
+    def transform_many(self, X: pandas.DataFrame) -> pandas.DataFrame:
+        """Scores of a mini-batch, one row per sample."""
+        import pandas
+
+        scores = self._scores(list(X.columns), rows_of(X))
+        return pandas.DataFrame(scores, index=X.index, columns=_names(scores))
+
+    def _learn(self, names: Sequence[Hashable], rows: Rows) -> None:
+        refuse_huge(rows)  # now, since a refused call leaves the model as it was
+        for part, new in self.inputs.parts(names, rows):
+            if new:
+                self._join(np.array(list(new.values())))
+            if self.model is not None:
+                self.model.partial_fit(part)
+
+    def _join(self, first: Rows) -> None:
+        """Let features into the model that had been constant so far."""
+        width = len(self.inputs)
+        parameters = self._parameters(width)
+        if self.model is None or self.model.tracker is None:
+            self.model = StreamModel(**parameters)
+            return
+        self.model.parameters = parameters
+        self.model.tracker = widened(self.model.tracker, plan_for(parameters, width, np.float64), first)
+
+    def _parameters(self, width: int) -> dict[str, Any]:
+        own = ("regularizer", "alpha", "solver", "half_life", "center", "outliers", "scores")
+        most = None if self.max_components is None else min(self.max_components, width)
+        return {
+            **DEFAULTS,
+            **{name: getattr(self, name) for name in own},
+            "max_components": most,
+            "missing": "impute",
+            "random_state": self.seed,
+        }
+
+    def _scores(self, names: Sequence[Hashable], rows: Rows) -> Rows:
+        if self.model is None or self.model.tracker is None:
+            return np.zeros((len(rows), 0))
+        return self.model.tracker.scores(self.inputs.of(names, rows), self.scores)
+
+
+def _names(scores: Rows) -> list[str]:
+    return [f"component_{i}" for i in range(scores.shape[1])]

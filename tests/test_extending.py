@@ -1,0 +1,92 @@
+"""What docs/carrying_on.md says of adding parts: each is added here as a stranger would, and used."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from eigenstream import (
+    AdaptivePCA,
+    OnlineAdaptivePCA,
+    StreamMonitor,
+    load,
+    merge,
+    offline,
+    regularizers,
+    rules,
+)
+from eigenstream.engine.scatter import Scatter
+from eigenstream.tracking import plan
+from tests.online_model import paper
+
+
+@dataclass(frozen=True)
+class Mixed(regularizers.Regularizer):
+    """A threshold of which a fifth is fixed, and the rest follows the power of the input."""
+
+    name: ClassVar[str] = "mixed"
+    increment: ClassVar[tuple[float, float, float]] = (0.2, 0.8, 0.0)
+
+
+def test_a_regularizer_is_three_numbers_and_an_entry(monkeypatch, tmp_path):
+    monkeypatch.setitem(regularizers.REGULARIZERS, "mixed", Mixed)
+    X = paper(2000)
+    model = OnlineAdaptivePCA("mixed", alpha=0.05, solver="exact", center=False).fit(X)
+    found = offline.solve(X, Mixed(0.05), 32)
+    np.testing.assert_allclose(model.threshold_, found.threshold, rtol=1e-9)
+    assert model.n_components_ == AdaptivePCA(Mixed(0.05), center=False).fit(X).n_components_ > 0
+    model.save(tmp_path / "mixed")
+    assert load(tmp_path / "mixed").partial_fit(X).threshold_ == model.partial_fit(X).threshold_
+    assert OnlineAdaptivePCA("mixed", solver="network", random_state=0).fit(X).n_components_ == 4
+
+
+@dataclass(frozen=True)
+class Fixed(rules.Rule):
+    """Keep this many components, whatever they are."""
+
+    number: float = 3
+    name: ClassVar[str] = "fixed"
+
+    def judge(self, evidence):
+        lam = evidence.variances
+        ratios = np.where(np.arange(len(lam)) < self.number, 1e6, 0.0)
+        return rules.Judgement(ratios, np.append(lam, 0.0))
+
+
+def test_a_rule_is_a_class_and_an_entry(monkeypatch, tmp_path):
+    monkeypatch.setitem(rules.RULES, "fixed", Fixed)
+    X = paper(2000)
+    for made in (Fixed(2), "fixed:2"):
+        model = OnlineAdaptivePCA(alpha=made).fit(X)
+        assert model.n_components_ == AdaptivePCA(alpha=made).fit(X).n_components_ == 2
+    model.save(tmp_path / "fixed")
+    assert load(tmp_path / "fixed").alpha == Fixed(2)
+
+
+class EverySecondBlock(Scatter):
+    """Half the work: it learns from every second block."""
+
+    came = 0
+
+    def learn(self, rows, steps):
+        self.came += 1
+        if self.came % 2:
+            super().learn(rows, steps)
+
+
+@pytest.mark.filterwarnings("ignore:the rank has reached")
+def test_a_learner_is_a_class_and_an_entry(monkeypatch, tmp_path):
+    def make(plan, alpha):
+        return EverySecondBlock(plan.n, plan.k, plan.block, center=plan.center)
+
+    monkeypatch.setitem(plan.LEARNERS, "halves", make)
+    X = paper(4000)
+    model = OnlineAdaptivePCA(solver="halves").fit(X)
+    whole = OnlineAdaptivePCA(solver="exact").fit(X)
+    assert model.n_components_ == whole.n_components_ == 4
+    assert 0 < model._tracker.known().effective < 4000
+    model.save(tmp_path / "halves")
+    assert load(tmp_path / "halves").n_components_ == 4
+    assert merge([model, model]).n_components_ == 4
+    assert StreamMonitor(OnlineAdaptivePCA(solver="halves")).fit(X).model_.n_components_ == 4

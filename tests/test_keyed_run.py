@@ -1,0 +1,156 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from eigenstream.bank import Bank
+from eigenstream.cli import main
+from eigenstream.tracking import StreamModel
+from eigenstream.tracking.stored_form import stored
+
+ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
+HARNESS = Path(__file__).parent / "kill_and_resume.py"
+UNITS = 7
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Unit, time and five numbers per row."""
+    rng = np.random.default_rng(0)
+    units = rng.integers(0, UNITS, 4000)
+    X = rng.standard_normal((4000, 5)) * [4.0, 3.0, 0.5, 0.5, 0.5] + units[:, None]
+    return [
+        (f"unit {u}", 1_700_000_000 + i, *x) for i, (u, x) in enumerate(zip(units, X.tolist(), strict=True))
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path, rows, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ["unit,when,a,b,c,d,e", *(",".join(map(str, row)) for row in rows)]
+    Path("x.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    done = CliRunner().invoke(main, ["run", *arguments], catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def state(model):
+    arrays, document = stored(model.tracker)
+    return {name: array.tobytes() for name, array in arrays.items()}, json.dumps(document)
+
+
+def models(path):
+    with Bank(path, workers=1) as bank:
+        return {key: state(bank.model(key)) for key in bank}
+
+
+def test_each_key_has_the_model_and_the_scores_of_its_own_rows(folder, rows):
+    run("x.csv", "--key", "unit", "--exclude", "when", "--output", "y.csv", "--save", "x.bank", "--quiet")
+    head, *lines = Path("y.csv").read_text().splitlines()
+    assert head == "row,unit," + ",".join(f"component_{i}" for i in range(5))
+    written = [line.split(",") for line in lines]
+    assert [line[:2] for line in written] == [[str(i), row[0]] for i, row in enumerate(rows)]
+    found = models("x.bank")
+    assert sorted(found) == [f"unit {i}" for i in range(UNITS)]
+    for key in found:
+        own = StreamModel(random_state=0)
+        scores = own.learn_many(np.array([row[2:] for row in rows if row[0] == key]))
+        assert found[key] == state(own)
+        np.testing.assert_array_equal(
+            [list(map(float, line[2:])) for line in written if line[1] == key], scores
+        )
+
+
+def test_batches_evictions_and_kept_columns_change_nothing(folder):
+    run("x.csv", "--key", "unit", "--exclude", "when", "--save", "x.bank", "--quiet")
+    more = ("--batch-rows", "37", "--max-models", "2", "--checkpoint-rows", "500", "--quiet")
+    run("x.csv", "--key", "unit", "--time-column", "when", "--output", "y.jsonl", "--save", "z.bank", *more)
+    assert models("x.bank") == models("z.bank")
+    first = json.loads(Path("y.jsonl").read_text().splitlines()[0])
+    assert list(first)[:3] == ["row", "when", "unit"]
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
+def test_killed_at_any_moment_and_resumed_it_loses_nothing(folder, seed):
+    command = ("--key", "unit", "--exclude", "when", "--half-life", "100", "--batch-rows", "64")
+    pace = ("--checkpoint-rows", "300", "--max-models", "3", "--quiet")
+    run("x.csv", *command, *pace, "--output", "whole.csv", "--save", "whole.bank")
+    arguments = ["run", "x.csv", *command, *pace, "--output", "y.csv", "--save", "y.bank", "--resume"]
+    job = {"command": arguments, "kills": 6, "seed": seed, "shortest": 0.02, "longest": 0.4}
+    done = subprocess.run(
+        [sys.executable, str(HARNESS), json.dumps(job)], env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["exit"] == 0
+    assert json.loads(done.stdout)["kills"] > 0
+    assert Path("y.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert models("y.bank") == models("whole.bank")
+
+
+def test_an_existing_bank_stays_until_there_is_a_better_one(folder):
+    asked = ("--key", "unit", "--exclude", "when", "--quiet")
+    run("x.csv", *asked, "--save", "x.bank")
+    before = Path("x.bank").read_bytes()
+    assert "x.bank exists" in run("x.csv", *asked, "--save", "x.bank", code=1)
+    assert Path("x.bank").read_bytes() == before
+    Path("bad.csv").write_text("unit,when,a,b,c,d,e\n,1,2,3,4,5,6\n")
+    said = run("bad.csv", *asked, "--save", "x.bank", "--overwrite", code=1)
+    assert "row 0 has no key" in said
+    assert Path("x.bank").read_bytes() == before
+    run("x.csv", *asked, "--rows", ":100", "--save", "x.bank", "--overwrite")
+    with Bank("x.bank") as bank:
+        assert bank.samples == 100
+    assert not list(folder.glob(".x.bank.*.tmp*"))
+
+
+def test_inspect_lists_keys_and_shows_one(folder):
+    run("x.csv", "--key", "unit", "--exclude", "when", "--save", "x.bank", "--quiet")
+    listed = CliRunner().invoke(main, ["inspect", "x.bank"]).output
+    assert "a bank of 7 models, 4,000 samples of 5 numbers" in listed
+    facts = json.loads(CliRunner().invoke(main, ["inspect", "x.bank", "--json"]).output)
+    assert {entry["key"] for entry in facts["keys"]} == {f"unit {i}" for i in range(UNITS)}
+    assert sum(entry["samples"] for entry in facts["keys"]) == 4000
+    assert {entry["rank"] for entry in facts["keys"]} == {2}
+    one = json.loads(CliRunner().invoke(main, ["inspect", "x.bank", "--key", "unit 3", "--json"]).output)
+    assert one["rank"] == 2
+    assert set(one["loadings"][0]) <= set("abcde")
+    assert (
+        "no model with the key 'unit 9'"
+        in CliRunner().invoke(main, ["inspect", "x.bank", "--key", "unit 9"]).output
+    )
+
+
+def test_events_carry_keys(folder):
+    said = run("x.csv", "--key", "unit", "--exclude", "when", "--json")
+    events = [json.loads(line) for line in said.splitlines()]
+    assert {event["key"] for event in events if event["event"] == "rank"} == {
+        f"unit {i}" for i in range(UNITS)
+    }
+    assert events[-1] | {"seconds": 0} == {
+        "event": "end", "rows": 4000, "keys": 7, "samples": 4000, "seconds": 0, "signal": None
+    }  # fmt: skip
+
+
+def test_what_does_not_fit_is_refused_in_words(folder):
+    assert "--max-models bounds" in run("x.csv", "--max-models", "3", code=2)
+    assert "--live is for one model" in run("x.csv", "--key", "unit", "--live", code=2)
+    assert "there is no column 'site'" in run("x.csv", "--key", "site", code=1)
+    assert "can only hold numbers" in run("x.csv", "--key", "unit", "--output", "y.npy", code=1)
+    run("x.csv", "--key", "unit", "--exclude", "when", "--save", "x.bank", "--quiet")
+    assert "is a bank of models" in run("x.csv", "--save", "x.bank", "--resume", code=1)
+    run("x.csv", "--exclude", "when,unit", "--save", "x.model", "--quiet")
+    assert "is one model, not a bank" in run(
+        "x.csv", "--key", "unit", "--save", "x.model", "--resume", code=1
+    )
+    assert "was made with --key unit, not with --key when" in run(
+        "x.csv", "--key", "when", "--save", "x.bank", "--resume", code=1
+    )
