@@ -6,20 +6,24 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-bank test-plain test-lowest test-python soak check bench evaluate reproduce docs clean
+.PHONY: run test test-slow test-bank test-torch test-plain test-lowest test-python soak check bench evaluate reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow and not bank"
+	$(BIN)/pytest -n auto -m "not slow and not bank and not torch"
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
 
 test-bank: $(READY)
 	$(BIN)/pytest -m bank tests/test_bank.py
+
+test-torch: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[torch]"
+	$(BIN)/pytest -n 0 tests/test_torch.py src/eigenstream/integrations/torch
 
 # The tests of the kernels and of the networks they are checked against: first as plain Python, where coverage sees
 # them, then compiled with bounds checked.

@@ -2,5 +2,5 @@
 
 from importlib.util import find_spec
 
-INTEGRATIONS = {"river": "src/eigenstream/integrations/river"}
+INTEGRATIONS = {name: f"src/eigenstream/integrations/{name}" for name in ("river", "torch")}
 collect_ignore = [path for library, path in INTEGRATIONS.items() if find_spec(library) is None]

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .engine.arrays import beside, elsewhere, zeros
 from .engine.scale import standardized
 
 Floats = NDArray[np.floating[Any]]
@@ -62,6 +63,13 @@ class Reading:
         scale = None if self.scale is None else self.scale.astype(dtype, copy=False)
         return replace(self, **arrays, scale=scale)
 
+    def beside(self, rows: Floats) -> Self:
+        """The same reading where these rows live."""
+        if not elsewhere(self.axes, rows):
+            return self
+        scale = None if self.scale is None else beside(self.scale, rows)
+        return replace(self, mean=beside(self.mean, rows), axes=beside(self.axes, rows), scale=scale)
+
     @property
     def kept_axes(self) -> Floats:
         return self.axes[: self.rank]
@@ -105,7 +113,7 @@ class Reading:
 
     def encode(self, X: Floats, scores: str, width: int) -> Floats:
         """Scores in the first columns of ``width``, zeros beyond the rank."""
-        encoded = np.zeros((len(X), width), dtype=X.dtype)
+        encoded = zeros((len(X), width), X)
         encoded[:, : self.rank] = self.project(X) * self.factors(scores, X.dtype)
         return encoded
 

@@ -15,6 +15,9 @@ float32 its sums drifted by a thousandth in 10^7 samples.
 
 Where inputs are standardized, L is in units of the scale of each input so far. With every block scales move a
 little: the columns of L are multiplied by the old scale over the new one, and ``L L'`` is computed itself.
+
+What is as wide as the input lives where the rows do, on a GPU, say (see `engine.arrays`). The small matrices
+M and P, lam and all decisions stay on the host.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..offline import fixed_signs
+from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Vector
 from .learner import Seen, Steps, center_block, rowwise
@@ -35,6 +39,9 @@ from .threads import one_thread
 
 TILE = 4096
 """Columns of ``P' [L; R]`` computed at a time: the result replaces L without a second array of its size."""
+
+DEVICE_TILE = 65_536
+"""The same on a device, which is faster with a few large products."""
 
 REFRESH = 64
 """Blocks between computations of ``L L'`` itself, which rounding slowly moves away from diag(lam)."""
@@ -108,6 +115,7 @@ class Subspace:
         return self.count > 0
 
     def learn(self, rows: Floats, steps: Steps) -> None:
+        self._live_beside(rows)
         if not self.started and self.center:
             self.origin = rows[0].astype(np.float64)
         if steps.fading.decay < FORGOTTEN:
@@ -137,7 +145,7 @@ class Subspace:
         return self.totals()._replace(U=self.rows[: self.r] / np.sqrt(self.lam)[:, None])
 
     def totals(self) -> Knowledge:
-        sums, scale, share = self.inputs, None, np.full(self.n, self.extra / self.n)
+        sums, scale, share = self.inputs, None, np.full_like(self.inputs, self.extra / self.n)
         if self.gain is not None:
             sums, scale = sums * np.square(self.gain), scale_of(self.gain)
             share *= self.gain > 0
@@ -154,6 +162,7 @@ class Subspace:
         return self.lam[:rank]
 
     def project(self, rows: Floats, rank: int) -> Floats:
+        self._live_beside(rows)
         rank = min(rank, self.r)
         centered = rows - self.mean
         if self.gain is not None:
@@ -186,18 +195,20 @@ class Subspace:
     def copy(self) -> Self:
         twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
         twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "rows"}
+        if elsewhere(twin.rows, self.rows):
+            twin.rows = np.zeros_like(self.rows)
         twin.rows[: self.r] = self.rows[: self.r]
         twin.inputs = self.inputs.copy()
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        gain = {} if self.gain is None else {"gain": self.gain}
+        gain = {} if self.gain is None else {"gain": host(self.gain)}
         return gain | {
-            "L": self.rows[: self.r],
+            "L": host(self.rows[: self.r]),
             "lam": self.lam,
-            "origin": self.origin,
-            "offset": self.offset,
-            "inputs": self.inputs,
+            "origin": host(self.origin),
+            "offset": host(self.offset),
+            "inputs": host(self.inputs),
             "totals": np.array([self.count, self.extra]),
             "counters": np.array([self.blocks, self.aligned, self.decays], dtype=np.int64),
         }
@@ -218,6 +229,16 @@ class Subspace:
             raise ValueError(f"its {len(L)} directions and {self.aligned} components do not fit together")
         self.rows[: len(L)] = L
 
+    def _live_beside(self, rows: Floats) -> None:
+        """Move to where these rows live."""
+        if not elsewhere(self.rows, rows):
+            return
+        L, self.rows = self.rows[: self.r], zeros(self.rows.shape, rows, np.float64)
+        self.rows[: self.r] = beside(L, rows)
+        for name in ("origin", "offset", "inputs", "gain"):
+            if getattr(self, name) is not None:
+                setattr(self, name, beside(getattr(self, name), rows))
+
     def _rescale(self, fresh: Matrix) -> None:
         """Put L and fresh rows into units of a scale that includes them."""
         assert self.gain is not None
@@ -227,7 +248,7 @@ class Subspace:
         L = self.rows[: self.r]
         L *= scale_of(self.gain) * gain
         tiny = np.finfo(np.float64).tiny
-        self.lam = np.maximum(np.einsum("ij,ij->i", L, L), tiny)  # no longer all there is of L L'
+        self.lam = np.maximum(host(np.einsum("ij,ij->i", L, L)), tiny)  # no longer all there is of L L'
         self.gain = gain
 
     def _absorb(self, b: int, decay: float) -> None:
@@ -241,8 +262,9 @@ class Subspace:
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if decay != 1:
             P[:r] *= np.sqrt(decay)
-        for start in range(0, self.n, TILE):
-            columns = slice(start, start + TILE)
+        P, tile = beside(P, V), TILE if isinstance(V, np.ndarray) else DEVICE_TILE
+        for start in range(0, self.n, tile):
+            columns = slice(start, start + tile)
             self.rows[:keep, columns] = P.T @ V[:, columns]
         if not r:  # there is nothing to follow: the largest entry of each axis is positive
             self.rows[:keep] = fixed_signs(self.rows[:keep])
@@ -256,11 +278,11 @@ class Subspace:
         r = self.r
         M = np.zeros((len(V), len(V)))
         if self.standardize or self.blocks % REFRESH == REFRESH - 1:
-            M[:r, :r] = decay * (V[:r] @ V[:r].T)
+            M[:r, :r] = decay * host(V[:r] @ V[:r].T)
         else:
             M[np.arange(r), np.arange(r)] = decay * self.lam
-        M[r:, :r] = np.sqrt(decay) * (V[r:] @ V[:r].T)
-        M[r:, r:] = V[r:] @ V[r:].T
+        M[r:, :r] = np.sqrt(decay) * host(V[r:] @ V[:r].T)
+        M[r:, r:] = host(V[r:] @ V[r:].T)
         return M
 
     def _aligned(self, e: Vector, P: Matrix, decay: float) -> tuple[Vector, Matrix]:

@@ -13,6 +13,7 @@ from .. import offline
 from ..advice import advice
 from ..calibration import Evidence, decide
 from ..delays import embedded
+from ..engine.arrays import fetched
 from ..engine.scale import scale_of_rows
 from ..reading import Floats, Reading
 from ..regularizers import Regularizer
@@ -117,7 +118,7 @@ class AdaptivePCA(ReadingTransformer):
         kind, alpha = chosen_alpha(self.regularizer, self.alpha)
         self._checked_scores()
         lags = checked_lags(self.lags)
-        data: Floats = validate_data(self, X, dtype=FLOAT_TYPES)
+        data: Floats = validate_data(self, fetched(X), dtype=FLOAT_TYPES)
         self._lags = lags
         data = embedded(data, lags) if lags else data
         T, n = data.shape

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..engine.arrays import as_came, is_foreign
 from ..reading import Floats
 from ..regularizers import Regularizer
 from ..rules import Rule
@@ -193,7 +194,10 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         Parameters
         ----------
         X
-            Any number of rows.
+            Any number of rows: an array, a data frame, or a PyTorch tensor. From a tensor the subspace
+            learner learns on the tensor's device (``solver="auto"`` is ``"subspace"`` then); for ``lags``,
+            capped outliers, gaps and the other solvers rows are fetched to the host. What methods return is a
+            tensor there, and so are ``components_``, ``mean_`` and ``scale_`` of such a learner.
         y
             Ignored.
         sample_weight
@@ -209,6 +213,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
     def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Floats:
         """Learn from one vector, fast; returns its score by the model of the last block, see `learn_many`."""
         stamps = None if timestamp is None else [timestamp]
+        if type(x) is not np.ndarray and is_foreign(x):
+            one: Any = x
+            return self.learn_many(one[None], timestamps=stamps)[0]  # type: ignore[no-any-return]
         if not self.__sklearn_is_fitted__():
             return np.asarray(self.learn_many(np.asarray(x)[None], timestamps=stamps)[0])
         tracker = self._tracker
@@ -250,7 +257,8 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         counts as having stood still before its first row.
         """
         check_is_fitted(self)
-        return self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
+        scores = self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
+        return as_came(scores, X)
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file that `eigenstream.load` continues from exactly.

@@ -9,10 +9,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ..delays import embedded, input_names
+from ..engine.arrays import as_came, fetched, is_foreign
 from ..reading import SCORES, Floats
 from ..tracking.attributes import ReadingAttributes
 from ..tracking.parameters import capacity
-from .validation import FLOAT_TYPES
+from .validation import FLOAT_TYPES, matrix
 
 
 class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -27,17 +28,19 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
     def transform(self, X: ArrayLike) -> Floats:
         """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero."""
         check_is_fitted(self)
-        return self._reading.encode(self._rows(X), self._checked_scores(), self.max_components_)
+        scores = self._reading.encode(self._rows(X), self._checked_scores(), self.max_components_)
+        return as_came(scores, X)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """From scores back to the input space: the projection on the kept subspace, as rows that came."""
         check_is_fitted(self)
-        Z = check_array(X, dtype=FLOAT_TYPES, ensure_min_features=0)
+        Z = matrix(X) if is_foreign(X) else check_array(X, dtype=FLOAT_TYPES, ensure_min_features=0)
         if Z.shape[1] != self.max_components_:
             raise ValueError(
                 f"scores must have max_components_={self.max_components_} columns, got {Z.shape[1]}"
             )
-        return self._reading.decode(Z, self._checked_scores())[:, : self.n_features_in_]
+        rows = self._reading.beside(Z).decode(Z, self._checked_scores())
+        return as_came(rows[:, : self.n_features_in_], X)
 
     def score_samples(self, X: ArrayLike) -> Floats:
         """Squared reconstruction error of each row: large where the model does not know the input.
@@ -45,7 +48,8 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
         In standardized units with ``standardize=True``, of row and predecessors together with ``lags``.
         """
         check_is_fitted(self)
-        return self._reading.squared_residuals(self._rows(X))
+        rows = self._rows(X)
+        return as_came(self._reading.beside(rows).squared_residuals(rows), X)
 
     @property
     def input_names_(self) -> list[str]:
@@ -59,7 +63,7 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
         return self.max_components_
 
     def _rows(self, X: ArrayLike) -> Floats:
-        rows: Floats = validate_data(self, X, reset=False, dtype=FLOAT_TYPES)
+        rows: Floats = validate_data(self, fetched(X), reset=False, dtype=FLOAT_TYPES)
         return embedded(rows, self._lags) if self._lags else rows
 
     def _checked_scores(self) -> str:

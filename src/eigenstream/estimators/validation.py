@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
+from ..engine.arrays import host, is_foreign, wrap
 from ..reading import Floats
 from ..tracking.parameters import squares_fit
 
@@ -16,23 +17,49 @@ FLOAT_TYPES = (np.float64, np.float32)
 
 
 def shaped(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
-    """Rows of the right width and type, not yet known to be finite."""
+    """Rows of the right width and type, not yet known to be finite; wrapped, if of another library."""
+    if is_foreign(X):
+        return _shaped_elsewhere(model, X, reset=reset)
     rows: Floats = validate_data(model, X, reset=reset, dtype=FLOAT_TYPES, ensure_all_finite=False, order="C")
     return rows
 
 
 def checked(model: Any, X: ArrayLike) -> Floats:
     """Rows as scikit-learn checks them, NaN allowed unless ``missing`` says otherwise."""
-    rows = shaped(model, X, reset=False)
+    rows = placed(model, shaped(model, X, reset=False))
     if not squares_fit(rows):
         refuse_infinite(rows, model.missing)
     return rows
 
 
+def placed(model: Any, rows: Floats) -> Floats:
+    """Rows of another library are fetched, unless the model can learn from them where they live."""
+    stay = isinstance(rows, np.ndarray) or (model._tracker.plan.anywhere and model.missing == "raise")
+    return rows if stay else host(rows)
+
+
+def _shaped_elsewhere(model: Any, X: Any, *, reset: bool) -> Floats:
+    """`shaped` for an array of another library, which is left where it lives."""
+    rows = matrix(X)
+    _check_feature_names(model, X, reset=reset)
+    _check_n_features(model, X, reset=reset)
+    return rows
+
+
+def matrix(X: Any) -> Floats:
+    """A matrix of another library, wrapped."""
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(
+            f"expected a matrix with at least one row (sample) and one column, got shape {tuple(X.shape)}"
+        )
+    wrapped: Floats = wrap(X)
+    return wrapped
+
+
 def refuse_infinite(rows: Floats, missing: str) -> None:
     """An error for infinite values and, unless ``missing`` allows it, for NaN."""
     try:
-        assert_all_finite(rows, allow_nan=missing != "raise", input_name="X")
+        assert_all_finite(host(rows), allow_nan=missing != "raise", input_name="X")
     except ValueError as error:
         if "contains NaN" not in str(error):
             raise

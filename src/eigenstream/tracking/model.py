@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .. import checkpoint
 from ..delays import input_names
 from ..durations import is_duration
+from ..engine.arrays import host
 from ..regularizers import REGULARIZERS, Regularizer
 from ..rules import Rule, rule_of
 from . import parameters as meaning
@@ -126,13 +127,15 @@ class StreamModel(TrackedAttributes):
     def transform(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Scores of each row, as `OnlineAdaptivePCA.transform`."""
         tracker = self._fitted()
+        if not tracker.plan.anywhere:
+            rows = host(rows)
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
 
     def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
         tracker = self._fitted()
-        rows = tracker.prepared(np.ascontiguousarray(rows, dtype=tracker.plan.dtype), self.missing)
-        return tracker.reading().astype(tracker.plan.dtype).squared_residuals(rows)
+        rows = tracker.prepared(self._typed(rows, tracker), self.missing)
+        return tracker.reading().astype(tracker.plan.dtype).beside(rows).squared_residuals(rows)
 
     def _learn(
         self, rows: NDArray[Any], timestamps: Any, *, scored: bool, residuals: bool = False
@@ -153,13 +156,19 @@ class StreamModel(TrackedAttributes):
         if tracker is None:
             meaning.check_words(self.parameters)
             tracker = Tracker(meaning.plan_for(self.parameters, rows.shape[1], rows.dtype.type))
-        rows = np.ascontiguousarray(rows, dtype=tracker.plan.dtype)
+        rows = self._typed(rows, tracker)
         meaning.refuse_huge(rows)
         if self.tracker is None:
             meaning.refuse_tiny(rows, tracker.plan.solver)
         times = row_times(timestamps, len(rows), tracker.plan, tracker.clock.latest)
         self.tracker = tracker
         return tracker, rows, times
+
+    def _typed(self, rows: NDArray[Any], tracker: Tracker) -> NDArray[Any]:
+        """Rows of the model's type, on the host unless it learns them where they live."""
+        if not isinstance(rows, np.ndarray) and tracker.plan.anywhere and self.missing == "raise":
+            return rows.astype(tracker.plan.dtype, copy=False)
+        return np.ascontiguousarray(host(rows), dtype=tracker.plan.dtype)
 
     def _announce(self, changes: list[RankChange]) -> None:
         if self.on_rank_change is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..durations import is_duration, seconds
+from ..engine.arrays import host
 from ..reading import SCORES
 from ..regularizers import Regularizer, kind_of
 from ..rules import Rule, rule_of
@@ -208,6 +209,7 @@ def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:
     """An error where squares would overflow. NaN is ignored here; the caller handles it."""
     if squares_fit(rows):
         return
+    rows = host(rows)
     with np.errstate(over="ignore"):
         power = np.nansum(rows.astype(np.float64) ** 2, axis=1).max(initial=0.0)
     if not power < LARGEST_POWER[rows.dtype.type]:

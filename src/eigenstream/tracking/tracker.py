@@ -123,7 +123,7 @@ class Tracker(Blocks):
                     steps = self._timed(steps, times[part][usable])
                 if scores is not None:
                     filled, k = self.fill(X).rows if gaps else X, self.plan.k
-                    parts.append(np.full((len(rows[part]), k + residuals), np.nan, dtype=rows.dtype))
+                    parts.append(np.full_like(rows, np.nan, shape=(len(rows[part]), k + residuals)))
                     parts[-1][usable, :k] = self._scores(filled, scores)
                     if residuals:
                         parts[-1][usable, k] = self._squared_residuals(filled)
@@ -211,7 +211,7 @@ class Tracker(Blocks):
     def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
         """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
         rows = self.prepared(rows, missing)
-        encoded = self.reading().astype(self.plan.dtype).encode(rows, scores, self.plan.k)
+        encoded = self.reading().astype(self.plan.dtype).beside(rows).encode(rows, scores, self.plan.k)
         if missing != "raise":
             encoded[np.isnan(rows).any(axis=1)] = np.nan
         return encoded

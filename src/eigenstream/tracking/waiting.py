@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.arrays import beside, elsewhere
 from ..engine.knowledge import Floats, Vector
 from ..engine.learner import Steps
 
@@ -29,6 +30,8 @@ class Waiting:
     def write(self, rows: Floats, steps: Steps) -> None:
         """Put rows behind those that wait; they wait once `number` says so."""
         fresh = slice(self.number, self.number + len(rows))
+        if elsewhere(self.rows, rows):
+            self.rows = beside(self.rows, rows)
         self.rows[fresh] = rows
         for name in ("weight", "discount", "extra"):
             getattr(self.steps, name)[fresh] = getattr(steps, name)
