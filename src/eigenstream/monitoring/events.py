@@ -28,8 +28,9 @@ SPARSE = 0.5
 GRACE = 16
 """Rows of an alarm that do not yet tell a fault from chance."""
 
-MARGIN, SAVED = 3.0, 8.0
-"""Rows that exceed count as chance up to this many times the rate, and up to so many at a time."""
+MARGIN, SAVED = 3.0, 4.0
+"""Rows that exceed count as chance up to this many times the rate, and up to so many at a time: fewer than
+make a quantile (`limits.FEW`), so that no single alarm sets a limit."""
 
 Contributors = tuple[tuple[str, float], ...]
 """Inputs and what share each has in a statistic, largest first."""

@@ -279,7 +279,8 @@ class Monitor:
         if came >= self.correct_at:
             self._correct()
             window = 1 / max(1 - self.tracker.beta2, 1e-9)
-            self.correct_at = came + max(int(min(came // 16, window / 8, MOST_PENDING)), FIRST_CORRECTION)
+            step = min(self.counted // 16, window / 8, MOST_PENDING)
+            self.correct_at = came + max(int(step), FIRST_CORRECTION)
         if self.tracker.time >= min(self._look_to_follow(), self.renew_at):
             self._renew()
         on = self.watch.on
@@ -327,6 +328,7 @@ class Monitor:
 
     def _forget_limits(self) -> None:
         self.limits = Limits(self.settings.false_alarm_rate)
+        self.correct_at = self.counts.came + FIRST_CORRECTION
         self.counted, self.pending, self.origin = 0, [], None
 
     def _reference_now(self) -> Reference | None:
