@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .knowledge import Floats, Knowledge, Matrix, Vector
+from .sparse import SparseRows
 
 
 class Fading(NamedTuple):
@@ -179,6 +180,8 @@ class Learner(Protocol):
 
 def rowwise(rows: Floats, axes: Floats) -> Floats:
     """``rows @ axes.T``, one product per row: the bits do not depend on how many rows come together."""
+    if isinstance(rows, SparseRows):
+        return rows @ axes.T
     if len(rows) == 1:
         return axes.dot(rows[0])[None]  # type: ignore[no-any-return]
     return np.matmul(rows[:, None, :], axes.T)[:, 0]  # type: ignore[no-any-return]
