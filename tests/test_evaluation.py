@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from evaluation import page, sensors
+from evaluation import methods, page, sensors
 from evaluation.__main__ import main
 from evaluation.question import HINDSIGHT, OURS, Row, median_ratio, target, times, worst
 from evaluation.questions import QUESTIONS, missing, rank
@@ -212,3 +212,11 @@ def test_the_sentences_in_the_list_of_comparisons_are_still_there():
             assert words in there, f"{name} no longer says: {words}"
             after = text[text.index(quote) + len(quote) :].split("\n> ")[0]
             assert ANCHOR.search(after) or "benchmarks/results/" in after, f"nothing supports: {words}"
+
+
+def test_a_rival_that_is_not_installed_is_left_out_and_named(monkeypatch):
+    monkeypatch.setattr(methods, "find_spec", lambda name: None)
+    assert list(methods.methods_for(10, 100)) == list(methods.METHODS)
+    assert "process-improve" not in methods.present()
+    text = page._overview([], {}, quick=False)
+    assert "Left out: AdaptivePCA, because process-improve is not installed" in text

@@ -83,7 +83,7 @@ def test_killed_between_files_each_is_learnt_once(tmp_path, kind, solver, output
 )
 def test_killed_while_it_watches_nothing_is_judged_twice(tmp_path, output, step):
     write_plant(tmp_path / "plant.csv", 600, [Fault(1, 300, 380), Fault(2, 450, 470)])
-    options = ["--time-column", "time", "--save", "model", "--quiet", "--accept-after", "40"]
+    options = ["--time-column", "time", "--save", "model", "--quiet", "--accept-after", "64"]
     options += ["--batch-rows", "50", "--checkpoint-rows", "150"] + (["--output", output] if output else [])
     ends_as_if_nothing_had_happened(
         tmp_path, {"command": ["watch", "../plant.csv", *options], "step": step, "seed": 2}

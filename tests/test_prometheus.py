@@ -8,7 +8,9 @@ import sys
 from urllib.request import urlopen
 
 import pytest
+from click.testing import CliRunner
 
+from eigenstream.cli import main
 from eigenstream.running import Request, Watcher, prepare
 from tests.plant_files import write_plant
 
@@ -160,3 +162,9 @@ def test_the_command_line_serves_while_it_follows(plant, command):
         finally:
             process.terminate()
     assert process.returncode == 143
+
+
+def test_numbers_of_many_models_are_refused_rather_than_left_out(plant):
+    result = CliRunner().invoke(main, ["run", plant, "--key", "time", "--metrics", "0"])
+    assert result.exit_code == 2
+    assert "--metrics is for one model: it cannot be used with --key" in result.output

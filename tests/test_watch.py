@@ -110,6 +110,42 @@ def test_every_kind_of_table_holds_the_same(plant, folder, kind):
                 assert text == (value if isinstance(value, str) else repr(value))
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_how_rows_are_cut_into_batches_changes_nothing(plant, folder, kind):
+    for rows in (64, 1000):
+        asked = (plant, *TIMED, "--output", f"{rows}.{kind}", "--batch-rows", rows, "--accept-after", "500")
+        watch(*asked, "--quiet", "--save", f"{rows}.model")
+    one, other = (Path(f"{rows}.{kind}") for rows in (64, 1000))
+    if kind == "parquet":
+        one, other = (next(path.glob("part*")) for path in (one, other))
+    assert one.read_bytes() == other.read_bytes()
+    tables = [monitoring.load(f"{rows}.model").monitor.stretches.table for rows in (64, 1000)]
+    np.testing.assert_array_equal(*tables)
+
+
+def test_times_and_predecessors_can_be_watched(plant, folder):
+    out, err = watch(plant, *TIMED, "--lags", "2", "--half-life", "20min", "--confirm", "3/4")
+    assert out.startswith("row 2,002 (2026-11-15 10:33:22): alarm began, since row 2,000, ")
+    assert "; valve " in out.splitlines()[0]
+    assert out.splitlines()[-1].startswith("row 3,999 (2026-11-15 11:06:39): alarm accepted")
+    assert "drift " in err
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"), [("impute", "100 learnt with gaps filled"), ("skip", "100 skipped")]
+)
+def test_gaps_are_counted(plant, folder, policy, said):
+    lines = plant.read_text().splitlines(keepends=True)
+    for i in range(1001, 1101):
+        fields = lines[i].split(",")
+        lines[i] = ",".join([*fields[:3], "", *fields[4:]])
+    Path("gaps.csv").write_text("".join(lines))
+    _, err = watch("gaps.csv", *TIMED, "--missing", policy, "--output", "v.csv", "--rows", ":1900")
+    assert said in err
+    rows = table("v.csv")
+    assert (rows[1050]["spe"] == "nan") == (policy == "skip")
+
+
 def test_json_lines_are_alarms_on_standard_output_and_events_elsewhere(plant, folder):
     out, err = watch(plant, *TIMED, "--json", "--confirm", "3/4", "--accept-after", "500")
     alarms = [json.loads(line) for line in out.splitlines()]
@@ -194,6 +230,22 @@ def test_a_model_that_run_saved_is_watched_by(plant, folder):
     assert "not judged" not in err  # it knew enough from its first row on
 
 
+def test_one_file_after_the_other_is_watched_as_if_they_were_one(plant, folder):
+    """Also where an alarm is on between them."""
+    lines = plant.read_text().splitlines(keepends=True)
+    for name, part in (("a.csv", lines[1:2021]), ("b.csv", lines[2021:])):
+        Path(name).write_text("".join([lines[0], *part]))
+    watch(plant, *TIMED, "--output", "whole.csv", "--quiet")
+    watch("a.csv", *TIMED, "--output", "first.csv", "--save", "m", "--quiet")
+    out, _ = watch("b.csv", "--model", "m", "--save", "m", "--output", "second.csv", "--quiet")
+    assert out.startswith("row 51 (2026-11-15 10:34:31): alarm ended after 40 rows, ")
+    whole, parts = table("whole.csv"), table("first.csv") + table("second.csv")
+    assert [int(row["row"]) for row in parts] == [*range(2020), *range(ROWS - 2020)]
+    for one, two in zip(whole, parts, strict=True):
+        assert {name: one[name] for name in COLUMNS[:-1]} == {name: two[name] for name in COLUMNS[:-1]}
+        assert one["contributors"] == two["contributors"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -201,7 +253,8 @@ def test_a_model_that_run_saved_is_watched_by(plant, folder):
         (["plant.csv", "--model", "m", "--frozen", "--freeze-after", "5"], "exclude each other"),
         (["plant.csv", "--confirm", "3/2"], "K/N with 1 <= K <= N"),
         (["plant.csv", "--confirm", "often"], "K/N with 1 <= K <= N"),
-        (["plant.csv", "--false-alarm-rate", "0"], "0<x<=0.5"),
+        (["plant.csv", "--false-alarm-rate", "0"], "0<x<=0.1"),
+        (["plant.csv", "--accept-after", "10"], "x>=64"),
         (["plant.csv", "--exclude", "text", "--freeze-after", "20"], "no basis for limits yet"),
         (["plant.csv", "--output", "v.npy"], "can only hold numbers"),
         (["plant.csv", "--resume"], "--resume needs --save"),

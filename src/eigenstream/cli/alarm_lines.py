@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..durations import moment
@@ -20,11 +21,12 @@ SHOWN = {"t2": "T²", "spe": "SPE", "distance": "distance"}
 class AlarmLines(Watcher):
     """A line for each alarm that begins to count or ends."""
 
-    def __init__(self, file: TextIO, *, as_json: bool) -> None:
+    def __init__(self, file: Callable[[], TextIO], *, as_json: bool) -> None:
         self._file, self._told = file, _as_json if as_json else _as_words
 
     def alarmed(self, event: AlarmEvent) -> None:
-        print(self._told(event), file=self._file, flush=True)
+        # Asked each time: on a terminal, a display may have put something before standard output meanwhile.
+        print(self._told(event), file=self._file(), flush=True)
 
 
 def _as_words(event: AlarmEvent) -> str:
@@ -34,9 +36,8 @@ def _as_words(event: AlarmEvent) -> str:
         since = f", since row {alarm.began:,}" if alarm.began != event.row else ""
         said = f"alarm began{since}, index {alarm.peak:.3g}, {blamed}"
     else:
-        rows = alarm.last - alarm.began + 1
         how = "ended after" if event.state == "ended" else "accepted as the new normal after"
-        said = f"alarm {how} {rows:,} row{'s' if rows > 1 else ''}, peak {alarm.peak:.3g} "
+        said = f"alarm {how} {event.length:,} row{'s' if event.length > 1 else ''}, peak {alarm.peak:.3g} "
         said += f"at row {alarm.peak_row:,}, {blamed}"
     return shown(f"row {event.row:,}{time}: {said}")
 
@@ -46,6 +47,6 @@ def _as_json(event: AlarmEvent) -> str:
     facts: dict[str, Any] = {"event": "alarm", "state": event.state, "row": event.row}
     if event.time is not None:
         facts["time"] = moment(event.time)
-    facts |= {"since": alarm.began, "last": alarm.last, "exceeding": alarm.rows}
+    facts |= {"since": alarm.began, "last": alarm.last, "rows": event.length, "exceeding": alarm.rows}
     facts |= {"peak": alarm.peak, "peak_row": alarm.peak_row, "statistic": alarm.statistic}
     return json.dumps(facts | {"contributors": dict(alarm.contributors)})

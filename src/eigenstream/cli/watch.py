@@ -48,7 +48,7 @@ class Confirmation(ParamType):
 monitor_options = together(
     click.option(
         "--false-alarm-rate",
-        type=Finite(min=0, max=0.5, min_open=True),
+        type=Finite(min=0, max=0.1, min_open=True),
         default=1e-3,
         show_default=True,
         help="The share of rows that may exceed a limit while nothing is wrong.",
@@ -62,7 +62,7 @@ monitor_options = together(
     ),
     click.option(
         "--accept-after",
-        type=click.IntRange(min=32),
+        type=click.IntRange(min=64),
         default=1000,
         show_default=True,
         help="After so many rows, what an alarm is about is taken for the new normal.",
@@ -160,7 +160,7 @@ def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
 def _lines(given: dict[str, Any]) -> Watcher:
     from .alarm_lines import AlarmLines
 
-    return AlarmLines(_alarms_to(given), as_json=given["as_json"])
+    return AlarmLines(lambda: _alarms_to(given), as_json=given["as_json"])
 
 
 def _alarms_to(given: dict[str, Any]) -> TextIO:

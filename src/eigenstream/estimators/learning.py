@@ -125,8 +125,10 @@ class WholeCalls:
     def _announce(self, changes: list[RankChange]) -> None:
         plan, rank = self._tracker.plan, self._tracker.decision.rank
         if rank == plan.k < plan.n and not self._warned_at_capacity:
-            self._warned_at_capacity = True
-            warnings.warn(self._tracker.advice(), UserWarning, stacklevel=4)
+            advice = self._tracker.advice()  # by everything learnt so far, so there may be none any more
+            if advice:
+                self._warned_at_capacity = True
+                warnings.warn(advice, UserWarning, stacklevel=4)
         tally = self._tracker.tally
         if tally.skipped >= MANY_SKIPPED and tally.skipped > tally.learnt and not self._warned_of_skipping:
             self._warned_of_skipping = True

@@ -318,7 +318,8 @@ class Monitor:
         """What the alarm was about is the new normal: start anew from its last rows."""
         self.watch.end(self.counts.came, followed, accepted=True)
         self.counts.accepted += 1
-        tracker = Tracker(self.tracker.plan)
+        # These few rows count alike: nobody has kept their times.
+        tracker = Tracker(replace(self.tracker.plan, seconds=None))
         tracker.follow(np.stack(self.recent), None, "skip")
         self.tracker.restart(tracker.known(), self.tracker.time)
         self._forget_limits()

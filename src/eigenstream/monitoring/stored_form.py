@@ -83,7 +83,9 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     monitor.recent.extend(recent)
     # Not `stored_array`: limits are infinite where there is none.
     table = np.array(arrays["history"], dtype=np.float64).reshape(-1, WIDTH)
-    monitor.stretches = Stretches(whole(document, "stretch"), table)
+    monitor.stretches = Stretches(max(whole(document, "stretch"), 1), table)
+    if not (np.isfinite(table[:, 0]).all() and (np.diff(table[:, 0]) > 0).all()):
+        raise ValueError("the rows of its control charts are not in order")
     _restore_watch(monitor, arrays, document)
     return monitor
 

@@ -53,8 +53,10 @@ class AlarmEvent(NamedTuple):
     """The row at which it began to count, or the last before it had ended."""
     time: float | None
     """When that row was taken, in seconds since 1970, if known."""
+    length: int
+    """How many rows it has lasted, from the first that exceeded a limit to the last."""
     alarm: Alarm
-    """Began, last and so on, also in numbers of the source."""
+    """Began, last and so on, also in numbers of the source; of an earlier one, if it began there."""
 
 
 def in_words(contributors: Contributors) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,56 +18,21 @@ from ..sinks import Layout, Sink, SinkError
 from ..sources import Batch, Hint, Source, SourceError
 from ..sources.identity import Identity, identities
 from ..tracking import StreamModel
-from .alarms import AlarmEvent
 from .judge import Judge
 from .keyed import KeyedLearner
-from .learner import Learner, Model, Scorer
+from .learner import Learner, Scorer
 from .model_file import ModelFile, RunError
 from .read_ahead import ReadAhead
 from .record import Record, Request
 from .signals import StopRequest, WaitEnded
 from .times import Times
+from .watcher import Outcome, Watcher
 
 if TYPE_CHECKING:
-    from ..monitoring import Verdicts
     from ..tracking import RankChange
 
 SLOWEST = 1e-3
 """The least rate in rows per second: one row in a quarter of an hour."""
-
-
-class Watcher:
-    """Is told what happens; a subclass overrides what it wants to know."""
-
-    def learnt(self, model: Model, batch: Batch) -> None:
-        """A batch has been learnt from."""
-
-    def rank_changed(self, change: RankChange) -> None:
-        """The rank has changed."""
-
-    def judged(self, verdicts: Verdicts) -> None:
-        """Rows of a batch have been judged, by a job that watches."""
-
-    def alarmed(self, event: AlarmEvent) -> None:
-        """An alarm began to count, or ended."""
-
-    def saved(self, samples: int) -> None:
-        """The model has been saved after so many samples."""
-
-    def skipped(self, reason: str) -> None:
-        """A row was left out."""
-
-
-class Outcome(NamedTuple):
-    """How a job ended."""
-
-    rows: int
-    """Rows read by this job."""
-    seconds: float
-    signal: int | None
-    """What stopped it, if it did not come to the end."""
-    learnt: int
-    """Rows learnt from: fewer than were read where values are missing and ``missing`` says to skip."""
 
 
 @dataclass

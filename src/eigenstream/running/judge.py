@@ -80,9 +80,6 @@ class Judge(Learner):
                 model.monitor.names = model.features
         self.numbering = Numbering([list(pair) for pair in numbering])
         self._freeze_after = parameters.get("freeze_after")
-        monitor = model.monitor
-        on = None if monitor is None else monitor.watch.on
-        self._open = {on.began} if on is not None and on.counts_from is not None else set[int]()
 
     @property
     def came(self) -> int:
@@ -144,13 +141,12 @@ class Judge(Learner):
         """What the monitor said of alarms, in order of rows: each alarm begins, and ends later."""
         events = []
         for alarm in calls:
-            ended = alarm.began in self._open
-            (self._open.remove if ended else self._open.add)(alarm.began)
-            row = alarm.ended - 1 if ended and alarm.ended is not None else alarm.counts_from
+            row = alarm.counts_from if alarm.ended is None else alarm.ended - 1
             assert row is not None
             time = None if batch.times is None else float(batch.times[row - first])
-            state: Any = "began" if not ended else "accepted" if alarm.accepted else "ended"
-            events.append((row, AlarmEvent(state, self.numbering.number(row), time, self._numbered(alarm))))
+            state: Any = "began" if alarm.ended is None else "accepted" if alarm.accepted else "ended"
+            length, number = alarm.last - alarm.began + 1, self.numbering.number(row)
+            events.append((row, AlarmEvent(state, number, time, length, self._numbered(alarm))))
         return [event for _, event in sorted(events, key=lambda pair: pair[0])]
 
     def _numbered(self, alarm: Alarm) -> Alarm:

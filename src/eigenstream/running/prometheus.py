@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from ..monitoring import STATISTICS
-from .job import Watcher
+from .watcher import Watcher
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment

@@ -18,6 +18,9 @@ from ..rules import Rule
 from .plan import Plan
 from .varying import Varying
 
+MISFIT = 0.01
+"""What a model is taken to be wrong by at least where gaps are filled: this share of the mean variance."""
+
 
 @dataclass
 class LastLook:
@@ -63,10 +66,20 @@ class LastLook:
             return complete(rows)
         if self.early is not None or self.learner.started:
             seen = self._seen()
-            return fill(rows, seen.mean, seen.axes, self.kept, self.rest, seen.gain)
+            return fill(rows, seen.mean, seen.axes, self.kept, self._noise(), seen.gain)
         if self.learner.block == 1:
             rows = np.where(np.isnan(rows), self.inputs.first, rows)
         return fill_by_means(rows, standardize=self.plan.standardize)
+
+    def _noise(self) -> float:
+        """Variance of every direction that is not kept, or what a model may be wrong by if that is more.
+
+        With next to no noise, entries would be filled as if the axes were exact: what they are off by, and
+        what is filled in is learnt, would grow from row to row.
+        """
+        n, rank = self.plan.n, self.decision.rank
+        total = float(self.kept.sum()) + self.rest * (n - rank)
+        return max(self.rest, MISFIT * total / n)
 
     def next_rows(self, rows: Floats, missing: str) -> Floats:
         """Rows as they would be learnt from if they came next."""
