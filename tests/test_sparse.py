@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from scipy import sparse
 from scipy.io import mmwrite
 
-from eigenstream import AdaptivePCA, OnlineAdaptivePCA, load, sources
+from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor, compare_to_offline, load, sources
 from eigenstream.cli import main
 from eigenstream.engine.sparse import without_zeros
 
@@ -116,6 +116,14 @@ def test_stored_zeros_and_duplicates_change_nothing():
 def test_what_cannot_be_done_with_sparse_rows_is_refused(parameters):
     with pytest.raises(ValueError, match=r"sparse rows are learnt by solver='subspace'.*toarray"):
         OnlineAdaptivePCA(**parameters).fit(sample_rows())
+
+
+def test_what_takes_filled_rows_only_says_so():
+    X = sample_rows()
+    with pytest.raises(TypeError, match=r"expected filled rows.*toarray"):
+        StreamMonitor().fit(X)
+    with pytest.raises(TypeError, match=r"expected filled rows.*toarray"):
+        compare_to_offline(OnlineAdaptivePCA().fit(X), X)
 
 
 def test_missing_and_huge_values_are_refused():

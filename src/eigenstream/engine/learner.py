@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import host
 from .knowledge import Floats, Knowledge, Matrix, Vector
 from .sparse import SparseRows
 
@@ -117,6 +118,10 @@ class Seen(NamedTuple):
     """The first axes, as rows."""
     gain: Vector | None = None
     """What a centered row is then multiplied by (n), see `engine.scale`; None: nothing."""
+
+    def on_host(self) -> Seen:
+        """The same with NumPy's arrays."""
+        return Seen(host(self.mean), host(self.axes), None if self.gain is None else host(self.gain))
 
 
 class Learner(Protocol):

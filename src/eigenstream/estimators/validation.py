@@ -38,6 +38,13 @@ def _rows_of(X: Any) -> Floats:
     return rows  # type: ignore[no-any-return]
 
 
+def filled(X: Any) -> Any:
+    """Rows for what takes neither sparse ones nor those of another library, which are fetched."""
+    if issparse(X):
+        raise TypeError("expected filled rows, got a sparse matrix: use X.toarray()")
+    return fetched(X)
+
+
 def checked(model: Any, X: ArrayLike) -> Floats:
     """Rows as scikit-learn checks them, NaN allowed unless ``missing`` says otherwise."""
     rows = placed(model, shaped(model, X, reset=False))
