@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from eigenstream import AdaptivePCA, OnlineAdaptivePCA, load, merge
+from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor, compare_to_offline, load, merge
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'eigenstream[torch]'")
 
@@ -131,6 +131,20 @@ def test_copies_and_merged_models(device):
     assert torch.equal(model.transform(T), OnlineAdaptivePCA().fit(T).transform(T))
     halves = [OnlineAdaptivePCA().fit(T[:256]), OnlineAdaptivePCA().fit(T[256:])]
     assert merge(halves).n_components_ == model.n_components_
+
+
+def test_what_works_on_the_host_takes_tensors_and_their_models(device):
+    X = sample_rows()
+    T = torch.from_numpy(X).to(device)
+    model, expected = OnlineAdaptivePCA().fit(T), OnlineAdaptivePCA(solver="subspace").fit(X)
+    compared = compare_to_offline(model, T)
+    assert compared.eigenvalue_error == pytest.approx(compare_to_offline(expected, X).eigenvalue_error)
+    verdicts = StreamMonitor(model).partial_fit(T).score_samples(T)
+    np.testing.assert_allclose(verdicts, StreamMonitor(expected).partial_fit(X).score_samples(X))
+    X[::7, ::5] = np.nan
+    for one, rows in ((model, torch.from_numpy(X).to(device)), (expected, X)):
+        one.set_params(missing="impute").partial_fit(rows)
+    np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_)
 
 
 def test_whole_numbers_and_half_precision_are_converted(device):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .engine.arrays import beside, elsewhere, zeros
 from .engine.scale import standardized
+from .engine.sparse import SparseRows
 
 Floats = NDArray[np.floating[Any]]
 
@@ -131,6 +132,8 @@ class Reading:
 
     def squared_residuals(self, X: Floats) -> Floats:
         """Squared distance of each row from the kept subspace (through the mean)."""
+        if isinstance(X, SparseRows):
+            return np.concatenate([self.squared_residuals(part) for part in X.parts()])
         centered = standardized(X, self.mean, self.scale)
         outside = centered - self.project(X) @ self.kept_axes.astype(X.dtype)
         residuals: Floats = np.einsum("ij,ij->i", outside, outside)

@@ -34,6 +34,7 @@ from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Vector
 from .learner import Seen, Steps, center_block, rowwise
 from .scale import complete_count, gain_of, scale_of
+from .sparse import SparseRows
 from .stored import stored_array
 from .threads import one_thread
 
@@ -116,21 +117,25 @@ class Subspace:
 
     def learn(self, rows: Floats, steps: Steps) -> None:
         self._live_beside(rows)
-        if not self.started and self.center:
+        sparse = isinstance(rows, SparseRows)
+        if not self.started and self.center and not sparse:
             self.origin = rows[0].astype(np.float64)
         if steps.fading.decay < FORGOTTEN:
             self.lam = self.lam[:0]
-        room = self.rows[self.r : self.r + len(rows)]
-        np.subtract(rows, self.origin, out=room)
-        block = center_block(room, steps, self.offset, self.count, center=self.center)
+        if sparse:
+            R: Any = rows.astype(np.float64) - self.origin
+        else:
+            R = self.rows[self.r : self.r + len(rows)]
+            np.subtract(rows, self.origin, out=R)
+        block = center_block(R, steps, self.offset, self.count, center=self.center)
         self.inputs *= block.decay
-        self.inputs += np.einsum("ij,ij->j", room, room)
+        self.inputs += R.sums_of_squares() if sparse else np.einsum("ij,ij->j", R, R)
         self.extra = block.decay * self.extra + block.extra
         self.offset = self.offset + block.shift
         self.count = block.effective
         if self.standardize and self.count > 0:
-            self._rescale(room)
-        self._absorb(len(rows), block.decay)
+            self._rescale(R)
+        self._absorb(R, block.decay)
         self.blocks += 1
 
     def spread(self, factor: Matrix) -> None:
@@ -139,7 +144,7 @@ class Subspace:
             self.rows[self.r : self.r + len(part)] = part
             raw = part if self.gain is None else part * scale_of(self.gain)
             self.inputs += np.einsum("ij,ij->j", raw, raw)
-            self._absorb(len(part), 1.0)
+            self._absorb(self.rows[self.r : self.r + len(part)], 1.0)
 
     def known(self) -> Knowledge:
         return self.totals()._replace(U=self.rows[: self.r] / np.sqrt(self.lam)[:, None])
@@ -251,38 +256,41 @@ class Subspace:
         self.lam = np.maximum(host(np.einsum("ij,ij->i", L, L)), tiny)  # no longer all there is of L L'
         self.gain = gain
 
-    def _absorb(self, b: int, decay: float) -> None:
-        """Replace L and lam by the leading directions of L and the b rows below it."""
-        r, V = self.r, self.rows[: self.r + b]
+    def _absorb(self, R: Floats, decay: float) -> None:
+        """Replace L and lam by the leading directions of L and R: sparse rows, or the rows below L."""
+        r, sparse = self.r, isinstance(R, SparseRows)
         with one_thread():
-            e, P = np.linalg.eigh(self._gram(V, decay))
-        keep = min(self.directions, len(V))
+            e, P = np.linalg.eigh(self._gram(R, decay))
+        keep = min(self.directions, len(P))
         e, P = e[: -keep - 1 : -1], P[:, : -keep - 1 : -1]
         keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if decay != 1:
             P[:r] *= np.sqrt(decay)
-        P, tile = beside(P, V), TILE if isinstance(V, np.ndarray) else DEVICE_TILE
+        V = self.rows[: r if sparse else len(P)]
+        dense, tile = beside(P[: len(V)], V), TILE if isinstance(V, np.ndarray) else DEVICE_TILE
         for start in range(0, self.n, tile):
             columns = slice(start, start + tile)
-            self.rows[:keep, columns] = P.T @ V[:, columns]
+            self.rows[:keep, columns] = dense.T @ V[:, columns]
+        if sparse:
+            self.rows[:keep] += P[r:].T @ R
         if not r:  # there is nothing to follow: the largest entry of each axis is positive
             self.rows[:keep] = fixed_signs(self.rows[:keep])
         self.lam = e
 
-    def _gram(self, V: Floats, decay: float) -> Matrix:
+    def _gram(self, R: Floats, decay: float) -> Matrix:
         """M, whose leading part is diagonal by construction, unless the scale has moved.
 
         It is recomputed now and then: see `REFRESH`.
         """
-        r = self.r
-        M = np.zeros((len(V), len(V)))
+        r, L = self.r, self.rows[: self.r]
+        M = np.zeros((r + len(R), r + len(R)))
         if self.standardize or self.blocks % REFRESH == REFRESH - 1:
-            M[:r, :r] = decay * host(V[:r] @ V[:r].T)
+            M[:r, :r] = decay * host(L @ L.T)
         else:
             M[np.arange(r), np.arange(r)] = decay * self.lam
-        M[r:, :r] = np.sqrt(decay) * host(V[r:] @ V[:r].T)
-        M[r:, r:] = host(V[r:] @ V[r:].T)
+        M[r:, :r] = np.sqrt(decay) * host(R @ L.T)
+        M[r:, r:] = R.gram() if isinstance(R, SparseRows) else host(R @ R.T)
         return M
 
     def _aligned(self, e: Vector, P: Matrix, decay: float) -> tuple[Vector, Matrix]:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import offline
 from ..advice import advice
 from ..calibration import Evidence, decide
 from ..delays import embedded
-from ..engine.arrays import fetched
 from ..engine.scale import scale_of_rows
-from ..reading import Floats, Reading
+from ..engine.sparse import SparseRows
+from ..engine.sparse_spectrum import leading_spectrum
+from ..reading import Reading
 from ..regularizers import Regularizer
 from ..rules import Rule, other_ranks
 from ..tracking.parameters import checked_lags, chosen_alpha
 from .shell import ReadingTransformer
-from .validation import FLOAT_TYPES
+from .validation import finite
 
 
 class AdaptivePCA(ReadingTransformer):
@@ -118,30 +119,36 @@ class AdaptivePCA(ReadingTransformer):
         kind, alpha = chosen_alpha(self.regularizer, self.alpha)
         self._checked_scores()
         lags = checked_lags(self.lags)
-        data: Floats = validate_data(self, fetched(X), dtype=FLOAT_TYPES)
+        data: Any = finite(self, X, reset=True)
+        sparse = isinstance(data, SparseRows)
+        if sparse and lags:
+            raise ValueError("sparse rows are learnt without lags: leave them out, or use X.toarray()")
         self._lags = lags
         data = embedded(data, lags) if lags else data
         T, n = data.shape
         k = self._capacity(n)
 
-        varies = data.min(axis=0) != data.max(axis=0)
+        first = data[:1].get()[0] if sparse else data[0]
+        varies = data.differ_from(first) if sparse else data.min(axis=0) != data.max(axis=0)
         mean = np.zeros(n, dtype=data.dtype)
         if self.center:
             # A constant column must vanish exactly: its mean, being a sum, would leave a rounding residue.
-            mean = np.where(varies, data.mean(axis=0, dtype=np.float64), data[0]).astype(data.dtype)
+            means = np.full(T, 1 / T) @ data if sparse else data.mean(axis=0, dtype=np.float64)
+            mean = np.where(varies, means, first).astype(data.dtype)
             data = data - mean
         scale = None
         if self.standardize:
             scale = scale_of_rows(data).astype(data.dtype)
             data = data / scale
-        lam, axes = offline.spectrum(data, min(k, T))
+        powers = data.sums_of_squares() / T if sparse else np.mean(np.square(data, dtype=np.float64), axis=0)
+        lam, axes = (leading_spectrum if sparse else offline.spectrum)(data, min(k, T))
         evidence = Evidence(
             lam.astype(np.float64),
-            float(lam.sum(dtype=np.float64)),
+            float(powers.sum() if sparse else lam.sum(dtype=np.float64)),
             len(axes),
             max(int(varies.sum()), 1),
             T - bool(self.center),
-            input_variances=np.mean(np.square(data, dtype=np.float64), axis=0),
+            input_variances=powers,
             rounding=float(np.finfo(data.dtype).eps),
         )
         decision = decide(kind, alpha, evidence)

@@ -294,6 +294,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "raise"
+        tags.input_tags.sparse &= (
+            self.solver in ("auto", "subspace") and self.missing == "raise" and self.outliers == "keep"
+        )
         return tags
 
     def _fitted(self) -> Tracker:

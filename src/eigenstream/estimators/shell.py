@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..delays import embedded, input_names
-from ..engine.arrays import as_came, fetched, is_foreign
+from ..engine.arrays import as_came, is_foreign
 from ..reading import SCORES, Floats
 from ..tracking.attributes import ReadingAttributes
 from ..tracking.parameters import capacity
-from .validation import FLOAT_TYPES, matrix
+from .validation import FLOAT_TYPES, finite, matrix
 
 
 class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -63,7 +63,7 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
         return self.max_components_
 
     def _rows(self, X: ArrayLike) -> Floats:
-        rows: Floats = validate_data(self, fetched(X), reset=False, dtype=FLOAT_TYPES)
+        rows = finite(self, X, reset=False)
         return embedded(rows, self._lags) if self._lags else rows
 
     def _checked_scores(self) -> str:
@@ -78,4 +78,5 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = not getattr(self, "lags", 0)
         return tags

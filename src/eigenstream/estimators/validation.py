@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
-from ..engine.arrays import host, is_foreign, wrap
+from ..engine.arrays import fetched, host, is_foreign, wrap
+from ..engine.sparse import SparseRows, numbers, without_zeros
 from ..reading import Floats
 from ..tracking.parameters import squares_fit
 
@@ -20,8 +22,27 @@ def shaped(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
     """Rows of the right width and type, not yet known to be finite; wrapped, if of another library."""
     if is_foreign(X):
         return _shaped_elsewhere(model, X, reset=reset)
-    rows: Floats = validate_data(model, X, reset=reset, dtype=FLOAT_TYPES, ensure_all_finite=False, order="C")
-    return rows
+    rows: Any = validate_data(
+        model, X, reset=reset, dtype=FLOAT_TYPES, ensure_all_finite=False, order="C", accept_sparse="csr"
+    )
+    return _rows_of(rows)
+
+
+def finite(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
+    """Rows as scikit-learn checks them; sparse, if they came so, and on the host."""
+    return _rows_of(validate_data(model, fetched(X), reset=reset, dtype=FLOAT_TYPES, accept_sparse="csr"))
+
+
+def _rows_of(X: Any) -> Floats:
+    rows: Any = without_zeros(X) if issparse(X) else X
+    return rows  # type: ignore[no-any-return]
+
+
+def filled(X: Any) -> Any:
+    """Rows for what takes neither sparse ones nor those of another library, which are fetched."""
+    if issparse(X):
+        raise TypeError("expected filled rows, got a sparse matrix: use X.toarray()")
+    return fetched(X)
 
 
 def checked(model: Any, X: ArrayLike) -> Floats:
@@ -33,8 +54,13 @@ def checked(model: Any, X: ArrayLike) -> Floats:
 
 
 def placed(model: Any, rows: Floats) -> Floats:
-    """Rows of another library are fetched, unless the model can learn from them where they live."""
+    """Rows as they are, if the model can learn from them so: others are fetched, or refused if sparse."""
     stay = isinstance(rows, np.ndarray) or (model._tracker.plan.anywhere and model.missing == "raise")
+    if not stay and isinstance(rows, SparseRows):
+        raise ValueError(
+            "sparse rows are learnt by solver='subspace' (or 'auto') with missing='raise', outliers='keep' "
+            "and no lags: use these, or fill the rows with X.toarray()"
+        )
     return rows if stay else host(rows)
 
 
@@ -59,7 +85,7 @@ def matrix(X: Any) -> Floats:
 def refuse_infinite(rows: Floats, missing: str) -> None:
     """An error for infinite values and, unless ``missing`` allows it, for NaN."""
     try:
-        assert_all_finite(host(rows), allow_nan=missing != "raise", input_name="X")
+        assert_all_finite(host(numbers(rows)), allow_nan=missing != "raise", input_name="X")
     except ValueError as error:
         if "contains NaN" not in str(error):
             raise

@@ -65,7 +65,7 @@ class LastLook:
         if not np.isnan(rows).any():
             return complete(rows)
         if self.early is not None or self.learner.started:
-            seen = self._seen()
+            seen = self._seen().on_host()
             return fill(rows, seen.mean, seen.axes, self.kept, self._noise(), seen.gain)
         if self.learner.block == 1:
             rows = np.where(np.isnan(rows), self.inputs.first, rows)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..advice import advice
 from ..calibration import Decision, Evidence, decide
 from ..delays import embedded, last_rows
+from ..engine.arrays import zeros
 from ..engine.knowledge import Floats, Knowledge, Vector
 from ..engine.learner import Steps
 from ..engine.threads import threads_for
@@ -123,7 +124,8 @@ class Tracker(Blocks):
                     steps = self._timed(steps, times[part][usable])
                 if scores is not None:
                     filled, k = self.fill(X).rows if gaps else X, self.plan.k
-                    parts.append(np.full_like(rows, np.nan, shape=(len(rows[part]), k + residuals)))
+                    parts.append(zeros((len(rows[part]), k + residuals), rows))
+                    parts[-1][:] = np.nan
                     parts[-1][usable, :k] = self._scores(filled, scores)
                     if residuals:
                         parts[-1][usable, k] = self._squared_residuals(filled)
@@ -249,7 +251,7 @@ class Tracker(Blocks):
         else:
             waiting.write(rows, steps)
             if waiting.number + b == block:
-                self._learn_block(*waiting.first(block))
+                self._learn_block(*waiting.block())
             waiting.number = (waiting.number + b) % block
         self.time += b
         self.tally.learnt += b

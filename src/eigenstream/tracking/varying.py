@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..engine.arrays import beside, host
 from ..engine.knowledge import Floats
+from ..engine.sparse import SparseRows
 
 
 class Varying:
@@ -38,6 +39,11 @@ class Varying:
 
     def see(self, rows: Floats) -> None:
         """Take note of rows, which may have gaps."""
+        if isinstance(rows, SparseRows):
+            if not self.all_seen:
+                self.first = np.where(np.isnan(self.first), rows[:1].get()[0], self.first)
+            self.set(self.first, self.varies | rows.differ_from(self.first))
+            return
         self.first, self.varies = beside(self.first, rows), beside(self.varies, rows)
         unseen = np.flatnonzero(np.isnan(self.first))
         observed = ~np.isnan(rows)
