@@ -6,14 +6,14 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-bank test-torch test-plain test-lowest test-python soak check bench evaluate reproduce docs clean
+.PHONY: run test test-slow test-bank test-torch test-spark test-plain test-lowest test-python soak check bench evaluate reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow and not bank and not torch"
+	$(BIN)/pytest -n auto -m "not slow and not bank and not torch and not spark"
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
@@ -24,6 +24,11 @@ test-bank: $(READY)
 test-torch: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[torch]"
 	$(BIN)/pytest -n 0 tests/test_torch.py src/eigenstream/integrations/torch
+
+# Needs Java 17.
+test-spark: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,spark]"
+	$(BIN)/pytest tests/test_spark.py
 
 # The tests of the kernels and of the networks they are checked against: first as plain Python, where coverage sees
 # them, then compiled with bounds checked.
@@ -41,12 +46,12 @@ test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
-	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank" -W default
+	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank and not torch and not spark" -W default
 
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
-	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank"
+	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank and not torch and not spark"
 
 # Watching for MINUTES at full speed with kills, rotations, full disks and lookers-on; writes tests/soak/report.md.
 MINUTES ?= 30

@@ -2,5 +2,9 @@
 
 from importlib.util import find_spec
 
-INTEGRATIONS = {name: f"src/eigenstream/integrations/{name}" for name in ("river", "torch")}
+INTEGRATIONS = {
+    "river": "src/eigenstream/integrations/river",
+    "torch": "src/eigenstream/integrations/torch",
+    "pyspark": "src/eigenstream/integrations/spark",
+}
 collect_ignore = [path for library, path in INTEGRATIONS.items() if find_spec(library) is None]

@@ -1,6 +1,7 @@
 """Build the reference into build/docs with pdoc."""
 
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import pdoc
@@ -9,6 +10,8 @@ import eigenstream
 
 OUT = Path(__file__).parent.parent / "build" / "docs"
 MORE = [f"eigenstream.{name}" for name in ("bank", "integrations.river", "live", "running", "sinks")]
+if find_spec("pyspark"):  # too large to be part of every setup
+    MORE.append("eigenstream.integrations.spark")
 
 if __name__ == "__main__":
     warnings.simplefilter("error")  # a name or a link that does not resolve is a mistake

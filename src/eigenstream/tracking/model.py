@@ -182,8 +182,7 @@ class StreamModel(TrackedAttributes):
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file: it holds the old content or the new, never a part."""
-        arrays, document = self._stored()
-        document["position"] = position
+        arrays, document = self._content(position)
         self._rebuilt(arrays, document)  # raises, rather than replace a file by one that could not be read
         checkpoint.write(path, arrays, document)
 
@@ -196,27 +195,38 @@ class StreamModel(TrackedAttributes):
         ValueError
             If the file is not a model, damaged, or written by another version.
         """
-        return cls.from_stored(*checkpoint.read(path), path)
+        return cls.from_stored(*checkpoint.read(path), os.fspath(path))
+
+    def to_bytes(self, position: Any = None) -> bytes:
+        """The content of the file that `save` would write."""
+        return checkpoint.packed(*self._content(position))
 
     @classmethod
-    def from_stored(
-        cls,
-        arrays: Mapping[str, NDArray[Any]],
-        document: Mapping[str, Any],
-        path: str | os.PathLike[str],
-    ) -> Self:
-        """The model that a file holds, which has been read from ``path``."""
-        try:
-            return cls._rebuilt(arrays, document)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-            raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: {error!r}") from None
+    def from_bytes(cls, content: bytes, name: str = "model") -> Self:
+        """The model of `to_bytes`, as `load`; messages call it by its name."""
+        return cls.from_stored(*checkpoint.unpacked(content, name), name)
+
+    def _content(self, position: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and document from which `_rebuilt` makes the same model."""
+        arrays, document = self._stored()
+        return arrays, document | {"position": position}
 
     def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and document from which `_rebuilt` makes the same model, but for its position."""
+        """What of that is not the position."""
         tracker = self._fitted()
         arrays, document = stored(tracker)
         parameters = plain(self.parameters, tracker.plan.seed)
         return arrays, {"parameters": parameters, "features": self.features, "tracker": document}
+
+    @classmethod
+    def from_stored(
+        cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any], name: str | os.PathLike[str]
+    ) -> Self:
+        """The model that a file, or bytes, of this name held."""
+        try:
+            return cls._rebuilt(arrays, document)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+            raise ValueError(f"{os.fspath(name)!r} is a damaged eigenstream model: {error!r}") from None
 
     @classmethod
     def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> Self:

@@ -221,6 +221,19 @@ def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:
         )
 
 
+def refuse_gaps(rows: NDArray[np.floating[Any]], missing: str) -> None:
+    """An error where values are infinite, or missing although ``missing`` does not allow it."""
+    if squares_fit(rows):
+        return
+    allowed = np.isfinite(rows) if missing == "raise" else ~np.isinf(rows)
+    if not allowed.all():
+        row, column = np.argwhere(~allowed)[0]
+        raise ValueError(
+            f"row {row}, column {column} is {rows[row, column]}: leave out rows with missing values by "
+            "missing='skip', or fill them in by missing='impute'"
+        )
+
+
 SMALLEST: dict[Any, float] = {np.float64: 1e-150, np.float32: 1e-19}
 SMALLEST_OF_NETWORK: dict[Any, float] = {np.float64: 1e-75, np.float32: 1e-15}
 """Values below these have squares, or products of squares, that count as zero."""
