@@ -93,7 +93,7 @@ def spark(batches: Batches, folder: Path) -> list[float]:
 @click.command()
 @click.option("--keys", default=2000, show_default=True)
 @click.option("--rows", default=32, show_default=True, help="Rows of each key per batch.")
-@click.option("--batches", default=5, show_default=True)
+@click.option("--batches", default=3, show_default=True)
 def main(keys: int, rows: int, batches: int) -> None:
     """Print rows per second, and how many times as long as the loop each takes, without the first batch."""
     made = batches_of(keys, rows, batches)

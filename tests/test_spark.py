@@ -81,32 +81,6 @@ def run(spark, folder, model=None, **options):
     started(spark, folder, learn_by_key(stream(spark, folder), model, **settings)).awaitTermination()
 
 
-def test_spark_is_loaded_only_when_used_and_named_where_it_lacks():
-    script = """
-import sys, eigenstream, eigenstream.estimators.persistence
-assert "pyspark" not in sys.modules
-sys.modules["pyspark"] = None
-try:
-    import eigenstream.integrations.spark
-except ImportError as error:
-    print(error)
-"""
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "to use eigenstream in Spark, pip install 'eigenstream[spark]'"
-
-
-def test_a_model_as_bytes_is_the_content_of_its_file(tmp_path):
-    rows = table(1, 100)[NAMES].to_numpy()
-    for model in (StreamModel(random_state=0), MonitoredModel(random_state=0)):
-        model.learn_many(rows)
-        model.save(tmp_path / "model", {"order": 3})
-        content = model.to_bytes({"order": 3})
-        assert (tmp_path / "model").read_bytes() == content
-        assert type(model).from_bytes(content).to_bytes({"order": 3}) == content
-        with pytest.raises(ValueError, match="'sensor' is not a readable eigenstream model"):
-            type(model).from_bytes(content[: len(content) // 2], "sensor")
-
-
 @given(st.lists(st.integers(-5, 5), max_size=12), st.none() | st.integers(-5, 5))
 def test_rows_are_taken_by_increasing_order_from_after_the_last(order, last):
     places = in_order(np.array(order, dtype=np.int64), last, "drop")

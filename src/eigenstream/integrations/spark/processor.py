@@ -50,9 +50,13 @@ class Batch(NamedTuple):
 
     @classmethod
     def of(cls, parts: Iterable[pandas.DataFrame]) -> Batch:
-        whole = pandas.concat(list(parts), ignore_index=True)
-        times = whole["time"].to_numpy(np.int64).view("datetime64[us]") if "time" in whole else None
-        return cls(whole["order"].to_numpy(np.int64), np.stack(list(whole[ROW])), times)
+        tables = list(parts)
+        order = np.concatenate([table["order"].to_numpy(np.int64) for table in tables])
+        rows = np.stack([row for table in tables for row in table[ROW]])
+        if "time" not in tables[0]:
+            return cls(order, rows, None)
+        times = np.concatenate([table["time"].to_numpy(np.int64) for table in tables])
+        return cls(order, rows, times.view("datetime64[us]"))
 
     def take(self, places: NDArray[np.intp]) -> Batch:
         times = None if self.times is None else self.times[places]
