@@ -8,3 +8,5 @@ INTEGRATIONS = {
     "pyspark": "src/eigenstream/integrations/spark",
 }
 collect_ignore = [path for library, path in INTEGRATIONS.items() if find_spec(library) is None]
+if find_spec("pyspark") is None:
+    collect_ignore.append("tests/spark_session.py")

@@ -48,7 +48,7 @@ def prepared(request: Request, given: dict[str, Any], stated: set[str]) -> Job:
 
 def reading_and(given: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
     """The options that say how to read a source, with the values that are asked for."""
-    return {name: asked[name] for name in reading(given)}
+    return reading({**given, **asked})
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     """
     stated = {name for name in given if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     check_job_options(given)
-    if given["residuals"] and not given["output"] and not given["model"]:
+    if given["residuals"] and not given["output"] and not given["resume"]:
         raise click.UsageError("--residuals are written beside the scores: they need --output")
     if given["max_models"] is not None and given["key"] is None:
         raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
