@@ -9,11 +9,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..delays import embedded, input_names
-from ..engine.arrays import as_came, is_foreign
+from ..engine.arrays import as_came, host, is_foreign
 from ..reading import SCORES, Floats
 from ..tracking.attributes import ReadingAttributes
+from ..tracking.looks import filled_by
 from ..tracking.parameters import capacity
-from .validation import FLOAT_TYPES, finite, matrix
+from .validation import FLOAT_TYPES, filled, finite, matrix, refuse_infinite, shaped
 
 
 class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -50,6 +51,27 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
         check_is_fitted(self)
         rows = self._rows(X)
         return as_came(self._reading.beside(rows).squared_residuals(rows), X)
+
+    def impute(self, X: ArrayLike) -> Floats:
+        """The rows with NaN filled in by everything learnt; nothing is learnt from them.
+
+        Every missing value is replaced by its expectation given the other values of its row, with lags also
+        those of its predecessors: the rows are then a stretch of their own. Every direction that the model
+        knows takes part, not the kept ones alone. Rows without any value stay as they are.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import AdaptivePCA
+        >>> X = np.outer(np.arange(1000.0), [1.0, 2.0, -1.0])
+        >>> AdaptivePCA().fit(X).impute([[300.0, np.nan, -300.0]]).round()
+        array([[ 300.,  600., -300.]])
+        """
+        check_is_fitted(self)
+        rows = host(shaped(self, filled(X), reset=False))
+        refuse_infinite(rows, "impute")
+        whole = filled_by(self._reading, embedded(rows, self._lags) if self._lags else rows)
+        return as_came(whole[:, : self.n_features_in_], X)
 
     @property
     def input_names_(self) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..calibration import Decision, Evidence
-from ..engine.knowledge import Knowledge, Vector
+from ..engine.arrays import host
+from ..engine.knowledge import Floats, Knowledge, Vector
+from ..imputation import Gaussian, fill, gaussian
 from ..reading import Reading
 from .pace import Pace
 from .plan import Plan
@@ -78,6 +80,29 @@ def reading_of(known: Knowledge, plan: Plan, decision: Decision, tells: bool) ->
         if isinstance(array, np.ndarray):
             array.flags.writeable = False  # handed out as it is, for others to read
     return reading
+
+
+def expected_by(reading: Reading) -> Gaussian:
+    """What a row is expected to be by this reading."""
+    told = len(reading.variances) if reading.tells_below_threshold else reading.rank
+    scale = None if reading.scale is None else host(reading.scale)
+    return gaussian(
+        host(reading.mean),
+        host(reading.axes[:told]),
+        reading.variances[:told],
+        reading.rank,
+        reading.total_variance,
+        reading.count,
+        scale,
+    )
+
+
+def filled_by(reading: Reading, rows: Floats) -> Floats:
+    """Rows with NaN filled in by this reading; those without any value stay as they are."""
+    observed = ~np.isnan(rows).all(axis=1)
+    filled = rows.copy()
+    filled[observed] = fill(rows[observed], expected_by(reading))
+    return filled
 
 
 def spectrum_of(known: Knowledge, plan: Plan, told: int) -> Vector:
