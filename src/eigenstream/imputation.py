@@ -90,7 +90,9 @@ def gaussian(
     n, r = len(mean), len(variances)
     spectrum = np.zeros(n)
     spectrum[:r] = variances
-    spectrum += max(total - float(spectrum.sum()), 0.0) / n  # what is in none of the directions is in all of them
+    spectrum += (
+        max(total - float(spectrum.sum()), 0.0) / n
+    )  # what is in none of the directions is in all of them
     chance, rest = shrinkage(spectrum[rank:], count), float(spectrum[rank:].mean()) if rank < n else 0.0
     level = float(spectrum.mean())
     structure = np.where(np.arange(r) < rank, 1.0, 1 - chance)
@@ -178,7 +180,9 @@ class Belief:
         if center:
             self.mean += weight / self.count * deviation
             weight *= before / self.count
-        seen = self._coordinates(deviation if self.known.gain is None else deviation * self.known.gain, weight)
+        seen = self._coordinates(
+            deviation if self.known.gain is None else deviation * self.known.gain, weight
+        )
         reach = self.precision @ seen
         self.precision -= np.outer(reach, reach) * (weight / (1 + weight * float(seen @ reach)))
 

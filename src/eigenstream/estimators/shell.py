@@ -64,7 +64,7 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
         >>> import numpy as np
         >>> from eigenstream import AdaptivePCA
         >>> X = np.outer(np.arange(1000.0), [1.0, 2.0, -1.0])
-        >>> AdaptivePCA().fit(X).impute([[300.0, np.nan, -300.0]]).round()
+        >>> AdaptivePCA().fit(X).impute([[300.0, np.nan, -300.0]]).round(-1)
         array([[ 300.,  600., -300.]])
         """
         check_is_fitted(self)

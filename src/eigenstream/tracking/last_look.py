@@ -72,7 +72,9 @@ class LastLook:
                 assert self.early is not None
                 return expected_by(self.early)
             known = self.learner.known().on_host()
-            return expected_by(reading_of(known, self.plan, self.decision, self.learner.tells_below_threshold))
+            return expected_by(
+                reading_of(known, self.plan, self.decision, self.learner.tells_below_threshold)
+            )
         # A network changes with every row: by its axes and mean at the last look, which are those it keeps.
         seen, n, rank = self.learner.seen(self.decision.rank), self.plan.n, self.decision.rank
         total = float(self.kept.sum()) + self.rest * (n - rank)
