@@ -13,6 +13,7 @@ from .. import offline
 from ..advice import advice
 from ..calibration import Evidence, decide
 from ..delays import embedded
+from ..engine.knowledge import Profile
 from ..engine.scale import scale_of_rows
 from ..engine.sparse import SparseRows
 from ..engine.sparse_spectrum import leading_spectrum
@@ -150,6 +151,7 @@ class AdaptivePCA(ReadingTransformer):
             T - bool(self.center),
             input_variances=powers,
             rounding=float(np.finfo(data.dtype).eps),
+            profile=Profile.of(powers, np.sqrt(lam[: len(axes), None]) * axes),
         )
         decision = decide(kind, alpha, evidence)
         rank, threshold = decision.rank, decision.threshold
