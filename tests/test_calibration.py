@@ -117,7 +117,7 @@ class TestMemory:
         evidence, decision = self.spectrum(factor * self.line()), Decision(0.1, 1.0, 1, Memory(1980.0, 50.0))
         deviations = np.log(factor) / np.sqrt(2 / evidence.effective)
         ranks = []
-        for n_samples in range(2000, 3200, 20):
+        for n_samples in range(2000, 3400, 20):
             decision = decide(
                 InputOutput, NoiseEdge(), evidence._replace(n_samples=float(n_samples)), decision
             )
