@@ -6,20 +6,23 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-bank test-plain test-lowest test-python check bench reproduce docs clean
+.PHONY: run test test-slow test-bank test-dask test-plain test-lowest test-python check bench reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow and not bank"
+	$(BIN)/pytest -n auto -m "not slow and not bank and not dask"
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
 
 test-bank: $(READY)
 	$(BIN)/pytest -m bank tests/test_bank.py
+
+test-dask: $(READY)
+	$(BIN)/pytest -m dask tests/test_dask_cluster.py
 
 # The tests of the kernels and of the networks they are checked against: first as plain Python, where coverage sees
 # them, then compiled with bounds checked.
@@ -37,12 +40,12 @@ test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
-	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank" -W default
+	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank and not dask" -W default
 
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
-	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank"
+	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank and not dask"
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -68,13 +68,19 @@ class Subspace:
         Whether to subtract the mean.
     standardize
         Whether to divide each input by its standard deviation.
+    width
+        Width of the whole input, where these are only some of its columns, perhaps none; n if 0. Such shards
+        do `enter`, `products` and `turn` each by itself; `leading` gets the sum of their products.
     """
 
     tells_below_threshold = True
 
-    def __init__(self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False) -> None:
+    def __init__(
+        self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False, width: int = 0
+    ) -> None:
         self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
-        self.rows: Matrix = np.zeros((min(3 * k + LEAST, n) + block, n))
+        self.width = width or n
+        self.rows: Matrix = np.zeros((min(3 * k + LEAST, self.width) + block, n))
         """L in the first r rows; room for a block below it."""
         self.lam: Vector = np.zeros(0)
         self.origin: Vector = np.zeros(n)
@@ -97,7 +103,7 @@ class Subspace:
     @property
     def directions(self) -> int:
         """How many directions are kept: a few more than asked for, many more if variances go on falling."""
-        return min(max(3 * self.k - 8 if self.decays else 0, self.k + 8, LEAST), self.n)
+        return min(max(3 * self.k - 8 if self.decays else 0, self.k + 8, LEAST), self.width)
 
     @property
     def mean(self) -> Vector:
@@ -108,6 +114,11 @@ class Subspace:
         return self.count > 0
 
     def learn(self, rows: Floats, steps: Steps) -> None:
+        self._absorb(len(rows), self.enter(rows, steps))
+        self.blocks += 1
+
+    def enter(self, rows: Floats, steps: Steps) -> float:
+        """Put a block of rows below L, centered and weighted; returns the discount over it."""
         if not self.started and self.center:
             self.origin = rows[0].astype(np.float64)
         if steps.fading.decay < FORGOTTEN:
@@ -122,8 +133,7 @@ class Subspace:
         self.count = block.effective
         if self.standardize and self.count > 0:
             self._rescale(room)
-        self._absorb(len(rows), block.decay)
-        self.blocks += 1
+        return block.decay
 
     def spread(self, factor: Matrix) -> None:
         for start in range(0, len(factor), self.block):
@@ -184,7 +194,9 @@ class Subspace:
             self.inputs *= np.square(known.scale)
 
     def copy(self) -> Self:
-        twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
+        twin = type(self)(
+            self.n, self.k, self.block, center=self.center, standardize=self.standardize, width=self.width
+        )
         twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "rows"}
         twin.rows[: self.r] = self.rows[: self.r]
         twin.inputs = self.inputs.copy()
@@ -232,36 +244,47 @@ class Subspace:
 
     def _absorb(self, b: int, decay: float) -> None:
         """Replace L and lam by the leading directions of L and the b rows below it."""
+        first = not self.r
+        self.turn(*self.leading(self.products(b, decay), decay), self.rows)
+        if first:  # there is nothing to follow: the largest entry of each axis is positive
+            self.rows[: self.r] = fixed_signs(self.rows[: self.r])
+
+    def products(self, b: int, decay: float) -> Matrix:
+        """M of L and the b rows below it, a sum over features; `leading` knows ``L L'`` unless it moves."""
         r, V = self.r, self.rows[: self.r + b]
+        M = np.zeros((len(V), len(V)))
+        if self._refreshes:
+            M[:r, :r] = decay * (V[:r] @ V[:r].T)
+        M[r:, :r] = np.sqrt(decay) * (V[r:] @ V[:r].T)
+        M[r:, r:] = V[r:] @ V[r:].T
+        return M
+
+    def leading(self, M: Matrix, decay: float) -> tuple[Vector, Matrix]:
+        """New eigenvalues, and P by which the new L is ``P' [L; R]``, of the products over all features."""
+        r = self.r
+        if not self._refreshes:  # diagonal by construction
+            M[np.arange(r), np.arange(r)] = decay * self.lam
         with one_thread():
-            e, P = np.linalg.eigh(self._gram(V, decay))
-        keep = min(self.directions, len(V))
+            e, P = np.linalg.eigh(M)
+        keep = min(self.directions, len(M))
         e, P = e[: -keep - 1 : -1], P[:, : -keep - 1 : -1]
         keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if decay != 1:
             P[:r] *= np.sqrt(decay)
+        return e, P
+
+    def turn(self, e: Vector, P: Matrix, V: Matrix) -> None:
+        """``L <- P' V``, where the first rows of V (which may be L's own) are L and the block below it."""
         for start in range(0, self.n, TILE):
             columns = slice(start, start + TILE)
-            self.rows[:keep, columns] = P.T @ V[:, columns]
-        if not r:  # there is nothing to follow: the largest entry of each axis is positive
-            self.rows[:keep] = fixed_signs(self.rows[:keep])
+            self.rows[: len(e), columns] = P.T @ V[: len(P), columns]
         self.lam = e
 
-    def _gram(self, V: Floats, decay: float) -> Matrix:
-        """M, whose leading part is diagonal by construction, unless the scale has moved.
-
-        It is recomputed now and then: see `REFRESH`.
-        """
-        r = self.r
-        M = np.zeros((len(V), len(V)))
-        if self.standardize or self.blocks % REFRESH == REFRESH - 1:
-            M[:r, :r] = decay * (V[:r] @ V[:r].T)
-        else:
-            M[np.arange(r), np.arange(r)] = decay * self.lam
-        M[r:, :r] = np.sqrt(decay) * (V[r:] @ V[:r].T)
-        M[r:, r:] = V[r:] @ V[r:].T
-        return M
+    @property
+    def _refreshes(self) -> bool:
+        """Whether the next M needs ``L L'`` itself: its scale has moved, or it is time, see `REFRESH`."""
+        return self.standardize or self.blocks % REFRESH == REFRESH - 1
 
     def _aligned(self, e: Vector, P: Matrix, decay: float) -> tuple[Vector, Matrix]:
         """Order and signs of the first axes like those of their predecessors, by r^2 numbers.

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import offline
 from ..advice import advice
 from ..calibration import Evidence, decide
 from ..delays import embedded
-from ..engine.scale import scale_of_rows
+from ..moments import moments
 from ..reading import Floats, Reading
 from ..regularizers import Regularizer
 from ..rules import Rule, other_ranks
 from ..tracking.parameters import checked_lags, chosen_alpha
+from .elsewhere import integration_of
 from .shell import ReadingTransformer
 from .validation import FLOAT_TYPES
 
@@ -113,35 +113,33 @@ class AdaptivePCA(ReadingTransformer):
         self.scores = scores
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Solve the offline problem on these rows; ``y`` is ignored."""
+        """Solve the offline problem on these rows; ``y`` is ignored.
+
+        Rows of a Dask array stay with its workers: they need not fit into memory.
+        """
         kind, alpha = chosen_alpha(self.regularizer, self.alpha)
         self._checked_scores()
         lags = checked_lags(self.lags)
-        data: Floats = validate_data(self, X, dtype=FLOAT_TYPES)
+        elsewhere = integration_of(X)
         self._lags = lags
-        data = embedded(data, lags) if lags else data
-        T, n = data.shape
-        k = self._capacity(n)
-
-        varies = data.min(axis=0) != data.max(axis=0)
-        mean = np.zeros(n, dtype=data.dtype)
-        if self.center:
-            # A constant column must vanish exactly: its mean, being a sum, would leave a rounding residue.
-            mean = np.where(varies, data.mean(axis=0, dtype=np.float64), data[0]).astype(data.dtype)
-            data = data - mean
-        scale = None
-        if self.standardize:
-            scale = scale_of_rows(data).astype(data.dtype)
-            data = data / scale
-        lam, axes = offline.spectrum(data, min(k, T))
+        if elsewhere is None:
+            data: Floats = validate_data(self, X, dtype=FLOAT_TYPES)
+            data = embedded(data, lags) if lags else data
+            k = self._capacity(data.shape[1])
+            found = moments(data, k, center=self.center, standardize=self.standardize)
+        else:
+            data = elsewhere.checked_rows(self, X, reset=True)
+            k = self._capacity(data.shape[1])
+            found = elsewhere.moments(data, k, center=self.center, standardize=self.standardize)
+        lam, axes, T = found.lam, found.axes, found.n_samples
         evidence = Evidence(
             lam.astype(np.float64),
             float(lam.sum(dtype=np.float64)),
             len(axes),
-            max(int(varies.sum()), 1),
+            max(found.n_inputs, 1),
             T - bool(self.center),
-            input_variances=np.mean(np.square(data, dtype=np.float64), axis=0),
-            rounding=float(np.finfo(data.dtype).eps),
+            input_variances=found.input_variances,
+            rounding=float(np.finfo(lam.dtype).eps),
         )
         decision = decide(kind, alpha, evidence)
         rank, threshold = decision.rank, decision.threshold
@@ -154,7 +152,15 @@ class AdaptivePCA(ReadingTransformer):
         self.alpha_ = decision.alpha
         self.n_samples_seen_ = T
         self._reading = Reading(
-            mean, axes, lam[: len(axes)], rank, threshold, self.alpha_, evidence.total, T, scale=scale
+            found.mean,
+            axes,
+            lam[: len(axes)],
+            rank,
+            threshold,
+            self.alpha_,
+            evidence.total,
+            T,
+            scale=found.scale,
         )
         return self
 

@@ -17,6 +17,7 @@ from ..rules import Rule
 from ..tracking import RankChange, Tracker, network_weights
 from ..tracking.attributes import TrackedAttributes
 from ..tracking.parameters import LARGEST_POWER
+from .elsewhere import integration_of
 from .learning import WholeCalls
 from .locking import SHARED
 from .shell import ReadingTransformer
@@ -247,9 +248,12 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero.
 
         A row that ``missing`` says to skip has NaN scores. With lags, the rows are a stretch of their own: it
-        counts as having stood still before its first row.
+        counts as having stood still before its first row. Of a Dask array the scores are one, too, and
+        nothing is computed yet.
         """
         check_is_fitted(self)
+        if (elsewhere := integration_of(X)) is not None:
+            return elsewhere.transformed(self, X)  # type: ignore[no-any-return]
         return self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:

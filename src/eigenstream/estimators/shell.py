@@ -12,6 +12,7 @@ from ..delays import embedded, input_names
 from ..reading import SCORES, Floats
 from ..tracking.attributes import ReadingAttributes
 from ..tracking.parameters import capacity
+from .elsewhere import integration_of
 from .validation import FLOAT_TYPES
 
 
@@ -25,8 +26,13 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
     _lags: int
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero."""
+        """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero.
+
+        Of a Dask array the scores are one, too, and nothing is computed yet.
+        """
         check_is_fitted(self)
+        if (elsewhere := integration_of(X)) is not None:
+            return elsewhere.transformed(self, X)  # type: ignore[no-any-return]
         return self._reading.encode(self._rows(X), self._checked_scores(), self.max_components_)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
@@ -45,6 +51,8 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
         In standardized units with ``standardize=True``, of row and predecessors together with ``lags``.
         """
         check_is_fitted(self)
+        if (elsewhere := integration_of(X)) is not None:
+            return elsewhere.sample_scores(self, X)  # type: ignore[no-any-return]
         return self._reading.squared_residuals(self._rows(X))
 
     @property
