@@ -8,8 +8,8 @@ futures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from copy import copy, deepcopy
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import dask.array as da
@@ -76,7 +76,7 @@ class FeatureStream:
 
     def __post_init__(self) -> None:
         plan = self.plan
-        self.addresses = list(self.client.scheduler_info(n_workers=-1)["workers"])
+        self.addresses = self._workers()
         self.look_at = plan.next_look(0, plan.window)
         self.decision = Decision(0.0 if isinstance(plan.alpha, Rule) else plan.alpha, 0.0, 0)
         self.history = History(plan.k)
@@ -84,13 +84,14 @@ class FeatureStream:
 
     def copy(self) -> Self:
         """The same stream; what the copy learns, this one does not."""
-        twin = replace(self)
-        twin.__dict__ |= self.__dict__ | {"waiting": list(self.waiting), "changes": list(self.changes)}
+        twin = copy(self)
+        twin.waiting, twin.changes = list(self.waiting), list(self.changes)
         twin.history = deepcopy(self.history)
         return twin
 
     def follow(self, X: da.Array) -> None:
         """Learn from rows in order; at most one chunk of rows at a time is in memory."""
+        self._replace_lost_workers()
         for rows in self._chunks(X):
             self.waiting.append(rows)
             while self._is_due():
@@ -252,7 +253,19 @@ class FeatureStream:
         return self.client.submit(function, *given, pure=False, **self._where(s), **more)
 
     def _where(self, s: int) -> dict[str, Any]:
+        if not self.addresses:
+            return {}  # where the first worker will be
         return {"workers": [self.addresses[s % len(self.addresses)]], "allow_other_workers": True}
+
+    def _workers(self) -> list[str]:
+        return list(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def _replace_lost_workers(self) -> None:
+        """Shards stay where they are; those of workers that are gone go to new ones."""
+        alive = self._workers()
+        new = [address for address in alive if address not in self.addresses]
+        kept = [address if address in alive else new.pop(0) if new else None for address in self.addresses]
+        self.addresses = [address for address in kept if address] or alive
 
     def _array(self, future: Future, shape: tuple[int, ...]) -> da.Array:
         return da.from_delayed(future, shape, dtype=np.float64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import dask.array as da
@@ -129,7 +131,8 @@ class FeatureShardedPCA(ReadingAttributes):
     @property
     def _reading(self) -> Reading:  # type: ignore[override]
         if self._read is None:
-            self._read = self._fitted().reading()
+            with _losses_explained():
+                self._read = self._fitted().reading()
         return self._read
 
     def _fitted(self) -> FeatureStream:
@@ -140,10 +143,8 @@ class FeatureShardedPCA(ReadingAttributes):
     def _learn(self, X: da.Array, before: FeatureStream | None) -> Self:
         rows = checked(X, None if before is None else before.plan.n)
         stream = self._new_stream(rows) if before is None else before.copy()
-        try:
+        with _losses_explained():
             stream.follow(rows)
-        except (KilledWorker, CancelledError) as error:
-            raise RuntimeError(LOST.format(error=error)) from error
         self._stream, self._read = stream, None
         return self
 
@@ -161,3 +162,12 @@ class FeatureShardedPCA(ReadingAttributes):
                 "a model with its features in shards needs a cluster: start one with distributed.Client()"
             ) from None
         return FeatureStream(plan, X.chunks[1], client)
+
+
+@contextmanager
+def _losses_explained() -> Iterator[None]:
+    """Within it, an error about lost data says what to do."""
+    try:
+        yield
+    except (KilledWorker, CancelledError) as error:
+        raise RuntimeError(LOST.format(error=error)) from error
