@@ -8,7 +8,10 @@ import pdoc
 import eigenstream
 
 OUT = Path(__file__).parent.parent / "build" / "docs"
-MORE = [f"eigenstream.{name}" for name in ("bank", "integrations.river", "live", "running", "sinks")]
+MORE = [
+    f"eigenstream.{name}"
+    for name in ("bank", "integrations.dask", "integrations.river", "live", "running", "sinks")
+]
 
 if __name__ == "__main__":
     warnings.simplefilter("error")  # a name or a link that does not resolve is a mistake

@@ -79,6 +79,18 @@ def test_feature_shards_and_calls_do_not_matter(client):
     assert_same(model, sharded, X)
 
 
+def test_a_pinned_model_goes_on_and_has_no_history(client):
+    X = rows_with_factors(350, 30)
+    sharded = FeatureShardedPCA(max_components=6).fit(in_shards(X[:170], 2))
+    sharded.pin().partial_fit(in_shards(X[170:], 2))
+    assert client.run_on_scheduler(_blocks_remembered) == 3  # of five
+    assert_same(OnlineAdaptivePCA(solver="subspace", max_components=6).fit(X), sharded, X)
+
+
+def _blocks_remembered(dask_scheduler):
+    return sum(key.startswith("led-") for key in map(str, dask_scheduler.tasks))
+
+
 def test_a_refused_call_leaves_the_shards_as_they_were(client):
     X = rows_with_factors(200, 20)
     sharded = FeatureShardedPCA(max_components=3).fit(in_shards(X, 2))

@@ -99,6 +99,17 @@ class FeatureStream:
             wait(self.known.shards)
         self._tidy()
 
+    def pin(self) -> None:
+        """Put everything that is known back where it is, as data without a history; a shard at a time."""
+        lead, shards = self.known
+        turned = [self._at(s, worker.turned, shard, lead) for s, shard in enumerate(shards)]
+        kept = [self._pinned(s, future.result()) for s, future in enumerate(turned)]
+        self.known = Known(self._pinned(0, lead.result()._replace(P=None)), kept)
+        self.waiting = [
+            rows._replace(pieces=[self._pinned(s, piece.result()) for s, piece in enumerate(rows.pieces)])
+            for rows in self.waiting
+        ]
+
     @property
     def queued(self) -> int:
         """Rows that wait for their block."""
@@ -251,6 +262,9 @@ class FeatureStream:
     def _at(self, s: int, function: Callable[..., Any], *given: Any, **more: Any) -> Future:
         """Call a function where shard s is."""
         return self.client.submit(function, *given, pure=False, **self._where(s), **more)
+
+    def _pinned(self, s: int, value: Any) -> Future:
+        return self.client.scatter(value, workers=self._where(s).get("workers"), hash=False)
 
     def _where(self, s: int) -> dict[str, Any]:
         if not self.addresses:

@@ -94,6 +94,19 @@ class FeatureShardedPCA(ReadingAttributes):
         """Learn from these rows, in order: any number of them."""
         return self._learn(X, self._stream)
 
+    def pin(self) -> Self:
+        """Keep what has been learnt as it is, instead of how to compute it again.
+
+        Dask's scheduler remembers every block, two or three kilobytes per shard, so that a lost worker can be
+        made up for. On a stream without end, call this now and then. The shards pass through this process one
+        by one. After it, a worker that dies takes its shard with it: the next call says so.
+        """
+        with _losses_explained():
+            stream = self._fitted().copy()
+            stream.pin()
+        self._stream, self._read = stream, None
+        return self
+
     def transform(self, X: da.Array) -> da.Array:
         """Scores of each row, lazily: ``max_components_`` columns, those beyond the rank exactly zero."""
         rows, reading = checked(X, self.n_features_in_), self._reading
