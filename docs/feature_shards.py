@@ -48,9 +48,9 @@ def simulated(widths, plan, blocks, rng):
 
 
 def scheduling(shards, blocks):
-    """Processor seconds of a cluster in this process whose shards have next to nothing to do."""
+    """Processor seconds of client and scheduler, with shards that have next to nothing to do."""
     X = np.random.default_rng(0).standard_normal((64 * blocks, 2 * shards))
-    with Client(processes=False, n_workers=8, threads_per_worker=1, dashboard_address=None):
+    with Client(n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None):
         model = FeatureShardedPCA(alpha=0.1, max_components=4)
         return timed(model.fit, da.from_array(X, chunks=(len(X), 2)))[1]
 
