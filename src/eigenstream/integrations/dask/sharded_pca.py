@@ -97,8 +97,9 @@ class FeatureShardedPCA(ReadingAttributes):
     def pin(self) -> Self:
         """Keep what has been learnt as it is, instead of how to compute it again.
 
-        Dask's scheduler remembers two tasks per block and shard, so that a lost worker can be made up for. On a stream without end, call this now and then. The shards pass through this process one
-        by one. After it, a worker that dies takes its shard with it: the next call says so.
+        Dask's scheduler remembers two tasks per block and shard, so that a lost worker can be made up for. On
+        a stream without end, call this now and then. The shards pass through this process one by one. After
+        it, a worker that dies takes its shard with it: the next call says so.
         """
         with _losses_explained():
             stream = self._fitted().copy()
