@@ -6,14 +6,14 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-bank test-dask test-plain test-lowest test-python check bench reproduce docs clean
+.PHONY: run test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check bench evaluate reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow and not bank and not dask"
+	$(BIN)/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark"
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
@@ -22,7 +22,16 @@ test-bank: $(READY)
 	$(BIN)/pytest -m bank tests/test_bank.py
 
 test-dask: $(READY)
-	$(BIN)/pytest -m dask tests/test_dask_cluster.py
+	$(BIN)/pytest -n 0 -m dask tests/test_dask_cluster.py
+
+test-torch: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[torch]"
+	$(BIN)/pytest -n 0 tests/test_torch.py src/eigenstream/integrations/torch
+
+# Needs Java 17.
+test-spark: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,spark]"
+	$(BIN)/pytest tests/test_spark.py
 
 # The tests of the kernels and of the networks they are checked against: first as plain Python, where coverage sees
 # them, then compiled with bounds checked.
@@ -35,17 +44,22 @@ test-plain: $(READY)
 # The suite in environments of their own: with the lowest versions that pyproject.toml allows, which may warn of
 # things to come, and with another Python (make test-python PYTHON=python3.13).
 TEST_TOOLS := "pytest>=8" "pytest-xdist>=3.5" "pytest-cov>=5" "hypothesis>=6.100" "pandas>=2.2" "pdoc>=14" playwright
-USED := --editable ".[plot,parquet,zarr,live,bench]" $(TEST_TOOLS)
+USED := --editable ".[plot,parquet,zarr,live,metrics,bench]" $(TEST_TOOLS)
 test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
-	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank and not dask" -W default
+	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark" -W default
 
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
-	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank and not dask"
+	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark"
+
+# Watching for MINUTES at full speed with kills, rotations, full disks and lookers-on; writes tests/soak/report.md.
+MINUTES ?= 30
+soak: $(READY)
+	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -56,6 +70,12 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
+# Rivals and data that not every machine has: without them the pages say what was left out.
+# A first look: make evaluate OPTIONS="--quick --out build/evaluation/quick"
+evaluate: $(READY)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check "process-improve>=2.2"
+	$(BIN)/python -m evaluation --fetch $(OPTIONS)
+
 reproduce: $(READY)
 	$(BIN)/eigenstream reproduce --out build/reproduction
 
@@ -64,7 +84,7 @@ docs: $(READY)
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks evaluation -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -1,6 +1,7 @@
 """Build the reference into build/docs with pdoc."""
 
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import pdoc
@@ -12,6 +13,8 @@ MORE = [
     f"eigenstream.{name}"
     for name in ("bank", "integrations.dask", "integrations.river", "live", "running", "sinks")
 ]
+if find_spec("pyspark"):  # too large to be part of every setup
+    MORE.append("eigenstream.integrations.spark")
 
 if __name__ == "__main__":
     warnings.simplefilter("error")  # a name or a link that does not resolve is a mistake

@@ -1,13 +1,17 @@
-"""Pictures of the live page for the README: docs/live.png and docs/live-dark.png. Needs Chromium."""
+"""Pictures of the live page: docs/live.png, live-dark.png and live-watching.png. Needs Chromium."""
 
 import shutil
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from playwright.sync_api import sync_playwright
+from watching import FAULTS, SENSORS
 
 from eigenstream import OnlineAdaptivePCA, streams
 from eigenstream.live import Page
+from eigenstream.monitoring import MonitoredModel, Settings
+from eigenstream.streams import plant
 
 OUT = Path(__file__).parent
 NAMES = {"light": "live.png", "dark": "live-dark.png"}
@@ -25,16 +29,33 @@ def learn(page: Page) -> None:
     page.finish("8,000 rows")
 
 
+def watch(page: Page) -> None:
+    """A plant with three faults, the last of which is still on."""
+    model = MonitoredModel(Settings(confirm=(2, 3)), standardize=True)
+    model.features, start = SENSORS, perf_counter()
+    for rows, batch in enumerate(plant(6400, faults=FAULTS, random_state=0), start=1):
+        model.judge_many(batch)
+        page.update(model, rows_per_second=100 * rows / (perf_counter() - start), lag=0)
+    page.finish("6,400 rows")
+
+
+def photograph(browser: Any, page: Page, name: str, scheme: str) -> None:
+    tab = browser.new_page(viewport={"width": 1400, "height": 1000}, color_scheme=scheme)
+    tab.goto(page.url)
+    tab.wait_for_function("Bokeh.documents[0]?.get_model_by_name('link')?.shown > 0")
+    tab.wait_for_function("Bokeh.documents[0].is_idle")
+    tab.screenshot(path=OUT / name)
+    print(OUT / name)
+
+
 if __name__ == "__main__":
-    with Page("sensors.csv") as page, sync_playwright() as playwright:
+    pages = Page("sensors.csv"), Page("plant.csv", SENSORS, watching=True)
+    with pages[0] as learning, pages[1] as watching, sync_playwright() as playwright:
         learn(Page())  # compiles
-        learn(page)
+        learn(learning)
+        watch(watching)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for scheme, name in NAMES.items():
-            tab = browser.new_page(viewport={"width": 1400, "height": 1000}, color_scheme=scheme)
-            tab.goto(page.url)
-            tab.wait_for_function("Bokeh.documents[0]?.get_model_by_name('link')?.shown > 0")
-            tab.wait_for_function("Bokeh.documents[0].is_idle")
-            tab.screenshot(path=OUT / name)
-            print(OUT / name)
+            photograph(browser, learning, name, scheme)
+        photograph(browser, watching, "live-watching.png", "light")
         browser.close()

@@ -11,6 +11,7 @@ from hypothesis import settings
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.regularizers import REGULARIZERS
 from tests import source_files
+from tests.browser import CHROMIUM, FLAGS
 
 settings.register_profile("default", deadline=None, derandomize=True, print_blob=False)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
@@ -57,3 +58,15 @@ def piped(tmp_path):
             patch.setattr("sys.stdin", SimpleNamespace(buffer=file))
 
         yield pipe
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A Chromium without a window."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium on this computer")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()

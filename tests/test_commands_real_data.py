@@ -104,7 +104,7 @@ def test_calibrate_by_standardized_and_embedded_rows(X):
 
 
 def test_a_half_life_in_time_is_read_and_needs_times(X):
-    assert "needs the time of every row" in call("run", "plant.csv", "--half-life", "10min", code=1)
+    assert "needs to know when each row was taken" in call("run", "plant.csv", "--half-life", "10min", code=1)
     message = call("run", "plant.csv", "--half-life", "10 parsecs", code=2)
     assert "'10 parsecs' is no duration" in message
     assert "or a number of samples" in message

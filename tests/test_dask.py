@@ -115,8 +115,12 @@ def test_refusals_say_what_to_do(client):
         FeatureShardedPCA(half_life="10min").fit(X)
     with pytest.raises(ValueError, match="half_life=5 needs rows in order"):
         fit_partitions(OnlineAdaptivePCA(half_life=5), X)
-    with pytest.raises(ValueError, match="lags=1 was given"):
+    with pytest.raises(ValueError, match="got lags=1 and rows that are sparse or a Dask array"):
         AdaptivePCA(lags=1).fit(X)
+    with pytest.raises(ValueError, match="got lags=1 and rows that are sparse or a Dask array"):
+        OnlineAdaptivePCA(lags=1).fit(X.compute()).transform(X)
+    with pytest.raises(ValueError, match="X has 19 features, but the model has learnt from 20"):
+        AdaptivePCA().fit(X).transform(X[:, 1:])
     with pytest.raises(ValueError, match="one of them to be at most 8,192"):
         AdaptivePCA().fit(da.zeros((10_000, 9_000)))
     with pytest.raises(ValueError, match="NaN"):
@@ -170,6 +174,9 @@ def test_closed_form_of_a_dask_array(shape, parameters):
     assert isinstance(scores, da.Array)
     np.testing.assert_allclose(scores.compute(), model.transform(X), atol=1e-8)
     np.testing.assert_allclose(lazy.score_samples(chunks).compute(), model.score_samples(X), rtol=1e-8)
+    again = lazy.inverse_transform(scores)
+    assert isinstance(again, da.Array)
+    np.testing.assert_allclose(again.compute(), model.inverse_transform(model.transform(X)), atol=1e-7)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])

@@ -151,6 +151,6 @@ def test_what_does_not_fit_is_refused_in_words(folder):
     assert "is one model, not a bank" in run(
         "x.csv", "--key", "unit", "--save", "x.model", "--resume", code=1
     )
-    assert "was made with key='unit', not key='when'" in run(
+    assert "was made with --key unit, not with --key when" in run(
         "x.csv", "--key", "when", "--save", "x.bank", "--resume", code=1
     )

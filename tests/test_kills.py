@@ -9,6 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eigenstream.streams import Fault
+from tests.plant_files import write_plant
+
 HARNESS = Path(__file__).parent / "kill_at_calls.py"
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -69,6 +72,22 @@ def test_killed_between_files_each_is_learnt_once(tmp_path, kind, solver, output
     else:
         job["command"] = ["run", "../0.csv", "../1.csv", "../2.csv", *settings, *options]
     ends_as_if_nothing_had_happened(tmp_path, job)
+
+
+@pytest.mark.parametrize(
+    ("output", "step"),
+    [
+        ("v.csv", 20),
+        *(pytest.param(output, 1, marks=pytest.mark.slow) for output in ("v.csv", "v.parquet", None)),
+    ],
+)
+def test_killed_while_it_watches_nothing_is_judged_twice(tmp_path, output, step):
+    write_plant(tmp_path / "plant.csv", 600, [Fault(1, 300, 380), Fault(2, 450, 470)])
+    options = ["--time-column", "time", "--save", "model", "--quiet", "--accept-after", "64"]
+    options += ["--batch-rows", "50", "--checkpoint-rows", "150"] + (["--output", output] if output else [])
+    ends_as_if_nothing_had_happened(
+        tmp_path, {"command": ["watch", "../plant.csv", *options], "step": step, "seed": 2}
+    )
 
 
 def ends_as_if_nothing_had_happened(folder, job):

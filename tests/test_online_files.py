@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from eigenstream import SquaredOutput, load
+from eigenstream.monitoring import MonitoredModel
+from eigenstream.tracking import StreamModel
 from tests.online_model import paper, stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
@@ -137,3 +139,14 @@ def test_a_loaded_model_saves_the_same_bytes(online, options, cut, tmp_path):
     model.partial_fit(X[cut:]).save(tmp_path / "first")
     again.partial_fit(X[cut:]).save(tmp_path / "second")
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+def test_a_model_as_bytes_is_the_content_of_its_file(tmp_path):
+    for model in (StreamModel(random_state=0), MonitoredModel(random_state=0)):
+        model.learn_many(paper(100))
+        model.save(tmp_path / "model", {"order": 3})
+        content = model.to_bytes({"order": 3})
+        assert (tmp_path / "model").read_bytes() == content
+        assert type(model).from_bytes(content).to_bytes({"order": 3}) == content
+        with pytest.raises(ValueError, match="'sensor' is not a readable eigenstream model"):
+            type(model).from_bytes(content[: len(content) // 2], "sensor")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenstream import AdaptivePCA, compare_to_offline, metrics, streams
+from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, metrics, streams
 from tests.online_model import paper, with_gaps
 
 
@@ -122,3 +122,17 @@ def test_learn_many_with_gaps_learns_as_partial_fit_does(online, missing):
 def test_missing_values_say_what_to_do(online):
     with pytest.raises(ValueError, match="missing='skip'"):
         online().fit(with_gaps(paper(50), 0.1))
+
+
+def test_gaps_in_input_without_noise_do_not_make_the_model_diverge(rng):
+    """What is filled in is learnt, so that errors of the axes can feed on themselves."""
+    t = np.arange(400)[:, None]
+    slow = np.sin(2 * np.pi * t / rng.uniform(60, 400, 12) + rng.uniform(0, 6, 12))
+    X = slow @ rng.standard_normal((12, 40))
+    gappy = X.copy()
+    for start in range(0, 400, 50):
+        gappy[start : start + 50, rng.random(40) < 0.2] = np.nan
+    model = OnlineAdaptivePCA(missing="impute", half_life=200)
+    for row in gappy:
+        model.partial_fit(row[None])
+    assert model.explained_variance_.max() < X.var(axis=0).sum()

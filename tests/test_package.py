@@ -52,6 +52,19 @@ def test_every_public_name_resolves():
         _ = eigenstream.nothing_like_it
 
 
+def test_spark_is_loaded_only_when_used_and_named_where_it_lacks():
+    code = """
+import sys, eigenstream, eigenstream.estimators.persistence
+assert "pyspark" not in sys.modules
+sys.modules["pyspark"] = None
+try:
+    import eigenstream.integrations.spark
+except ImportError as error:
+    print(error)
+"""
+    assert run_python(code).strip() == "to use eigenstream in Spark, pip install 'eigenstream[spark]'"
+
+
 def test_module_is_the_command_line():
     shown = subprocess.run(
         [sys.executable, "-m", "eigenstream", "--version"], capture_output=True, text=True, check=True

@@ -350,6 +350,6 @@ def test_text_is_kept_before_the_scores(kind, cuts, arrow, tmp_path, monkeypatch
 
 
 def test_numbers_alone_cannot_hold_text(tmp_path):
-    with pytest.raises(SinkError, match="can only hold numbers: to keep columns, write CSV"):
+    with pytest.raises(SinkError, match="can only hold numbers: for text, such as columns that are kept"):
         check_output(str(tmp_path / "x.npy"), keep=True)
     check_output(str(tmp_path / "x.npy"))

@@ -199,12 +199,23 @@ def test_a_new_regime_alarms_and_is_accepted_after_the_stated_time():
     verdicts = monitor.learn_many(X)
     assert verdicts.alarm[3000:3400].mean() > 0.9
     assert not verdicts.alarm[3400:3464].any()  # there is no basis yet
+    assert np.isfinite(verdicts.spe_limit[3600])
     assert verdicts.alarm[3464:].mean() < 0.01
     (accepted,) = (alarm for alarm in alarms if alarm.accepted)
     assert accepted.ended - accepted.began == 400
     X[4900] -= 60
     assert monitor.predict(X[4900:4901]) == [-1]
     np.testing.assert_allclose(monitor.model_.mean_, X[3000:].mean(axis=0), atol=0.5)
+
+
+def test_limits_are_the_same_after_a_large_alarm():
+    X = in_control("gaussian", 3000, seed=1)
+    X[2000:2060, 3] += 40
+    verdicts = StreamMonitor().learn_many(X)
+    assert verdicts.alarm[2000:2060].all()
+    for name in ("t2_limit", "spe_limit", "distance_limit"):
+        limits = getattr(verdicts, name)
+        assert limits[2100:].max() < 1.5 * limits[1990]
 
 
 def test_a_frozen_monitor_judges_and_learns_nothing(trained, tmp_path):

@@ -1,4 +1,4 @@
-"""The spectrum over time in bounded memory: what a picture of a stream is drawn from."""
+"""A stream over time in bounded memory: what pictures of it are drawn from."""
 
 from __future__ import annotations
 
@@ -23,6 +23,33 @@ class SpectrumHistory(NamedTuple):
     """What separated kept from dropped variances (m)."""
     rank: NDArray[np.int64]
     """How many were kept (m)."""
+
+
+class ControlHistory(NamedTuple):
+    """The statistics of a stream in up to 512 stretches of equal length."""
+
+    row: NDArray[np.int64]
+    """The first row of each stretch (m)."""
+    statistics: NDArray[np.float64]
+    """The largest T², SPE and distance in it; NaN where no row was judged (m, 3)."""
+    limits: NDArray[np.float64]
+    """The limits at its end; infinity where there was none (m, 3)."""
+    index: NDArray[np.float64]  # type: ignore[assignment]  # a tuple has a method of this name, which nobody misses here
+    """The largest index in it (m)."""
+    alarm: NDArray[np.bool_]
+    """Whether a row of it alarmed (m)."""
+
+    def chart(self, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A statistic and its limit as a chart shows them: NaN where there is nothing to show.
+
+        Before there is a limit, and just after, a model knows so little that statistics are of any size.
+        """
+        statistic, limit = self.statistics[:, i].copy(), self.limits[:, i].copy()
+        told = np.flatnonzero(np.isfinite(limit))
+        first = told[len(told) // 50] if len(told) else len(limit)
+        statistic[:first] = limit[:first] = np.nan
+        statistic[~(statistic > 0)] = limit[~np.isfinite(limit)] = np.nan
+        return statistic, limit
 
 
 @dataclass

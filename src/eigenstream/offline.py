@@ -155,7 +155,7 @@ def leading(M: NDArray[np.float64], number: int) -> tuple[NDArray[np.float64], N
 def fixed_signs(U: Floats) -> Floats:
     """Rows with their largest entry positive, so that axes do not depend on the eigensolver's mood."""
     largest = U[np.arange(len(U)), np.argmax(np.abs(U), axis=1)]
-    return np.ascontiguousarray(U * np.where(largest < 0, -1, 1)[:, None])
+    return np.multiply(U, np.where(largest < 0, -1, 1)[:, None], order="C")
 
 
 def _gram(A: Floats, weights: NDArray[np.float64]) -> NDArray[np.float64]:

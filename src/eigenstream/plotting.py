@@ -12,10 +12,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from .history import SpectrumHistory
+from .history import ControlHistory, SpectrumHistory
 from .palette import BLACK as BLACK
 from .palette import BLUE as BLUE
 from .palette import GREEN as GREEN
@@ -35,6 +36,43 @@ def panels(rows: int, columns: int, width: float, height: float, **layout: Any) 
         axis.set_axisbelow(True)
         axis.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+SHOWN = {"t2": "T²", "spe": "SPE", "distance": "distance"}
+"""What the statistics of a monitor are called in pictures."""
+
+
+def draw_control(
+    history: ControlHistory, title: str, times: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
+) -> Figure:
+    """Control charts: the statistics with their limits, stretches with alarms shaded; parameters as below."""
+    figure, axes = panels(3, 1, 10, 8, sharex=True)
+    rows: NDArray[Any] = history.row
+    ends: NDArray[Any] = np.append(rows[1:], rows[-1:] + np.diff(rows[-2:], append=rows[-1:] + 1)[:1])
+    if times is not None:
+        rows, ends = ((times(one + 1) * 1e3).astype("datetime64[ms]") for one in (rows, ends))
+    for i, (axis, name) in enumerate(zip(axes, SHOWN.values(), strict=True)):
+        statistic, limit = history.chart(i)
+        axis.plot(rows, statistic, color=BLUE, linewidth=1.2)
+        axis.plot(rows, limit, color=RED, linewidth=1.5, linestyle="--")
+        axis.set(yscale="log", ylabel=name, xlim=(rows[0], ends[-1]))
+        for stretch in _stretches(history.alarm):
+            axis.axvspan(rows[stretch[0]], ends[stretch[-1]], color=ORANGE, alpha=0.3, linewidth=0)
+    axes[0].set_title(title, parse_math=False)  # a name with $ in it is no formula
+    axes[-1].set(xlabel="rows" if times is None else "time (UTC)")
+    handles = [
+        Line2D([], [], color=BLUE, label="largest of each stretch"),
+        Line2D([], [], color=RED, linestyle="--", label="limit"),
+        Patch(color=ORANGE, alpha=0.3, label="alarm"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def _stretches(alarm: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    """Positions that follow each other and alarm."""
+    on = np.flatnonzero(alarm)
+    return np.split(on, np.flatnonzero(np.diff(on) > 1) + 1) if len(on) else []
 
 
 def draw_history(

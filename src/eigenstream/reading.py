@@ -9,7 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .engine.arrays import beside, elsewhere, zeros
 from .engine.scale import standardized
+from .engine.sparse import SparseRows
 
 Floats = NDArray[np.floating[Any]]
 
@@ -62,6 +64,13 @@ class Reading:
         scale = None if self.scale is None else self.scale.astype(dtype, copy=False)
         return replace(self, **arrays, scale=scale)
 
+    def beside(self, rows: Floats) -> Self:
+        """The same reading where these rows live."""
+        if not elsewhere(self.axes, rows):
+            return self
+        scale = None if self.scale is None else beside(self.scale, rows)
+        return replace(self, mean=beside(self.mean, rows), axes=beside(self.axes, rows), scale=scale)
+
     @property
     def kept_axes(self) -> Floats:
         return self.axes[: self.rank]
@@ -105,7 +114,7 @@ class Reading:
 
     def encode(self, X: Floats, scores: str, width: int) -> Floats:
         """Scores in the first columns of ``width``, zeros beyond the rank."""
-        encoded = np.zeros((len(X), width), dtype=X.dtype)
+        encoded = zeros((len(X), width), X)
         encoded[:, : self.rank] = self.project(X) * self.factors(scores, X.dtype)
         return encoded
 
@@ -123,6 +132,8 @@ class Reading:
 
     def squared_residuals(self, X: Floats) -> Floats:
         """Squared distance of each row from the kept subspace (through the mean)."""
+        if isinstance(X, SparseRows):
+            return np.concatenate([self.squared_residuals(part) for part in X.parts()])
         centered = standardized(X, self.mean, self.scale)
         outside = centered - self.project(X) @ self.kept_axes.astype(X.dtype)
         residuals: Floats = np.einsum("ij,ij->i", outside, outside)

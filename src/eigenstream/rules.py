@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .engine.arrays import host
 from .engine.knowledge import Knowledge
 
 Vector = NDArray[np.float64]
@@ -73,7 +74,7 @@ class Evidence(NamedTuple):
             n_inputs,
             n_samples,
             beta2,
-            known.input_sums() / count if known.inputs is not None else None,
+            host(known.inputs) / count if known.inputs is not None else None,
             own,  # type: ignore[arg-type]
             **more,
         )

@@ -8,6 +8,8 @@ The samples depend on the seed alone, not on how they are cut into batches (up t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -151,6 +153,99 @@ def changing_rank(
     strength = signal * (2 - np.arange(n_features) / max(largest, 1))
     spectra = {t: np.where(np.arange(n_features) < p, strength, noise) for t, p in schedule.items()}
     return _piecewise(spectra, n_samples, batch_size, np.random.default_rng(random_state))
+
+
+class Fault(NamedTuple):
+    """What is wrong with one sensor of `plant`, and when."""
+
+    sensor: int
+    start: int
+    stop: int
+    kind: str = "biased"
+    """``"biased"``, ``"stuck"`` at its last value, ``"noisy"`` or ``"drifting"``."""
+    size: float = 6.0
+    """How much, in standard deviations of the sensor; of a drift, at its end."""
+
+
+def plant(
+    n_samples: int | None = 10_000,
+    *,
+    faults: Sequence[Fault] = (),
+    n_sensors: int = 8,
+    n_causes: int = 2,
+    memory: float = 0.9,
+    noise: float = 0.3,
+    batch_size: int = 100,
+    random_state: Seed = None,
+) -> Batches:
+    """Sensors of a plant: in different units, driven by a few causes that change slowly, some with faults.
+
+    Parameters
+    ----------
+    n_samples, batch_size, random_state
+        As in `colored_gaussian`.
+    faults
+        What goes wrong.
+    n_sensors, n_causes
+        How many sensors there are, and how many causes drive them.
+    memory
+        Correlation of a cause with itself one row later.
+    noise
+        Standard deviation of each sensor's own noise, where its causes give 1.
+
+    Examples
+    --------
+    >>> X = np.vstack(list(plant(1000, faults=[Fault(3, 500, 600, "stuck")], random_state=0)))
+    >>> X.shape, len(set(X[500:600, 3]))
+    ((1000, 8), 1)
+    """
+    rng = np.random.default_rng(random_state)
+    for fault in faults:
+        if not 0 <= fault.sensor < n_sensors or fault.kind not in ("biased", "stuck", "noisy", "drifting"):
+            raise ValueError(f"{fault} is no fault of {n_sensors} sensors: biased, stuck, noisy or drifting")
+    mixing = rng.standard_normal((n_causes, n_sensors))
+    mixing /= np.linalg.norm(mixing, axis=0)
+    units, offsets = 10.0 ** rng.uniform(-2, 4, n_sensors), rng.uniform(2, 20, n_sensors)
+    return _plant(n_samples, faults, mixing, units, offsets, memory, noise, batch_size, rng)
+
+
+def _plant(
+    n_samples: int | None,
+    faults: Sequence[Fault],
+    mixing: NDArray[np.float64],
+    units: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    memory: float,
+    noise: float,
+    batch_size: int,
+    rng: np.random.Generator,
+) -> Batches:
+    n_causes, n_sensors = mixing.shape
+    cause, held = rng.standard_normal(n_causes), dict[Fault, float]()
+    ends = count(0) if n_samples is None else range(n_samples)
+    rows = list[NDArray[np.float64]]()
+    for t in ends:
+        cause = memory * cause + np.sqrt(1 - memory**2) * rng.standard_normal(n_causes)
+        row = cause @ mixing + noise * rng.standard_normal(n_sensors)
+        for fault in faults:
+            if fault.start <= t < fault.stop:
+                row[fault.sensor] = _with_fault(fault, t, row[fault.sensor], held, rng)
+        rows.append(units * (offsets + row))
+        if len(rows) == batch_size or t + 1 == n_samples:
+            yield np.array(rows)
+            rows = []
+
+
+def _with_fault(
+    fault: Fault, t: int, value: float, held: dict[Fault, float], rng: np.random.Generator
+) -> float:
+    """What a sensor shows instead of this value."""
+    if fault.kind == "stuck":
+        return held.setdefault(fault, value)
+    if fault.kind == "noisy":
+        return value + fault.size * rng.standard_normal()
+    grown = (t + 1 - fault.start) / (fault.stop - fault.start) if fault.kind == "drifting" else 1.0
+    return value + fault.size * grown
 
 
 def _piecewise(

@@ -31,9 +31,8 @@ VARIANCES: dict[str, Callable[[int, np.random.Generator], Array]] = {
 SPIKES = 5
 
 
-def draw(family: str, n: int, T: int, spikes: int, seed: int) -> Array:
-    """Noise of this family, and spikes of 2.5 to 40 times its edge along random axes."""
-    rng = np.random.default_rng(seed)
+def noise(family: str, n: int, T: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """T rows of noise of this family, and the variance of each input."""
     v = VARIANCES[family](n, rng)
     Z = rng.standard_normal((T, n))
     if family.startswith("Student"):
@@ -41,7 +40,13 @@ def draw(family: str, n: int, T: int, spikes: int, seed: int) -> Array:
     if family.startswith("AR"):
         for t in range(1, T):
             Z[t] = 0.5 * Z[t - 1] + np.sqrt(0.75) * Z[t]
-    X = Z * np.sqrt(v)
+    return Z * np.sqrt(v), v
+
+
+def draw(family: str, n: int, T: int, spikes: int, seed: int) -> Array:
+    """Noise of this family, and spikes of 2.5 to 40 times its edge along random axes."""
+    rng = np.random.default_rng(seed)
+    X, v = noise(family, n, T, rng)
     if spikes:
         strengths = independence_edge(v, T) * np.geomspace(2.5, 40, spikes)
         axes = np.linalg.qr(rng.standard_normal((n, spikes)))[0]

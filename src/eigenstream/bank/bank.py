@@ -14,7 +14,7 @@ from .. import checkpoint
 from ..engine.knowledge import Floats
 from ..tracking import RankChange, StreamModel, Tracker, plan_for
 from ..tracking.model import DEFAULTS, plain, rebuilt_parameters
-from ..tracking.parameters import check_words, refuse_huge, refuse_tiny, squares_fit
+from ..tracking.parameters import check_words, refuse_gaps, refuse_huge, refuse_tiny
 from ..tracking.plan import Plan
 from ..tracking.stored_form import restored, stored
 from .models import Call, Models, cores
@@ -213,15 +213,8 @@ class Bank:
         X = np.ascontiguousarray(X, dtype=own if self.plan is None else self.plan.dtype)
         if self.plan is not None and X.shape[1] != self.plan.width:
             raise ValueError(f"expected rows of {self.plan.width} numbers, got {X.shape[1]}")
-        if not squares_fit(X):
-            allowed = np.isfinite(X) if self.parameters["missing"] == "raise" else ~np.isinf(X)
-            if not allowed.all():
-                row, column = np.argwhere(~allowed)[0]
-                raise ValueError(
-                    f"row {row}, column {column} is {X[row, column]}: leave out rows with missing values by "
-                    "missing='skip', or fill them in by missing='impute'"
-                )
-            refuse_huge(X)
+        refuse_gaps(X, self.parameters["missing"])
+        refuse_huge(X)
         return X
 
     def _begin(self, width: int, dtype: Any) -> Models:

@@ -12,6 +12,7 @@ from .hints import in_words
 from .models import inspect, merge, transform
 from .reproduce import reproduce
 from .run import run
+from .watch import watch
 
 
 class Commands(click.Group):
@@ -32,5 +33,5 @@ def main() -> None:
     """Streaming PCA that finds its own number of components."""
 
 
-for _command in (run, transform, inspect, calibrate, merge, reproduce, completion):
+for _command in (run, watch, transform, inspect, calibrate, merge, reproduce, completion):
     main.add_command(_command)

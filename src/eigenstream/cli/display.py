@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections import deque
 from typing import TYPE_CHECKING, TextIO
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ..live import Page
+    from ..running import Job
     from ..running.learner import Model
-    from ..running.times import Times
     from ..sources import Batch, Source
     from ..tracking import RankChange
 
@@ -52,7 +53,9 @@ class Display(Watcher):
 
         self.source, self.console, self.pace = source, console, Pace(source.count)
         self.events: deque[str] = deque(maxlen=EVENTS)
-        self.live = Live(console=console, auto_refresh=False, transient=True)
+        # Lines on standard output that goes elsewhere must not end up on the terminal.
+        redirect = sys.stdout is not None and sys.stdout.isatty()
+        self.live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=redirect)
         self._shown_at = time.monotonic()
 
     def __enter__(self) -> Display:
@@ -70,7 +73,7 @@ class Display(Watcher):
         if terminal:
             self.live.update(self._picture(model, batch), refresh=True)
         else:
-            state = f"rank {model.n_components_}, threshold {model.threshold_:.4g}"
+            state = f"rank {model.n_components_}, threshold {model.threshold_:.4g}{alarms_told(model)}"
             self.console.print(
                 f"{self._facts(batch)}, {state}", markup=False, highlight=False, soft_wrap=True
             )
@@ -93,7 +96,9 @@ class Display(Watcher):
         share = batch.share
         bar = ProgressBar(total=1.0, completed=share or 0.0, pulse=share is None, width=60)
         state = Text.assemble(
-            "rank ", (str(model.n_components_), "bold"), f"   threshold {model.threshold_:.4g}"
+            "rank ",
+            (str(model.n_components_), "bold"),
+            f"   threshold {model.threshold_:.4g}{alarms_told(model)}",
         )
         return Group(
             Text(shown(self.source.name), style="bold"),
@@ -107,6 +112,16 @@ class Display(Watcher):
     def _facts(self, batch: Batch) -> str:
         skipped = f", {batch.skipped:,} left out" if batch.skipped else ""
         return f"{batch.count:,} rows, {self.pace.rate(batch.count):,.0f} rows/s{skipped}"
+
+
+def alarms_told(model: Model) -> str:
+    """How many alarms there were, of a model that watches."""
+    monitor = getattr(model, "monitor", None)
+    if monitor is None:
+        return ""
+    on = monitor.watch.on
+    now = ", alarm on" if on is not None and on.counts_from is not None else ""
+    return f", {monitor.counts.alarms:,} alarms{now}"
 
 
 def spectrum_bars(variances: NDArray[np.float64], rank: int, most: int = 24) -> Text:
@@ -162,12 +177,9 @@ class JsonEvents(Watcher):
 class OnPage(Watcher):
     """Keeps the live page up to date."""
 
-    def __init__(self, page: Page, source: Source, times: Times) -> None:
-        self.page, self.source, self.times, self.pace = page, source, times, Pace(source.count)
+    def __init__(self, page: Page, job: Job) -> None:
+        self.page, self.job, self.pace = page, job, Pace(job.source.count)
 
     def learnt(self, model: Model, batch: Batch) -> None:
-        lag = self.source.reader.behind()
-        times = list(self.times.pairs)
-        if batch.times is not None:
-            times.append([model.n_samples_seen_, float(batch.times[-1])])
+        lag, times = self.job.source.reader.behind(), self.job.times_until_now().pairs
         self.page.update(model, rows_per_second=self.pace.rate(batch.count), lag=lag, times=times)

@@ -26,14 +26,14 @@ CHECKPOINT_ROWS = 10_000_000
 """Rows between saves, unless asked otherwise: a save costs as much per key as hundreds of rows."""
 SHOWN = 20
 """Keys that are listed."""
-EXCLUDED = ("model", "picture", "live", "residuals")
+EXCLUDED = ("model", "picture", "live", "metrics", "residuals")
 """Options that are for one model."""
 
 
 def refuse_other_options(given: dict[str, Any]) -> None:
     """An error where an option has no meaning for many models."""
     for name in EXCLUDED:
-        if given[name]:
+        if given[name] is not None and given[name] is not False:  # a port may be 0
             raise click.UsageError(f"--{name} is for one model: it cannot be used with --key")
     if given["source"] is None:
         raise click.UsageError("--key needs a SOURCE with a column of keys")

@@ -119,8 +119,9 @@ def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> Non
     """What a model is, what it has seen, and how it was made; or which models a bank holds."""
     from ..bank import is_bank
     from ..files import refuse_shared, shown
-    from ..tracking import StreamModel
+    from ..monitoring import MonitoredModel, load
     from .keyed import inspect_bank, model_of
+    from .watch_summary import watched
 
     if plot is not None:
         require_picture(plot)
@@ -133,21 +134,27 @@ def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> Non
         return
     if key is not None and not keyed:
         raise click.UsageError(f"--key is for banks of models, and {model} is one model")
-    loaded = StreamModel.load(model) if key is None else model_of(model, key)
+    loaded = load(model) if key is None else model_of(model, key)
+    watches = isinstance(loaded, MonitoredModel)
     if as_json:
         facts = {
             **described(loaded, input_names(loaded)),
             "parameters": _parameters(loaded),
             "made_by": _made_by(loaded),
             "sources": _sources(loaded),
+            **({"watching": watched(loaded)} if watches else {}),
         }
         print(json.dumps(facts))
     else:
         _show(model, loaded)
     if plot is not None:
-        from ..plotting import draw_history
+        from ..plotting import draw_control, draw_history
 
-        draw_history(loaded.spectrum_history_, shown(model), times_of(loaded.position_)).savefig(plot)
+        times = times_of(loaded.position_)
+        if isinstance(loaded, MonitoredModel):
+            draw_control(loaded.control_history_, shown(model), times).savefig(plot)
+        else:
+            draw_history(loaded.spectrum_history_, shown(model), times).savefig(plot)
 
 
 def _show(name: str, model: StreamModel) -> None:
@@ -155,9 +162,13 @@ def _show(name: str, model: StreamModel) -> None:
     from rich.text import Text
 
     from ..files import shown
+    from ..monitoring import MonitoredModel
+    from .watch_summary import print_watching, watched
 
     console = Console()
     say(console, f"{name}: a model of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
+    if isinstance(model, MonitoredModel):
+        print_watching(console, watched(model))
     print_model(console, model, input_names(model))
     ranks = ", ".join(f"{rule} {rank}" for rule, rank in model.other_ranks_.items())
     say(console, f"rank by each rule (--rank-rule): {ranks}")

@@ -135,7 +135,7 @@ missing_option = click.option(
     help="What to do with rows that lack values.",
 )
 
-estimator_options = together(
+_threshold_options = together(
     click.option(
         "--regularizer",
         type=click.Choice(["input-output", "squared-output", "scale-dependent"]),
@@ -170,7 +170,9 @@ estimator_options = together(
         "that come with their times.  [default: never forgets]",
     ),
     click.option("--center/--no-center", default=True, show_default=True, help="Subtract the running mean."),
-    standardize_option,
+)
+
+_row_options = together(
     lags_option,
     click.option(
         "--outliers",
@@ -180,13 +182,17 @@ estimator_options = together(
         help="Learn from rows that are far off as they are, or no more than from ten usual ones.",
     ),
     missing_option,
-    click.option(
-        "--scores",
-        type=click.Choice(["shrunk", "projected", "whitened"]),
-        default="shrunk",
-        show_default=True,
-        help="Scores as the paper's networks transmit them, plain projections, or projections of variance 1.",
-    ),
+)
+
+scores_option = click.option(
+    "--scores",
+    type=click.Choice(["shrunk", "projected", "whitened"]),
+    default="shrunk",
+    show_default=True,
+    help="Scores as the paper's networks transmit them, plain projections, or projections of variance 1.",
+)
+
+_network_options = together(
     click.option(
         "--init-samples",
         type=NumberOr(int, "auto"),
@@ -218,6 +224,24 @@ estimator_options = together(
     ),
 )
 
+estimator_options = together(
+    _threshold_options, standardize_option, _row_options, scores_option, _network_options
+)
+"""Parameters of a model that scores."""
+
+watching_options = together(
+    _threshold_options,
+    click.option(
+        "--standardize/--no-standardize",
+        default=True,
+        show_default=True,
+        help="Divide each input by its running standard deviation: inputs of a plant have different units.",
+    ),
+    _row_options,
+    _network_options,
+)
+"""Parameters of a model that watches."""
+
 
 def require_picture(path: str) -> None:
     """An error if no picture could be drawn there, before any time is spent."""
@@ -242,3 +266,4 @@ def names_of(options: Decorator) -> tuple[str, ...]:
 SOURCE_OPTIONS = names_of(source_options)
 KEEP_OPTIONS = names_of(keep_options)
 ESTIMATOR_OPTIONS = names_of(estimator_options)
+WATCHING_OPTIONS = names_of(watching_options)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import host
 from .scale import gain_of, scale_of
 
 Floats = NDArray[np.floating[Any]]
@@ -34,6 +35,12 @@ class Knowledge(NamedTuple):
     """``(tau, theta0)`` of a network, whose threshold is ``alpha tau + theta0``; None: the closed form's."""
     scale: Vector | None = None
     """What each input is divided by (n): everything else but the mean is in these units. None: raw units."""
+
+    def on_host(self) -> Knowledge:
+        """The same with NumPy's arrays."""
+        inputs = None if self.inputs is None else host(self.inputs)
+        scale = None if self.scale is None else host(self.scale)
+        return self._replace(U=host(self.U), mean=host(self.mean), inputs=inputs, scale=scale)
 
     def discounted(self, factor: float) -> Knowledge:
         """What is left of it after more time, during which no sample came."""

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import host
 from .knowledge import Floats, Knowledge, Matrix, Vector
+from .sparse import SparseRows
 
 
 class Fading(NamedTuple):
@@ -117,6 +119,10 @@ class Seen(NamedTuple):
     gain: Vector | None = None
     """What a centered row is then multiplied by (n), see `engine.scale`; None: nothing."""
 
+    def on_host(self) -> Seen:
+        """The same with NumPy's arrays."""
+        return Seen(host(self.mean), host(self.axes), None if self.gain is None else host(self.gain))
+
 
 class Learner(Protocol):
     """Keeps what the closed form needs up to date. The rest of the package knows nothing else of it."""
@@ -179,6 +185,8 @@ class Learner(Protocol):
 
 def rowwise(rows: Floats, axes: Floats) -> Floats:
     """``rows @ axes.T``, one product per row: the bits do not depend on how many rows come together."""
+    if isinstance(rows, SparseRows):
+        return rows @ axes.T
     if len(rows) == 1:
         return axes.dot(rows[0])[None]  # type: ignore[no-any-return]
     return np.matmul(rows[:, None, :], axes.T)[:, 0]  # type: ignore[no-any-return]

@@ -31,12 +31,12 @@ def gain_of(sums: Vector, count: float, level: Vector) -> Vector:
         Size of the numbers that sums were made from (n): they have rounding errors in proportion to it.
     """
     deviation = np.sqrt(sums / count)
-    return np.divide(1.0, deviation, out=np.zeros(len(sums)), where=deviation > CONSTANT * level)
+    return np.divide(1.0, deviation, out=np.zeros_like(sums), where=deviation > CONSTANT * level)
 
 
 def scale_of(gain: Vector) -> Vector:
     """The standard deviation of each input, 1 where it does not vary, as scikit-learn has it."""
-    return np.divide(1.0, gain, out=np.ones(len(gain)), where=gain > 0)
+    return np.divide(1.0, gain, out=np.full_like(gain, 1.0), where=gain > 0)
 
 
 def complete_count(count: float, extra: float, n: int) -> float:

@@ -15,6 +15,9 @@ float32 its sums drifted by a thousandth in 10^7 samples.
 
 Where inputs are standardized, L is in units of the scale of each input so far. With every block scales move a
 little: the columns of L are multiplied by the old scale over the new one, and ``L L'`` is computed itself.
+
+What is as wide as the input lives where the rows do, on a GPU, say (see `engine.arrays`). The small matrices
+M and P, lam and all decisions stay on the host.
 """
 
 from __future__ import annotations
@@ -26,15 +29,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..offline import fixed_signs
+from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Vector
 from .learner import Seen, Steps, center_block, rowwise
 from .scale import complete_count, gain_of, scale_of
+from .sparse import SparseRows
 from .stored import stored_array
 from .threads import one_thread
 
 TILE = 4096
 """Columns of ``P' [L; R]`` computed at a time: the result replaces L without a second array of its size."""
+
+DEVICE_TILE = 65_536
+"""The same on a device, which is faster with a few large products."""
 
 REFRESH = 64
 """Blocks between computations of ``L L'`` itself, which rounding slowly moves away from diag(lam)."""
@@ -114,26 +122,31 @@ class Subspace:
         return self.count > 0
 
     def learn(self, rows: Floats, steps: Steps) -> None:
-        self._absorb(len(rows), self.enter(rows, steps))
+        self._absorb(*self.enter(rows, steps))
         self.blocks += 1
 
-    def enter(self, rows: Floats, steps: Steps) -> float:
-        """Put a block of rows below L, centered and weighted; returns the discount over it."""
-        if not self.started and self.center:
+    def enter(self, rows: Floats, steps: Steps) -> tuple[Any, float]:
+        """The block R, centered and weighted, and the discount over it; unless sparse, R stands below L."""
+        self._live_beside(rows)
+        sparse = isinstance(rows, SparseRows)
+        if not self.started and self.center and not sparse:
             self.origin = rows[0].astype(np.float64)
         if steps.fading.decay < FORGOTTEN:
             self.lam = self.lam[:0]
-        room = self.rows[self.r : self.r + len(rows)]
-        np.subtract(rows, self.origin, out=room)
-        block = center_block(room, steps, self.offset, self.count, center=self.center)
+        if sparse:
+            R: Any = rows.astype(np.float64) - self.origin
+        else:
+            R = self.rows[self.r : self.r + len(rows)]
+            np.subtract(rows, self.origin, out=R)
+        block = center_block(R, steps, self.offset, self.count, center=self.center)
         self.inputs *= block.decay
-        self.inputs += np.einsum("ij,ij->j", room, room)
+        self.inputs += R.sums_of_squares() if sparse else np.einsum("ij,ij->j", R, R)
         self.extra = block.decay * self.extra + block.extra
         self.offset = self.offset + block.shift
         self.count = block.effective
         if self.standardize and self.count > 0:
-            self._rescale(room)
-        return block.decay
+            self._rescale(R)
+        return R, block.decay
 
     def spread(self, factor: Matrix) -> None:
         for start in range(0, len(factor), self.block):
@@ -141,13 +154,13 @@ class Subspace:
             self.rows[self.r : self.r + len(part)] = part
             raw = part if self.gain is None else part * scale_of(self.gain)
             self.inputs += np.einsum("ij,ij->j", raw, raw)
-            self._absorb(len(part), 1.0)
+            self._absorb(self.rows[self.r : self.r + len(part)], 1.0)
 
     def known(self) -> Knowledge:
         return self.totals()._replace(U=self.rows[: self.r] / np.sqrt(self.lam)[:, None])
 
     def totals(self) -> Knowledge:
-        sums, scale, share = self.inputs, None, np.full(self.n, self.extra / self.n)
+        sums, scale, share = self.inputs, None, np.full_like(self.inputs, self.extra / self.n)
         if self.gain is not None:
             sums, scale = sums * np.square(self.gain), scale_of(self.gain)
             share *= self.gain > 0
@@ -164,6 +177,7 @@ class Subspace:
         return self.lam[:rank]
 
     def project(self, rows: Floats, rank: int) -> Floats:
+        self._live_beside(rows)
         rank = min(rank, self.r)
         centered = rows - self.mean
         if self.gain is not None:
@@ -198,18 +212,20 @@ class Subspace:
             self.n, self.k, self.block, center=self.center, standardize=self.standardize, width=self.width
         )
         twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "rows"}
+        if elsewhere(twin.rows, self.rows):
+            twin.rows = np.zeros_like(self.rows)
         twin.rows[: self.r] = self.rows[: self.r]
         twin.inputs = self.inputs.copy()
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        gain = {} if self.gain is None else {"gain": self.gain}
+        gain = {} if self.gain is None else {"gain": host(self.gain)}
         return gain | {
-            "L": self.rows[: self.r],
+            "L": host(self.rows[: self.r]),
             "lam": self.lam,
-            "origin": self.origin,
-            "offset": self.offset,
-            "inputs": self.inputs,
+            "origin": host(self.origin),
+            "offset": host(self.offset),
+            "inputs": host(self.inputs),
             "totals": np.array([self.count, self.extra]),
             "counters": np.array([self.blocks, self.aligned, self.decays], dtype=np.int64),
         }
@@ -230,6 +246,16 @@ class Subspace:
             raise ValueError(f"its {len(L)} directions and {self.aligned} components do not fit together")
         self.rows[: len(L)] = L
 
+    def _live_beside(self, rows: Floats) -> None:
+        """Move to where these rows live."""
+        if not elsewhere(self.rows, rows):
+            return
+        L, self.rows = self.rows[: self.r], zeros(self.rows.shape, rows, np.float64)
+        self.rows[: self.r] = beside(L, rows)
+        for name in ("origin", "offset", "inputs", "gain"):
+            if getattr(self, name) is not None:
+                setattr(self, name, beside(getattr(self, name), rows))
+
     def _rescale(self, fresh: Matrix) -> None:
         """Put L and fresh rows into units of a scale that includes them."""
         assert self.gain is not None
@@ -239,24 +265,24 @@ class Subspace:
         L = self.rows[: self.r]
         L *= scale_of(self.gain) * gain
         tiny = np.finfo(np.float64).tiny
-        self.lam = np.maximum(np.einsum("ij,ij->i", L, L), tiny)  # no longer all there is of L L'
+        self.lam = np.maximum(host(np.einsum("ij,ij->i", L, L)), tiny)  # no longer all there is of L L'
         self.gain = gain
 
-    def _absorb(self, b: int, decay: float) -> None:
-        """Replace L and lam by the leading directions of L and the b rows below it."""
+    def _absorb(self, R: Any, decay: float) -> None:
+        """Replace L and lam by the leading directions of L and R."""
         first = not self.r
-        self.turn(*self.leading(self.products(b, decay), decay), self.rows)
+        self.turn(*self.leading(self.products(R, decay), decay), R)
         if first:  # there is nothing to follow: the largest entry of each axis is positive
             self.rows[: self.r] = fixed_signs(self.rows[: self.r])
 
-    def products(self, b: int, decay: float) -> Matrix:
-        """M of L and the b rows below it, a sum over features; `leading` knows ``L L'`` unless it moves."""
-        r, V = self.r, self.rows[: self.r + b]
-        M = np.zeros((len(V), len(V)))
+    def products(self, R: Any, decay: float) -> Matrix:
+        """M of L and R, a sum over features, without ``L L'`` unless that has moved: `leading` knows it."""
+        r, L = self.r, self.rows[: self.r]
+        M = np.zeros((r + len(R), r + len(R)))
         if self._refreshes:
-            M[:r, :r] = decay * (V[:r] @ V[:r].T)
-        M[r:, :r] = np.sqrt(decay) * (V[r:] @ V[:r].T)
-        M[r:, r:] = V[r:] @ V[r:].T
+            M[:r, :r] = decay * host(L @ L.T)
+        M[r:, :r] = np.sqrt(decay) * host(R @ L.T)
+        M[r:, r:] = R.gram() if isinstance(R, SparseRows) else host(R @ R.T)
         return M
 
     def leading(self, M: Matrix, decay: float) -> tuple[Vector, Matrix]:
@@ -266,7 +292,7 @@ class Subspace:
             M[np.arange(r), np.arange(r)] = decay * self.lam
         with one_thread():
             e, P = np.linalg.eigh(M)
-        keep = min(self.directions, len(M))
+        keep = min(self.directions, len(P))
         e, P = e[: -keep - 1 : -1], P[:, : -keep - 1 : -1]
         keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
@@ -274,11 +300,16 @@ class Subspace:
             P[:r] *= np.sqrt(decay)
         return e, P
 
-    def turn(self, e: Vector, P: Matrix, V: Matrix) -> None:
-        """``L <- P' V``, where the first rows of V (which may be L's own) are L and the block below it."""
-        for start in range(0, self.n, TILE):
-            columns = slice(start, start + TILE)
-            self.rows[: len(e), columns] = P.T @ V[: len(P), columns]
+    def turn(self, e: Vector, P: Matrix, R: Any) -> None:
+        """``L <- P' [L; R]`` and ``lam <- e``, where R is sparse or stands below L."""
+        r, keep, sparse = self.r, len(e), isinstance(R, SparseRows)
+        V = self.rows[: r if sparse else len(P)]
+        dense, tile = beside(P[: len(V)], V), TILE if isinstance(V, np.ndarray) else DEVICE_TILE
+        for start in range(0, self.n, tile):
+            columns = slice(start, start + tile)
+            self.rows[:keep, columns] = dense.T @ V[:, columns]
+        if sparse:
+            self.rows[:keep] += P[r:].T @ R
         self.lam = e
 
     @property

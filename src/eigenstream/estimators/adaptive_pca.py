@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..advice import advice
 from ..calibration import Evidence, decide
 from ..delays import embedded
 from ..moments import moments
-from ..reading import Floats, Reading
+from ..reading import Reading
 from ..regularizers import Regularizer
 from ..rules import Rule, other_ranks
 from ..tracking.parameters import checked_lags, chosen_alpha
-from .elsewhere import integration_of
 from .shell import ReadingTransformer
-from .validation import FLOAT_TYPES
+from .validation import finite, refuse_lags
 
 
 class AdaptivePCA(ReadingTransformer):
@@ -120,21 +119,16 @@ class AdaptivePCA(ReadingTransformer):
         kind, alpha = chosen_alpha(self.regularizer, self.alpha)
         self._checked_scores()
         lags = checked_lags(self.lags)
-        elsewhere = integration_of(X)
+        data: Any = finite(self, X, reset=True)
+        refuse_lags(data, lags)
         self._lags = lags
-        if elsewhere is None:
-            data: Floats = validate_data(self, X, dtype=FLOAT_TYPES)
-            data = embedded(data, lags) if lags else data
-            k = self._capacity(data.shape[1])
-            found = moments(data, k, center=self.center, standardize=self.standardize)
-        else:
-            data = elsewhere.checked_rows(self, X, reset=True)
-            k = self._capacity(data.shape[1])
-            found = elsewhere.moments(data, k, center=self.center, standardize=self.standardize)
+        data = embedded(data, lags) if lags else data
+        k = self._capacity(data.shape[1])
+        found = moments(data, k, center=self.center, standardize=self.standardize)
         lam, axes, T = found.lam, found.axes, found.n_samples
         evidence = Evidence(
             lam.astype(np.float64),
-            float(lam.sum(dtype=np.float64)),
+            found.total,
             len(axes),
             max(found.n_inputs, 1),
             T - bool(self.center),

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 
 from .. import metrics
 from ..calibration import Evidence, decide
+from ..engine.arrays import fetched
 from ..engine.knowledge import Vector
 from ..engine.scale import scale_of_rows
 from ..offline import spectrum
@@ -17,7 +18,7 @@ from ..reading import Floats
 from ..tracking import row_times
 from ..tracking.pace import Pace
 from .online_adaptive_pca import OnlineAdaptivePCA, require_online
-from .validation import FLOAT_TYPES, times_of
+from .validation import FLOAT_TYPES, filled, times_of
 
 
 class Comparison(NamedTuple):
@@ -108,20 +109,20 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
     decision = decide(plan.kind, plan.alpha, evidence, tracker.decision)
     rank, threshold = decision.rank, decision.threshold
     output = lam[:rank] - threshold
-    shared = min(rank, model.n_components_)
+    shared, components = min(rank, model.n_components_), fetched(model.components_)
     scale = float(output @ output)
     error = metrics.eigenvalue_error(model.output_variance_, output)
     return Comparison(
         rank_online=model.n_components_,
         rank_offline=rank,
         eigenvalue_error=error / scale if scale > 0 else error,
-        subspace_error=metrics.subspace_error(model.components_[:shared], axes[:shared], normalize="relative")
+        subspace_error=metrics.subspace_error(components[:shared], axes[:shared], normalize="relative")
         if shared
         else 0.0,
         n_samples=len(data),
         variances_online=tuple(map(float, model.explained_variance_)),
         variances_offline=tuple(map(float, lam[:rank])),
-        alignment=tuple(_alignment(model.components_[i], axes[i]) for i in range(shared)),
+        alignment=tuple(_alignment(components[i], axes[i]) for i in range(shared)),
     )
 
 
@@ -129,6 +130,7 @@ def _same_rows(model: OnlineAdaptivePCA, X: ArrayLike, timestamps: Any) -> tuple
     """The rows as the model learns from them, and how old each is: in samples, or in seconds."""
     tracker, plan = model._tracker, model._tracker.plan
     finite: Any = True if model.missing == "raise" else "allow-nan"
+    X = filled(X)
     rows = check_array(X, dtype=FLOAT_TYPES, ensure_all_finite=finite)
     if rows.shape[1] != model.n_features_in_:
         raise ValueError(f"the model has n_features={model.n_features_in_}, these rows have {rows.shape[1]}")

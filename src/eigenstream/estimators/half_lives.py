@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array
 from ..durations import as_seconds, is_duration
 from ..reading import Floats, Reading
 from .online_adaptive_pca import OnlineAdaptivePCA
-from .validation import FLOAT_TYPES, times_of
+from .validation import FLOAT_TYPES, filled, times_of
 
 ROWS = 64
 """Rows that are judged together, by the model from before them."""
@@ -94,6 +94,7 @@ def compare_half_lives(
     (200, [2, 2, 5])
     """
     finite: Any = True if parameters.get("missing", "raise") == "raise" else "allow-nan"
+    X = filled(X)
     rows = check_array(X, dtype=FLOAT_TYPES, ensure_min_samples=2, ensure_all_finite=finite)
     times = times_of(X, timestamps)
     if times is not None:

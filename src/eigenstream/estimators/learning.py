@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
+from ..engine.arrays import as_came
 from ..reading import Floats
 from ..tracking import RankChange, Tracker, plan_for, row_times
 from ..tracking.model import DEFAULTS
 from ..tracking.parameters import check_words, refuse_huge, refuse_tiny, row_weights, squares_fit
 from ..tracking.whole_calls import interrupts_deferred
 from .locking import Lock, alone
-from .validation import refuse_infinite, shaped, times_of
+from .validation import placed, refuse_infinite, shaped, times_of
 
 SHORT = 1024
 """Rows that are learnt in so little time that Ctrl-C may wait."""
@@ -66,7 +67,7 @@ class WholeCalls:
                 raise
             tracker = self._tracker
             self._announce(changes)
-        return np.zeros((0, tracker.plan.k)) if scores is None else scores
+        return np.zeros((0, tracker.plan.k)) if scores is None else as_came(scores, X)
 
     def _checked_rows(self, X: ArrayLike, *, fresh: bool) -> Floats:
         """Rows that can be learnt from, and if there is no tracker yet, or no longer, one for them."""
@@ -74,11 +75,13 @@ class WholeCalls:
         check_words({"missing": self.missing, "scores": self.scores})
         if fresh:
             parameters = {name: getattr(self, name) for name in DEFAULTS}
+            if not isinstance(rows, np.ndarray) and parameters["solver"] == "auto":
+                parameters["solver"] = "subspace"  # the one that learns rows where they live
             self._tracker = Tracker(plan_for(parameters, rows.shape[1], rows.dtype.type))
             self._warned_at_capacity = self._warned_of_skipping = False
             self.position_ = None
         with np.errstate(over="ignore"):
-            rows = rows.astype(self._tracker.plan.dtype, copy=False)
+            rows = placed(self, rows).astype(self._tracker.plan.dtype, copy=False)
         if not squares_fit(rows):
             refuse_infinite(rows, self.missing)
             refuse_huge(rows)
@@ -122,8 +125,10 @@ class WholeCalls:
     def _announce(self, changes: list[RankChange]) -> None:
         plan, rank = self._tracker.plan, self._tracker.decision.rank
         if rank == plan.k < plan.n and not self._warned_at_capacity:
-            self._warned_at_capacity = True
-            warnings.warn(self._tracker.advice(), UserWarning, stacklevel=4)
+            advice = self._tracker.advice()  # by everything learnt so far, so there may be none any more
+            if advice:
+                self._warned_at_capacity = True
+                warnings.warn(advice, UserWarning, stacklevel=4)
         tally = self._tracker.tally
         if tally.skipped >= MANY_SKIPPED and tally.skipped > tally.learnt and not self._warned_of_skipping:
             self._warned_of_skipping = True

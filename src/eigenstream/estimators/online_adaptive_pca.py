@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..engine.arrays import is_foreign
 from ..reading import Floats
 from ..regularizers import Regularizer
 from ..rules import Rule
 from ..tracking import RankChange, Tracker, network_weights
 from ..tracking.attributes import TrackedAttributes
 from ..tracking.parameters import LARGEST_POWER
-from .elsewhere import integration_of
 from .learning import WholeCalls
 from .locking import SHARED
 from .shell import ReadingTransformer
@@ -194,7 +194,10 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         Parameters
         ----------
         X
-            Any number of rows.
+            Any number of rows: an array, a data frame, or a PyTorch tensor. From a tensor the subspace
+            learner learns on the tensor's device (``solver="auto"`` is ``"subspace"`` then); for ``lags``,
+            capped outliers, gaps and the other solvers rows are fetched to the host. What methods return is a
+            tensor there, and so are ``components_``, ``mean_`` and ``scale_`` of such a learner.
         y
             Ignored.
         sample_weight
@@ -210,6 +213,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
     def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Floats:
         """Learn from one vector, fast; returns its score by the model of the last block, see `learn_many`."""
         stamps = None if timestamp is None else [timestamp]
+        if type(x) is not np.ndarray and is_foreign(x):
+            one: Any = x
+            return self.learn_many(one[None], timestamps=stamps)[0]  # type: ignore[no-any-return]
         if not self.__sklearn_is_fitted__():
             return np.asarray(self.learn_many(np.asarray(x)[None], timestamps=stamps)[0])
         tracker = self._tracker
@@ -244,16 +250,7 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         """
         return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), scored=True)
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero.
-
-        A row that ``missing`` says to skip has NaN scores. With lags, the rows are a stretch of their own: it
-        counts as having stood still before its first row. Of a Dask array the scores are one, too, and
-        nothing is computed yet.
-        """
-        check_is_fitted(self)
-        if (elsewhere := integration_of(X)) is not None:
-            return elsewhere.transformed(self, X)  # type: ignore[no-any-return]
+    def _encoded(self, X: ArrayLike) -> Floats:
         return self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
@@ -290,6 +287,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "raise"
+        tags.input_tags.sparse &= (
+            self.solver in ("auto", "subspace") and self.missing == "raise" and self.outliers == "keep"
+        )
         return tags
 
     def _fitted(self) -> Tracker:

@@ -19,7 +19,7 @@ from ..tracking.whole_calls import interrupts_deferred
 from .learning import SHORT
 from .locking import Lock, alone
 from .online_adaptive_pca import OnlineAdaptivePCA
-from .validation import checked
+from .validation import checked, filled
 
 
 class StreamMonitor(OutlierMixin, BaseEstimator):
@@ -200,7 +200,7 @@ class StreamMonitor(OutlierMixin, BaseEstimator):
 
     def _checked(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
-        return checked(self.model_, X)
+        return checked(self.model_, filled(X))
 
     def _settings(self) -> Settings:
         confirm = self.confirm if isinstance(self.confirm, tuple) else (self.confirm, self.confirm)
@@ -215,6 +215,7 @@ class StreamMonitor(OutlierMixin, BaseEstimator):
 
     def _follow(self, X: ArrayLike, timestamps: Any, *, fresh: bool = False) -> Verdicts:
         """Check everything, then change: a refused or interrupted call leaves the monitor as it was."""
+        X = filled(X)
         if "_learning" not in self.__dict__:
             self._learning = Lock()
         with alone(self._learning):

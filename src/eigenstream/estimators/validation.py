@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
+from ..engine.arrays import chunks, fetched, host, is_chunked, is_foreign, wrap
+from ..engine.sparse import SparseRows, numbers, without_zeros
 from ..reading import Floats
 from ..tracking.parameters import squares_fit
 
@@ -16,23 +19,87 @@ FLOAT_TYPES = (np.float64, np.float32)
 
 
 def shaped(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
-    """Rows of the right width and type, not yet known to be finite."""
-    rows: Floats = validate_data(model, X, reset=reset, dtype=FLOAT_TYPES, ensure_all_finite=False, order="C")
-    return rows
+    """Rows of the right width and type, not yet known to be finite; wrapped, if of another library."""
+    if is_foreign(X):
+        return _shaped_elsewhere(model, X, reset=reset)
+    rows: Any = validate_data(
+        model, X, reset=reset, dtype=FLOAT_TYPES, ensure_all_finite=False, order="C", accept_sparse="csr"
+    )
+    return _rows_of(rows)
+
+
+def finite(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
+    """Rows as scikit-learn checks them, sparse if they came so; a Dask array as it came."""
+    if is_chunked(X):
+        _check_feature_names(model, X, reset=reset)
+        _check_n_features(model, X, reset=reset)
+        rows: Floats = chunks(X)
+        return rows
+    return _rows_of(validate_data(model, fetched(X), reset=reset, dtype=FLOAT_TYPES, accept_sparse="csr"))
+
+
+def _rows_of(X: Any) -> Floats:
+    rows: Any = without_zeros(X) if issparse(X) else X
+    return rows  # type: ignore[no-any-return]
+
+
+def refuse_lags(rows: Any, lags: int) -> None:
+    """An error for lags of rows that cannot have them: sparse ones, and those of a Dask array."""
+    if lags and not isinstance(rows, np.ndarray):
+        raise ValueError(
+            f"got lags={lags} and rows that are sparse or a Dask array, which are taken without lags: give "
+            "lags=0, or put predecessors beside the rows yourself"
+        )
+
+
+def filled(X: Any) -> Any:
+    """Rows for what takes neither sparse ones nor those of another library, which are fetched."""
+    if issparse(X):
+        raise TypeError("expected filled rows, got a sparse matrix: use X.toarray()")
+    return fetched(X)
 
 
 def checked(model: Any, X: ArrayLike) -> Floats:
     """Rows as scikit-learn checks them, NaN allowed unless ``missing`` says otherwise."""
-    rows = shaped(model, X, reset=False)
+    rows = placed(model, shaped(model, X, reset=False))
     if not squares_fit(rows):
         refuse_infinite(rows, model.missing)
     return rows
 
 
+def placed(model: Any, rows: Floats) -> Floats:
+    """Rows as they are, if the model can learn from them so: others are fetched, or refused if sparse."""
+    stay = isinstance(rows, np.ndarray) or (model._tracker.plan.anywhere and model.missing == "raise")
+    if not stay and isinstance(rows, SparseRows):
+        raise ValueError(
+            "sparse rows are learnt by solver='subspace' (or 'auto') with missing='raise', outliers='keep' "
+            "and no lags: use these, or fill the rows with X.toarray()"
+        )
+    return rows if stay else host(rows)
+
+
+def _shaped_elsewhere(model: Any, X: Any, *, reset: bool) -> Floats:
+    """`shaped` for an array of another library, which is left where it lives."""
+    rows = matrix(X)
+    _check_feature_names(model, X, reset=reset)
+    _check_n_features(model, X, reset=reset)
+    return rows
+
+
+def matrix(X: Any) -> Floats:
+    """A matrix of another library, wrapped."""
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(
+            f"expected a matrix with at least one row (sample) and one column, got shape {tuple(X.shape)}"
+        )
+    wrapped: Floats = wrap(X)
+    return wrapped
+
+
 def refuse_infinite(rows: Floats, missing: str) -> None:
     """An error for infinite values and, unless ``missing`` allows it, for NaN."""
     try:
-        assert_all_finite(rows, allow_nan=missing != "raise", input_name="X")
+        assert_all_finite(host(numbers(rows)), allow_nan=missing != "raise", input_name="X")
     except ValueError as error:
         if "contains NaN" not in str(error):
             raise

@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .snapshot import MOST_EVENTS, Moment, Shown, Snapshot, merged, paced, thinned
+from .snapshot import (
+    MOST_EVENTS,
+    Moment,
+    Shown,
+    ShownAlarm,
+    Snapshot,
+    Watching,
+    merged,
+    paced,
+    thinned,
+)
 
 if TYPE_CHECKING:
+    from ..monitoring import Monitor
     from ..tracking.attributes import TrackedAttributes
 
 Pairs = Sequence[Sequence[float]]
@@ -88,7 +99,7 @@ class Board:
         """
         if self._seen is None or self.latest is None or monotonic() < max(self._touched + QUIET, self._due):
             return
-        if self._seen[0].n_samples_seen_ != self.latest.now.sample:
+        if _rows(self._seen[0]) != self.latest.now.sample:
             self.look()
 
     @property
@@ -107,9 +118,8 @@ class Board:
         self, model: TrackedAttributes, rows_per_second: float, lag: float, times: Pairs
     ) -> Snapshot:
         spectrum = model.spectrum_
-        now = Moment(
-            model.n_samples_seen_, spectrum, model.threshold_, model.n_components_, rows_per_second, lag
-        )
+        monitor: Monitor | None = getattr(model, "monitor", None)
+        now = Moment(_rows(model), spectrum, model.threshold_, model.n_components_, rows_per_second, lag)
         self._remember(now)
         return Snapshot(
             version=1 if self.latest is None else self.latest.version + 1,
@@ -122,6 +132,7 @@ class Board:
             loadings=thinned(model.components_),
             times=np.array(times, dtype=np.float64).reshape(-1, 2),
             events=tuple((e.sample, e.before, e.after) for e in model.rank_history_[-MOST_EVENTS:]),
+            watching=None if monitor is None else _watching(monitor),
         )
 
     def _remember(self, now: Moment) -> None:
@@ -133,3 +144,17 @@ class Board:
         else:
             self._whole.add(now)
         self._recent.append(now)
+
+
+def _rows(model: TrackedAttributes) -> int:
+    """How many rows have come: of a monitor, also those that were not learnt."""
+    monitor: Monitor | None = getattr(model, "monitor", None)
+    return model.n_samples_seen_ if monitor is None else monitor.counts.came
+
+
+def _watching(monitor: Monitor) -> Watching:
+    alarms = tuple(
+        ShownAlarm(a.began, a.last, a.ended is None, a.accepted, a.peak, a.statistic, a.contributors)
+        for a in list(monitor.watch.past)[-MOST_EVENTS:]
+    )
+    return Watching(monitor.stretches.history(), alarms, monitor.counts.alarms, monitor.counts.alarmed)

@@ -1,15 +1,15 @@
-"""The charts of one browser, and how a snapshot is put into them."""
+"""The charts of a model that learns, and how a snapshot is put into them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, FixedTicker, Range1d
-from bokeh.models.annotations.geometry import Span
-from numpy.typing import ArrayLike, NDArray
+from bokeh.models import ColumnDataSource, FixedTicker
+from numpy.typing import NDArray
 
 from . import figures
+from .chart_set import ChartSet, numbers, source
 from .figures import HEIGHTS, LOADINGS, TRACKS
 from .snapshot import MOST_COMPONENTS, MOST_TRACKS, Loadings, Snapshot
 from .wording import feature_labels
@@ -18,11 +18,8 @@ MOST_NAMES = 24
 """Names of so many features fit under the components."""
 
 
-class Charts:
-    """Figures, and what a snapshot puts into them.
-
-    Data do not go through the figures' own sources: they travel in one message, which page.js puts into all
-    of them at once, so that each chart is painted once.
+class Charts(ChartSet):
+    """Spectrum, rank, pace and components.
 
     Parameters
     ----------
@@ -31,9 +28,8 @@ class Charts:
     """
 
     def __init__(self, feature_names: list[str] | None, lag_unit: str, timed: bool = False) -> None:
-        self.snapshot: Snapshot | None = None
-        """The one shown."""
-        self._names, self._tracks, self._timed = feature_names, len(TRACKS), timed
+        super().__init__(timed)
+        self._names, self._tracks = feature_names, len(TRACKS)
         self.sources = {
             "timeline": source("sample", "threshold", "rank", *(f"v{i}" for i in range(MOST_TRACKS))),
             "steps": source("sample", "rank"),
@@ -42,31 +38,27 @@ class Charts:
             "loadings": source("x", "width", "label", "anchor", *LOADINGS, *HEIGHTS),
         }
         timeline, steps, events, pace, loadings = self.sources.values()
-        x_range = Range1d(start=0, end=1)
-        here = Span(dimension="height", line_dash="dotted", line_color="#8795a6")
+        x_range, here = self.samples, self.here
         self.log = figures.eigenvalues("log", x_range, here, timeline, events)
         self.linear = figures.eigenvalues("linear", x_range, here, timeline, events)
         self.rank = figures.rank(x_range, here, steps, events)
         self.pace = figures.pace(x_range, here, pace, lag_unit)
         self.components = figures.components(loadings)
-        self.ranges = {"samples": x_range, "components": self.components.y_range}
+        self.ranges["components"] = self.components.y_range
         self.over_samples = (self.log, self.linear, self.rank, self.pace)
-        if timed:
-            for figure in self.over_samples:
-                figures.show_times(figure)
+        self.show_times()
         self.figures = (*self.over_samples, self.components)
         self.scale(log=True)
 
     def show(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
-        """What a browser puts into its sources to show this; those left out stay as they are."""
         old, self.snapshot = self.snapshot, snapshot
         events = np.array(snapshot.events, dtype=np.float64).reshape(-1, 3)
         changes, (at, rate, lag) = steps(snapshot), snapshot.pace
-        changes[0], events[:, 0] = self._along(changes[0]), self._along(events[:, 0])
+        changes[0], events[:, 0] = self.along(changes[0]), self.along(events[:, 0])
         columns = {
             "timeline": self._timeline(snapshot),
             "steps": dict(zip(("sample", "rank"), changes, strict=True)),
-            "pace": dict(zip(("sample", "rate", "lag"), numbers(self._along(at), rate, lag), strict=True)),
+            "pace": dict(zip(("sample", "rate", "lag"), numbers(self.along(at), rate, lag), strict=True)),
             "loadings": self._loadings(snapshot.loadings),
         }
         if old is None or old.events != snapshot.events:
@@ -76,19 +68,12 @@ class Charts:
         return columns
 
     def frame(self, stretch: str) -> dict[str, tuple[float, float]]:
-        """Ranges that show the whole stream, or its recent part; none where the user has chosen one."""
         if self.snapshot is None:
             return {}
-        ranges = {"components": (0.45 - max(len(self.snapshot.loadings.values), 1), 0.55)}
-        if stretch != "own":
-            end = max(self.snapshot.now.sample, 1)
-            start = min(self.snapshot.recent, int(0.9 * end)) if stretch == "recent" else 0
-            left, right = self._along([start, end])
-            ranges["samples"] = (float(left - 0.01 * (right - left)), float(right + 0.01 * (right - left)))
-        return ranges
+        components = (0.45 - max(len(self.snapshot.loadings.values), 1), 0.55)
+        return {"components": components, **super().frame(stretch)}
 
-    def all_features(self) -> None:
-        """Show the components from end to end."""
+    def whole(self) -> None:
         n = 1 if self.snapshot is None else self.snapshot.loadings.n_features
         self.components.x_range.update(start=-0.5, end=n - 0.5)
 
@@ -103,19 +88,11 @@ class Charts:
         added = [f"v{i}" for i in range(self._tracks, width)]
         for figure in (self.log, self.linear):
             figures.add_tracks(figure, self.sources["timeline"], added)
-            figures.list_values(figure, figures.timeline_rows(variances.shape[1], self._timed))
+            figures.list_values(figure, figures.timeline_rows(variances.shape[1], self.timed))
         self._tracks = max(width, self._tracks)
-        along = self._along(sample)
+        along = self.along(sample)
         named = dict(zip(("sample", "threshold", "rank"), numbers(along, threshold, rank), strict=True))
         return {**named, **{f"v{i}": column for i, column in enumerate(columns)}}
-
-    def _along(self, samples: ArrayLike) -> NDArray[np.float64]:
-        """Where samples stand on the axis: at their counts, or at their times in milliseconds."""
-        counts = np.asarray(samples, dtype=np.float64)
-        known = np.zeros((0, 2)) if self.snapshot is None else self.snapshot.times
-        if not self._timed or not len(known):
-            return counts
-        return np.asarray(1e3 * np.interp(counts, known[:, 0], known[:, 1]))
 
     def _loadings(self, loadings: Loadings) -> dict[str, Any]:
         """The columns that change every time."""
@@ -135,18 +112,13 @@ class Charts:
             axis = self.components.xaxis
             axis.update(ticker=FixedTicker(ticks=list(range(n))), major_label_orientation=0.9)
             axis.major_label_overrides = dict(enumerate(self._names))
-        self.all_features()
+        self.whole()
         return {
             "x": start + (width - 1) / 2,
             "width": width * (0.8 if len(start) <= 128 else 1.0),
             "label": feature_labels(start.tolist(), n, self._names),
             "anchor": np.zeros(len(start)),
         }
-
-
-def source(*columns: str) -> ColumnDataSource:
-    """A source with these columns and one row: a chart cannot choose its range by nothing at all."""
-    return ColumnDataSource({name: [1.0] for name in columns})
 
 
 def steps(snapshot: Snapshot) -> list[NDArray[np.float64]]:
@@ -157,8 +129,3 @@ def steps(snapshot: Snapshot) -> list[NDArray[np.float64]]:
     rank = np.concatenate((snapshot.timeline.rank[before], events[:, 2], [snapshot.now.rank]))
     sample = np.concatenate((snapshot.timeline.sample[before], events[:, 0], [snapshot.now.sample]))
     return numbers(sample, rank)
-
-
-def numbers(*columns: NDArray[Any]) -> list[NDArray[np.float64]]:
-    """Columns in the only type that a browser takes sample counts in as they are."""
-    return [np.asarray(column, dtype=np.float64) for column in columns]

@@ -21,7 +21,7 @@ from bokeh.models.annotations.geometry import Span
 from bokeh.models.renderers.glyph_renderer import GlyphRenderer
 from bokeh.plotting import figure as Figure
 
-from ..palette import BLUE, GREEN
+from ..palette import BLUE, GREEN, ORANGE, RED
 from .ink import COMPONENTS
 from .snapshot import MOST_COMPONENTS
 
@@ -212,6 +212,20 @@ def pace(x_range: Range1d, here: Span, source: ColumnDataSource, lag_unit: str) 
         (f"lag, {lag_unit}", "@lag{0,0}"),
     ]
     hover(figure, [line], tooltips, "vline")
+    return figure
+
+
+def control(
+    name: str, x_range: Range1d, here: Span, source: ColumnDataSource, alarms: ColumnDataSource
+) -> Figure:
+    """A statistic over time with its limit; alarms are shaded."""
+    figure = over_samples(name, x_range, here, y_axis_type="log")
+    figure.vstrip("began", "last", source=alarms, fill_color=ORANGE, fill_alpha=0.3, line_color=ORANGE)
+    line = figure.line("sample", name, source=source, color=BLUE, line_width=1.6)
+    limit = figure.line("sample", f"{name}_limit", source=source, color=RED, line_width=1.8, line_dash=[6, 4])
+    figure.y_range = DataRange1d(renderers=[line, limit], range_padding=0.08)
+    rows = [SAMPLE, ("statistic", f"@{name}{{0.000a}}"), ("limit", f"@{name}_limit{{0.000a}}")]
+    hover(figure, [line], rows, "vline")
     return figure
 
 

@@ -43,6 +43,39 @@ function showEvents(events) {
   at("events").replaceChildren(...rows)
 }
 
+let clicked = null  // the alarm whose inputs are shown; until one is clicked, the latest
+function showBlame(alarm) {
+  at("blamed").textContent = alarm == null ? "" : `alarm of ${alarm.when}, ${alarm.statistic}`
+  const bars = (alarm?.contributors ?? []).map(([name, percent]) => {
+    const bar = document.createElement("div")
+    for (const tag of ["span", "i", "span"]) bar.append(document.createElement(tag))
+    bar.children[0].textContent = bar.children[0].title = name
+    bar.children[1].style.width = `${percent}%`
+    bar.children[2].textContent = `${percent} %`
+    return bar
+  })
+  at("blame").replaceChildren(...bars)
+}
+
+function showAlarms(alarms) {
+  const chosen = alarms.find(({key}) => key == clicked) ?? alarms[0]
+  const rows = alarms.map((alarm) => {
+    const row = document.createElement("tr")
+    row.dataset.key = alarm.key
+    row.dataset.state = alarm.state
+    row.tabIndex = 0
+    row.ariaSelected = String(alarm == chosen)
+    for (const text of [alarm.when, alarm.rows, alarm.peak, alarm.statistic, alarm.state]) {
+      row.insertCell().textContent = text
+    }
+    row.onclick = () => { clicked = alarm.key; showAlarms(alarms) }
+    row.onkeydown = ({key}) => { if (key == "Enter") row.onclick() }
+    return row
+  })
+  at("alarms").replaceChildren(...rows)
+  showBlame(chosen)
+}
+
 let framing = false
 function zoomed() {
   if (!framing) link.stretch = "own"
@@ -62,11 +95,12 @@ function showCharts({columns, ranges: framed}) {
 
 let eventsShown = null
 function show() {
-  const {tiles, events, state, message, version} = link.values
+  const {tiles, events, alarms, state, message, version} = link.values
+  const watching = at("alarms") != null
   showCharts(link.values)
   for (const [id, text] of Object.entries(tiles)) at(id).textContent = text
-  const key = JSON.stringify(events)
-  if (key != eventsShown) showEvents(events)
+  const key = JSON.stringify(watching ? alarms : events)
+  if (key != eventsShown) watching ? showAlarms(alarms) : showEvents(events)
   eventsShown = key
   setState(state, message)
   // Only a browser that has painted gets the next picture: a slow or hidden one is not sent more and more.
@@ -77,6 +111,7 @@ function showControls() {
   at("pause").textContent = link.paused ? "Resume" : "Pause"
   press("pause", link.paused)
   for (const name of ["whole", "recent"]) press(name, link.stretch == name)
+  if (at("log") == null) return
   press("log", link.log)
   press("linear", !link.log)
 }
@@ -84,8 +119,10 @@ function showControls() {
 at("pause").onclick = () => { link.paused = !link.paused }
 at("whole").onclick = () => { link.stretch = "whole" }
 at("recent").onclick = () => { link.stretch = "recent" }
-at("log").onclick = () => { link.log = true }
-at("linear").onclick = () => { link.log = false }
+if (at("log") != null) {
+  at("log").onclick = () => { link.log = true }
+  at("linear").onclick = () => { link.log = false }
+}
 at("theme").onclick = () => setTheme(document.documentElement.dataset.theme == "light")
 const night = matchMedia("(prefers-color-scheme: dark)")
 night.addEventListener("change", () => setTheme(night.matches))

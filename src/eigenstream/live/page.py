@@ -34,6 +34,9 @@ class Page:
         What ``lag`` is counted in.
     timed
         Whether `update` is told when samples were taken: charts then show times instead of sample counts.
+    watching
+        Whether the model is a `eigenstream.monitoring.MonitoredModel`: the page then shows control charts,
+        alarms, and the inputs to blame for the alarm that is clicked.
 
     Attributes
     ----------
@@ -63,9 +66,10 @@ class Page:
         port: int = 0,
         lag_unit: str = "rows",
         timed: bool = False,
+        watching: bool = False,
     ) -> None:
         self.title, self.address, self.port, self.lag_unit = shown(title), address, port, lag_unit
-        self.timed = timed
+        self.timed, self.watching = timed, watching
         self.feature_names = None if feature_names is None else [shown(str(name)) for name in feature_names]
         self.path = "/" + secrets.token_urlsafe(16)
         self.url: str | None = None
@@ -85,9 +89,8 @@ class Page:
         if self.url is not None:
             return self.url
         names, level = self.feature_names, _log_level()
-        settings = Settings(
-            self.title, names, self.lag_unit, self.timed, self.address, self.port, self.path, level
-        )
+        shown = (self.title, names, self.lag_unit, self.timed, self.watching)
+        settings = Settings(*shown, self.address, self.port, self.path, level)
         self._server = ServerProcess(self._board, settings)
         self.url = f"http://{self._host()}:{self._server.port}{self.path}/"
         return self.url

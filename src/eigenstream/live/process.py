@@ -35,11 +35,17 @@ class Settings(NamedTuple):
     feature_names: list[str] | None
     lag_unit: str
     timed: bool
+    watching: bool
     address: str
     port: int
     path: str
     log_level: int | None
     """From which level on Bokeh's log goes to standard error; None keeps it to itself."""
+
+    @property
+    def of_page(self) -> tuple[str, list[str] | None, str, bool, bool]:
+        """What a page has to know."""
+        return self.title, self.feature_names, self.lag_unit, self.timed, self.watching
 
 
 class ServerProcess:

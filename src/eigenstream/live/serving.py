@@ -30,7 +30,7 @@ def main() -> None:
     shown = Shown()
 
     def fill(document: Document) -> None:
-        Session(document, shown, settings.title, settings.feature_names, settings.lag_unit, settings.timed)
+        Session(document, shown, *settings.of_page)
 
     try:
         server = Server(fill, settings.address, settings.port, settings.path)

@@ -17,10 +17,12 @@ from bokeh.models import CustomJS
 from jinja2 import Template
 
 from .board import REFRESH
+from .chart_set import ChartSet
 from .charts import Charts
+from .control_charts import ControlCharts
 from .ink import COMPONENTS, INKS
-from .snapshot import Shown
-from .wording import tiles
+from .snapshot import Shown, Snapshot
+from .wording import alarm_entry, tiles
 
 PAINTING = 0.2
 """The share of the time that a browser may spend on painting, about."""
@@ -50,7 +52,7 @@ class Session:
         The document of a new session, empty.
     shown
         What to show: it changes as news come in.
-    title, feature_names, lag_unit, timed
+    title, feature_names, lag_unit, timed, watching
         As in `Page`.
     """
 
@@ -62,9 +64,11 @@ class Session:
         feature_names: list[str] | None,
         lag_unit: str,
         timed: bool = False,
+        watching: bool = False,
     ) -> None:
-        self._shown, self._lag_unit = shown, lag_unit
-        self._link, self._charts = Link(name="link"), Charts(feature_names, lag_unit, timed)
+        self._shown, self._lag_unit, self._watching = shown, lag_unit, watching
+        self._link = Link(name="link")
+        self._charts: ChartSet = ControlCharts(timed) if watching else Charts(feature_names, lag_unit, timed)
         self._version, self._state = 0, ""
         self._sent = 0
         self._sent_at = self._due = -math.inf
@@ -93,11 +97,21 @@ class Session:
             "version": self._sent,
             "tiles": tiles(shown, self._lag_unit),
             "events": [] if shown is None else list(reversed(shown.events)),
+            "alarms": self._alarms(shown),
             "state": state,
             "message": self._shown.message if state == "finished" else "",
             "columns": columns,
             "ranges": self._charts.frame(self._link.stretch),
         }
+
+    def _alarms(self, shown: Snapshot | None) -> list[dict[str, Any]]:
+        """Alarms for the list, the latest first."""
+        if shown is None or shown.watching is None:
+            return []
+        timed = self._charts.timed and len(shown.times) > 0
+        times = self._charts.at_rows([alarm.began for alarm in shown.watching.alarms])
+        pairs = zip(shown.watching.alarms, times.tolist(), strict=True)
+        return [alarm_entry(alarm, time if timed else None) for alarm, time in pairs][::-1]
 
     def _painted(self, attribute: str, old: int, new: int) -> None:
         """A browser that takes long, or whose computer is busy learning, is sent less."""
@@ -115,9 +129,11 @@ class Session:
     def _fill(self, document: Document, title: str) -> None:
         document.title = f"{title} · eigenstream"
         document.template = _template()
-        document.template_variables.update(name=title, style=_read("page.css"), colors=COMPONENTS)
+        document.template_variables.update(
+            name=title, style=_read("page.css"), colors=COMPONENTS, watching=self._watching
+        )
         document.config.notify_connection_status = False  # page.js says so in its own way
-        self._charts.components.tags = [self._link]  # it has no place on the page, but has to hang somewhere
+        self._charts.figures[-1].tags = [self._link]  # it has no place on the page, but has to hang somewhere
         for figure in self._charts.figures:
             document.add_root(figure)
         charts = self._charts
@@ -134,7 +150,7 @@ class Session:
         click_whole = CustomJS(args={"link": link}, code="link.stretch = 'whole'")
         for figure in charts.over_samples:
             figure.js_on_event(DoubleTap, click_whole)
-        charts.components.on_event(DoubleTap, lambda _: charts.all_features())
+        charts.figures[-1].on_event(DoubleTap, lambda _: charts.whole())
 
 
 def _read(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..history import SpectrumHistory
+from ..history import ControlHistory, SpectrumHistory
 
 MOST_COMPONENTS = 6
 """How many of the leading components are shown."""
@@ -18,7 +18,7 @@ MOST_POINTS = 512
 MOST_TRACKS = 48
 """How many eigenvalues are followed over time."""
 MOST_EVENTS = 200
-"""How many of the latest changes of rank are shown."""
+"""How many of the latest changes of rank, or alarms, are shown."""
 
 
 class Moment(NamedTuple):
@@ -51,6 +51,30 @@ class Loadings(NamedTuple):
     n_features: int
 
 
+class ShownAlarm(NamedTuple):
+    """An alarm of a monitor, in rows that came."""
+
+    began: int
+    last: int
+    on: bool
+    accepted: bool
+    peak: float
+    statistic: str
+    contributors: tuple[tuple[str, float], ...]
+
+
+class Watching(NamedTuple):
+    """What a monitor says, beside its model."""
+
+    history: ControlHistory
+    alarms: tuple[ShownAlarm, ...]
+    """The latest, oldest first."""
+    number: int
+    """How many alarms there were."""
+    alarmed: int
+    """How many rows alarmed."""
+
+
 class Snapshot(NamedTuple):
     """What the page shows. Nobody writes to its arrays."""
 
@@ -68,6 +92,8 @@ class Snapshot(NamedTuple):
     """The latest changes of rank: sample, before, after."""
     times: NDArray[np.float64] = np.zeros((0, 2))
     """When some of the samples were taken: sample counts and seconds since 1970."""
+    watching: Watching | None = None
+    """None unless the model watches; samples are then rows that came, learnt or not."""
 
 
 @dataclass

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
+from typing import Any
 
-from .snapshot import MOST_COMPONENTS, Snapshot
+from .snapshot import MOST_COMPONENTS, ShownAlarm, Snapshot, Watching
 
+STATISTICS = {"t2": "T²", "spe": "SPE", "distance": "distance"}
+"""What the statistics of a monitor are called."""
 NOTHING = "\N{EN DASH}"
 
 
@@ -28,20 +32,58 @@ def brief(value: float) -> str:
 def tiles(snapshot: Snapshot | None, lag_unit: str) -> dict[str, str]:
     """What the numbers at the top of the page say."""
     if snapshot is None:
-        return dict.fromkeys(
-            ("samples", "rank", "threshold", "explained", "rate", "lag", "lag-unit"), NOTHING
-        )
-    now = snapshot.now
+        return dict.fromkeys(("samples", "rank", "rate", "lag", "lag-unit"), NOTHING)
+    now, watching = snapshot.now, snapshot.watching
     return {
         "samples": f"{now.sample:,}",
         "rank": str(now.rank),
         "capacity": f"of at most {snapshot.capacity}",
-        "threshold": brief(now.threshold),
-        "explained": f"{100 * snapshot.explained:.1f} %",
         "rate": brief(now.rows_per_second),
         "lag": brief(now.lag),
         "lag-unit": "not known" if math.isnan(now.lag) else f"{lag_unit} behind",
-        "leading": leading(now.rank),
+        **(_of_model(snapshot) if watching is None else _of_monitor(watching)),
+    }
+
+
+def _of_model(snapshot: Snapshot) -> dict[str, str]:
+    return {
+        "threshold": brief(snapshot.now.threshold),
+        "explained": f"{100 * snapshot.explained:.1f} %",
+        "leading": leading(snapshot.now.rank),
+    }
+
+
+def _of_monitor(watching: Watching) -> dict[str, str]:
+    index = watching.history.index
+    on = any(alarm.on for alarm in watching.alarms)
+    return {
+        "index": brief(float(index[-1])) if len(index) else NOTHING,
+        "alarm-count": f"{watching.number:,}",
+        "alarm-now": "one is on" if on else f"{watching.alarmed:,} rows in all",
+    }
+
+
+def alarm_entry(alarm: ShownAlarm, milliseconds: float | None) -> dict[str, Any]:
+    """An alarm as the list shows it; with the time at which it began, if that is known.
+
+    Examples
+    --------
+    >>> alarm = ShownAlarm(1200, 1244, False, True, 3.21, "spe", (("valve", 0.61), ("flow", 0.12)))
+    >>> alarm_entry(alarm, None)["when"], alarm_entry(alarm, 1.7e12)["when"]
+    ('1,200', '2023-11-14 22:13:20')
+    """
+    when = f"{alarm.began:,}"
+    if milliseconds is not None:
+        when = datetime.fromtimestamp(milliseconds / 1e3, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    state = "on" if alarm.on else "accepted" if alarm.accepted else "ended"
+    return {
+        "key": alarm.began,
+        "when": when,
+        "rows": f"{alarm.last - alarm.began + 1:,}",
+        "peak": brief(alarm.peak),
+        "statistic": STATISTICS[alarm.statistic],
+        "state": state,
+        "contributors": [[name, round(100 * share, 1)] for name, share in alarm.contributors],
     }
 
 

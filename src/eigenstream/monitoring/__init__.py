@@ -1,11 +1,13 @@
 """Watching a stream: statistics of each row, limits that keep their word, alarms, and the inputs to blame."""
 
 from .events import Alarm as Alarm
-from .model import COLUMNS as COLUMNS
+from .events import Contributors as Contributors
+from .history import ControlHistory as ControlHistory
 from .model import MonitoredModel as MonitoredModel
-from .model import is_monitored as is_monitored
+from .model import load as load
 from .monitor import Monitor as Monitor
 from .monitor import Settings as Settings
 from .reference import STATISTICS as STATISTICS
+from .verdicts import COLUMNS as COLUMNS
 from .verdicts import Verdict as Verdict
 from .verdicts import Verdicts as Verdicts

@@ -28,8 +28,12 @@ SPARSE = 0.5
 GRACE = 16
 """Rows of an alarm that do not yet tell a fault from chance."""
 
-MARGIN, SAVED = 3.0, 8.0
-"""Rows that exceed count as chance up to this many times the rate, and up to so many at a time."""
+MARGIN, SAVED = 3.0, 4.0
+"""Rows that exceed count as chance up to this many times the rate, and up to so many at a time: fewer than
+make a quantile (`limits.FEW`), so that no single alarm sets a limit."""
+
+Contributors = tuple[tuple[str, float], ...]
+"""Inputs and what share each has in a statistic, largest first."""
 
 REMEMBERED = 1000
 """How many alarms are remembered."""
@@ -55,7 +59,7 @@ class Alarm:
     peak_row: int = -1
     statistic: str = ""
     """Which statistic was largest there, in units of its limit."""
-    contributors: tuple[tuple[str, float], ...] = ()
+    contributors: Contributors = ()
     """The inputs that added most to it there, with their shares, largest first."""
 
 

@@ -6,24 +6,22 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .. import checkpoint
 from ..tracking import StreamModel
-from .events import Alarm
-from .monitor import Monitor, Settings
-from .reference import STATISTICS
+from .events import Alarm, Contributors
+from .history import ControlHistory
+from .monitor import Findings, Monitor, Settings
 from .stored_form import restored, stored
 from .verdicts import Verdicts
 
-COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "index", "alarm", "since")
-"""What is said of each row, in the order of the columns of `MonitoredModel.learn_many`."""
 
-
-def is_monitored(path: str | os.PathLike[str]) -> bool:
-    """Whether a file holds a monitor, not only a model."""
-    return "monitor" in checkpoint.read(path)[1]
+def load(path: str | os.PathLike[str]) -> StreamModel:
+    """The model in a file: a `MonitoredModel` if it has a monitor, a `StreamModel` otherwise."""
+    arrays, document = checkpoint.read(path)
+    kind = MonitoredModel if "monitor" in document else StreamModel
+    return kind.from_stored(arrays, document, path)
 
 
 class MonitoredModel(StreamModel):
@@ -55,22 +53,29 @@ class MonitoredModel(StreamModel):
 
     def judge_many(self, rows: NDArray[Any], timestamps: Any = None) -> Verdicts:
         """Judge rows in order, and learn those that do not alarm."""
+        return self._followed(rows, timestamps).verdicts
+
+    def explain_many(self, rows: NDArray[Any], timestamps: Any = None) -> tuple[Verdicts, list[Contributors]]:
+        """`judge_many`, and for each row that alarms the inputs to blame, with their shares."""
+        found = self._followed(rows, timestamps, blame=True)
+        return found.verdicts, found.contributors
+
+    def _followed(self, rows: NDArray[Any], timestamps: Any, *, blame: bool = False) -> Findings:
         tracker, rows, times = self._checked(rows, timestamps)
         if self.monitor is None:
             self.monitor = Monitor(tracker, self.settings, self.features)
-        verdicts, alarms, changes = self.monitor.follow(rows, self.parameters["missing"], times)
-        self._announce(changes)
+        found = self.monitor.follow(rows, self.parameters["missing"], times, blame=blame)
+        self._announce(found.rank_changes)
         if self.on_alarm is not None:
-            for alarm in alarms:
+            for alarm in found.alarms:
                 self.on_alarm(alarm)
-        return verdicts
+        return found
 
     def learn_many(
         self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False
     ) -> NDArray[Any]:
         """`judge_many`, as a matrix with the columns `COLUMNS`; SPE is the residual."""
-        verdicts = self.judge_many(rows, timestamps)
-        return np.column_stack([getattr(verdicts, name).astype(np.float64) for name in COLUMNS])
+        return self.judge_many(rows, timestamps).matrix()
 
     def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
         """`judge_many` without an answer."""
@@ -80,6 +85,22 @@ class MonitoredModel(StreamModel):
     def freeze(self) -> None:
         """From now on judge rows by what is known now, and learn nothing."""
         self._watching().freeze()
+
+    @classmethod
+    def over(cls, model: StreamModel, settings: Settings | None = None) -> Self:
+        """A monitor that goes on from what a model has learnt; the model itself must not be used any more."""
+        monitored = cls(settings, **model.parameters)
+        monitored.tracker, monitored.features = model.tracker, model.features
+        monitored.position_ = model.position_
+        if model.tracker is not None:
+            monitored.monitor = Monitor(model.tracker, monitored.settings, model.features)
+            monitored.monitor.begin()
+        return monitored
+
+    @property
+    def control_history_(self) -> ControlHistory:
+        """The statistics and limits over the whole stream, in up to 512 stretches."""
+        return self._watching().stretches.history()
 
     @property
     def alarms_(self) -> list[Alarm]:

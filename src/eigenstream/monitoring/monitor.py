@@ -25,7 +25,8 @@ from ..engine.threads import threads_for
 from ..reading import Reading
 from ..tracking import RankChange, Tracker
 from ..tracking.blocks import Missing
-from .events import CALM, Alarm, Followed, Watch
+from .events import CALM, Alarm, Contributors, Followed, Watch
+from .history import Stretches
 from .limits import Limits
 from .reference import STATISTICS, Reference
 from .verdicts import Verdicts
@@ -90,6 +91,8 @@ class Counts:
     unjudged: int = 0
     """Rows before there was a model to judge them by, or that could not be judged because of gaps."""
     alarmed: int = 0
+    alarms: int = 0
+    """How many alarms began to count."""
     accepted: int = 0
     """How often a new normal was accepted."""
 
@@ -101,6 +104,8 @@ class Findings(NamedTuple):
     alarms: list[Alarm]
     """Alarms that began to count, or ended."""
     rank_changes: list[RankChange]
+    contributors: list[Contributors]
+    """For each row the inputs to blame, if asked for; nothing where it does not alarm."""
 
 
 @dataclass
@@ -115,6 +120,8 @@ class Monitor:
     limits: Limits = field(init=False)
     watch: Watch = field(init=False)
     counts: Counts = field(default_factory=Counts)
+    stretches: Stretches = field(default_factory=Stretches)
+    """The control charts so far."""
     reference: Reference | None = None
     """What rows are judged by; None before the first look."""
     origin: Reference | None = None
@@ -141,21 +148,28 @@ class Monitor:
         self.watch = Watch(settings.false_alarm_rate, settings.confirm)
         self.recent = deque(maxlen=min(RESTART, settings.accept_after))
 
-    def follow(self, rows: Floats, missing: Missing = "raise", times: Vector | None = None) -> Findings:
-        """Judge rows, then learn those that do not exceed a limit; parameters as of `Tracker.follow`."""
+    def follow(
+        self, rows: Floats, missing: Missing = "raise", times: Vector | None = None, *, blame: bool = False
+    ) -> Findings:
+        """Judge rows, then learn those that do not exceed a limit; parameters as of `Tracker.follow`.
+
+        With ``blame``, it is said of each row that alarms which inputs are to blame.
+        """
         parts: list[Verdicts] = []
         alarms: list[Alarm] = []
         changes: list[RankChange] = []
+        contributors: list[Contributors] = []
         start = 0
         with threads_for(self.tracker.plan.n):
             while start < len(rows):
                 part = slice(start, start + self._rows_until_due())
-                found = self._take(rows[part], missing, None if times is None else times[part])
+                found = self._take(rows[part], missing, None if times is None else times[part], blame)
                 parts.append(found.verdicts)
                 alarms += found.alarms
                 changes += found.rank_changes
+                contributors += found.contributors
                 start = part.stop
-        return Findings(Verdicts.joined(parts), alarms, changes)
+        return Findings(Verdicts.joined(parts), alarms, changes, contributors)
 
     def judge(self, rows: Floats, missing: Missing = "raise") -> Verdicts:
         """Verdicts on rows by everything learnt so far; nothing changes. They are a stretch of their own."""
@@ -186,6 +200,10 @@ class Monitor:
             return {name: np.full((len(rows), plan.width), np.nan) for name in STATISTICS}
         return {name: _per_input(added, plan.width) for name, added in reference.contributions(rows).items()}
 
+    def begin(self) -> None:
+        """Judge rows by what the tracker knows already."""
+        self._renew()
+
     def freeze(self) -> None:
         """From now on judge rows by what is known now, and learn nothing."""
         if self.reference is not None:
@@ -214,7 +232,7 @@ class Monitor:
         looked = self.tracker.look_at != self.looked
         return max(self.tracker.time if looked else self.tracker.look_at, self.soonest)
 
-    def _take(self, rows: Floats, missing: Missing, times: Vector | None) -> Findings:
+    def _take(self, rows: Floats, missing: Missing, times: Vector | None, blame: bool) -> Findings:
         """Judge and learn at most `_rows_until_due` rows."""
         first = self.counts.came
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
@@ -226,9 +244,12 @@ class Monitor:
         self._blame(followed, judged, ratios, index, exceeds)
         self.recent.extend(rows[followed.since >= 0])
         alarm = exceeds & _counting(followed, first)
+        contributors = self._contributors_of(judged, ratios, alarm) if blame else []
+        self.stretches.add(first, statistics, limits, index, alarm)
         self.counts.came += len(rows)
         self.counts.unjudged += int(np.count_nonzero(np.isnan(statistics[:, -1])))
         self.counts.alarmed += int(np.count_nonzero(alarm))
+        self.counts.alarms += len(followed.begun)
         changes = self._learn(rows, missing, times, exceeds | followed.dense)
         if not self.frozen:
             self.pending += (
@@ -239,7 +260,7 @@ class Monitor:
             self.recent.clear()
         verdicts = Verdicts.of(first, statistics, limits, index, alarm, followed.since)
         begun = [replace(alarm, ended=None, accepted=False) for alarm in followed.begun]
-        return Findings(verdicts, begun + [replace(alarm) for alarm in followed.ended], changes)
+        return Findings(verdicts, begun + [replace(alarm) for alarm in followed.ended], changes, contributors)
 
     def _learn(
         self, rows: Floats, missing: Missing, times: Vector | None, unusual: NDArray[np.bool_]
@@ -258,7 +279,8 @@ class Monitor:
         if came >= self.correct_at:
             self._correct()
             window = 1 / max(1 - self.tracker.beta2, 1e-9)
-            self.correct_at = came + max(int(min(came // 16, window / 8, MOST_PENDING)), FIRST_CORRECTION)
+            step = min(self.counted // 16, window / 8, MOST_PENDING)
+            self.correct_at = came + max(int(step), FIRST_CORRECTION)
         if self.tracker.time >= min(self._look_to_follow(), self.renew_at):
             self._renew()
         on = self.watch.on
@@ -297,7 +319,8 @@ class Monitor:
         """What the alarm was about is the new normal: start anew from its last rows."""
         self.watch.end(self.counts.came, followed, accepted=True)
         self.counts.accepted += 1
-        tracker = Tracker(self.tracker.plan)
+        # These few rows count alike: nobody has kept their times.
+        tracker = Tracker(replace(self.tracker.plan, seconds=None))
         tracker.follow(np.stack(self.recent), None, "skip")
         self.tracker.restart(tracker.known(), self.tracker.time)
         self._forget_limits()
@@ -305,6 +328,7 @@ class Monitor:
 
     def _forget_limits(self) -> None:
         self.limits = Limits(self.settings.false_alarm_rate)
+        self.correct_at = self.counts.came + FIRST_CORRECTION
         self.counted, self.pending, self.origin = 0, [], None
 
     def _reference_now(self) -> Reference | None:
@@ -338,12 +362,22 @@ class Monitor:
             at = int(np.argmax(inside))
             if inside[at] > alarm.peak:
                 alarm.peak, alarm.peak_row = float(inside[at]), first + at
-                alarm.statistic = STATISTICS[
-                    int(np.nanargmax(np.where(self.limits.told, ratios[at] / self.limits.factors, np.nan)))
-                ]
+                alarm.statistic = self._largest(ratios[at])
                 alarm.contributors = self._contributors(rows[at], alarm.statistic)
 
-    def _contributors(self, row: Floats, statistic: str) -> tuple[tuple[str, float], ...]:
+    def _largest(self, ratios: Vector) -> str:
+        """The statistic that is largest in units of its limit."""
+        told = np.where(self.limits.told, ratios / self.limits.factors, np.nan)
+        return STATISTICS[int(np.nanargmax(told))]
+
+    def _contributors_of(self, rows: Floats, ratios: Matrix, alarm: NDArray[np.bool_]) -> list[Contributors]:
+        """For each row the inputs to blame: one by one, so that bits do not depend on which come together."""
+        found: list[Contributors] = [()] * len(rows)
+        for i in np.flatnonzero(alarm):
+            found[i] = self._contributors(rows[i], self._largest(ratios[i]))
+        return found
+
+    def _contributors(self, row: Floats, statistic: str) -> Contributors:
         assert self.reference is not None
         width = self.tracker.plan.width
         shares = _per_input(self.reference.contributions(row[None])[statistic], width)[0]

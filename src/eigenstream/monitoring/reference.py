@@ -19,6 +19,7 @@ from typing import Self
 
 import numpy as np
 
+from ..engine.arrays import host
 from ..engine.knowledge import Floats, Matrix, Vector
 from ..reading import Reading
 
@@ -59,8 +60,10 @@ class Reference:
         variances = np.asarray(reading.variances[:known], dtype=np.float64)
         others = reading.mean.size - known
         left = max(reading.total_variance - float(variances.sum()), 0.0)
-        mean, axes = (np.asarray(array, dtype=np.float64) for array in (reading.mean, reading.axes[:known]))
-        scale = None if reading.scale is None else np.asarray(reading.scale, dtype=np.float64)
+        mean, axes = (
+            np.asarray(host(array), dtype=np.float64) for array in (reading.mean, reading.axes[:known])
+        )
+        scale = None if reading.scale is None else np.asarray(host(reading.scale), dtype=np.float64)
         return cls(
             mean, scale, axes, variances, reading.rank, left / others if others else 0.0, reading.count
         )

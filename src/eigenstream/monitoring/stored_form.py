@@ -15,6 +15,7 @@ from ..engine.stored import stored_array
 from ..tracking import Tracker
 from ..tracking.stored_form import whole
 from .events import REMEMBERED, Alarm
+from .history import WIDTH, Stretches
 from .limits import Limits, Tail
 from .monitor import Counts, Monitor, Settings
 from .reference import STATISTICS, Reference
@@ -34,6 +35,7 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "together": limits.together,
         "pending": np.concatenate([np.zeros((0, statistics)), *monitor.pending]),
         "held": np.reshape(watch.held, (-1, statistics + 1)),
+        "history": monitor.stretches.table,
         "recent": np.reshape(list(monitor.recent), (-1, monitor.tracker.plan.width)),
     }
     document: dict[str, Any] = {
@@ -43,6 +45,7 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "renewals": [monitor.renew_at, monitor.soonest, monitor.looked],
         "correct_at": monitor.correct_at,
         "counted": monitor.counted,
+        "stretch": monitor.stretches.length,
         "allowance": [watch.allowance.left, watch.allowance.at],
         "hits": list(watch.hits),
         "past": [asdict(alarm) for alarm in watch.past],
@@ -78,6 +81,11 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     monitor.pending = [pending] if len(pending) else []
     recent = stored_array(arrays, "recent", (None, tracker.plan.width), tracker.plan.dtype, gaps=True)
     monitor.recent.extend(recent)
+    # Not `stored_array`: limits are infinite where there is none.
+    table = np.array(arrays["history"], dtype=np.float64).reshape(-1, WIDTH)
+    monitor.stretches = Stretches(max(whole(document, "stretch"), 1), table)
+    if not (np.isfinite(table[:, 0]).all() and (np.diff(table[:, 0]) > 0).all()):
+        raise ValueError("the rows of its control charts are not in order")
     _restore_watch(monitor, arrays, document)
     return monitor
 

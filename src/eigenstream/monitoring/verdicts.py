@@ -8,6 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.knowledge import Matrix, Vector
+from .reference import STATISTICS
+
+COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "index", "alarm", "since")
+"""What is said of each row, in the order of the columns of `Verdicts.matrix`."""
 
 
 class Verdict(NamedTuple):
@@ -51,6 +55,10 @@ class Verdicts(NamedTuple):
         """The verdict on one of the rows."""
         values = {name: getattr(self, name)[i].item() for name in self._fields}
         return Verdict(**{**values, "since": values["since"] if values["since"] >= 0 else None})
+
+    def matrix(self) -> Matrix:
+        """The same as numbers, with the columns `COLUMNS`."""
+        return np.column_stack([getattr(self, name).astype(np.float64) for name in COLUMNS])
 
     @classmethod
     def of(

@@ -19,14 +19,26 @@ Killed at any moment, the same lines carry on. `score` is for a model that stays
 
 from __future__ import annotations
 
+from .alarms import AlarmEvent as AlarmEvent
 from .job import Job as Job
-from .job import Outcome as Outcome
-from .job import Watcher as Watcher
 from .model_file import ModelFile as ModelFile
 from .model_file import RunError as RunError
 from .record import Record as Record
 from .record import Request as Request
 from .resume import prepare as prepare
 from .scoring import score as score
+from .watcher import Outcome as Outcome
+from .watcher import Watcher as Watcher
 
-__all__ = ["Job", "ModelFile", "Outcome", "Record", "Request", "RunError", "Watcher", "prepare", "score"]
+__all__ = [
+    "AlarmEvent",
+    "Job",
+    "ModelFile",
+    "Outcome",
+    "Record",
+    "Request",
+    "RunError",
+    "Watcher",
+    "prepare",
+    "score",
+]

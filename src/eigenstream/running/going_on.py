@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import files
+from ..monitoring import MonitoredModel, load
 from ..sources import Hint, Source, SourceError
 from ..sources.identity import Identity, learnt_files, learnt_place
 from ..tracking import StreamModel
+from .judge import parameters_of, settings_of
 from .model_file import Contradiction, RunError
-from .record import MOST_SOURCES, READING, Record, Request, Scalar, record_of
+from .record import MOST_SOURCES, READING, STANDSTILL, Record, Request, Scalar, record_of
 
 PathLike = str | os.PathLike[str]
 
@@ -34,7 +36,7 @@ class Beginning(NamedTuple):
 
     @classmethod
     def load(cls, path: PathLike) -> Beginning:
-        model = StreamModel.load(path)
+        model = load(path)
         return cls(model, record_of(model.position_), path)
 
     @property
@@ -71,19 +73,25 @@ class Beginning(NamedTuple):
     def request(self, asked: Request, stated: Collection[str]) -> Request:
         """What the next job does: settings of the model, and of its reading unless others are asked for."""
         before = self.record.request if self.record else Request(None, parameters=self._parameters())
-        for name in sorted(set(stated) - set(READING)):
+        for name in sorted(set(stated) - {*READING, *STANDSTILL}):
             if name in before.parameters and asked.parameters.get(name) != before.parameters[name]:
                 was, now = before.parameters[name], asked.parameters.get(name)
                 raise Contradiction(self.path, name, was, now, "a model goes on with its own settings")
         own = {name for name in READING if name in stated} | set(NEW_EACH_TIME)
         reading = {name: getattr(asked if name in own else before, name) for name in READING}
         residuals = asked.residuals or (self.record is not None and before.residuals)
-        return replace(asked, **reading, residuals=residuals, parameters=before.parameters)
+        parameters = dict(before.parameters)
+        if asked.watches:
+            new = {name: value for name, value in asked.parameters.items() if name in STANDSTILL}
+            parameters = parameters_of(settings_of(asked.parameters)) | parameters | new
+        return replace(asked, **reading, residuals=residuals, parameters=parameters)
 
     def _parameters(self) -> dict[str, Scalar]:
-        return {
+        model = self.model
+        settings = parameters_of(model.settings) if isinstance(model, MonitoredModel) else {}
+        return settings | {
             name: value if isinstance(value, Scalar) else str(value)
-            for name, value in self.model.parameters.items()
+            for name, value in model.parameters.items()
         }
 
 

@@ -7,56 +7,32 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bank import Bank
+from ..monitoring import MonitoredModel
 from ..sinks import Layout, Sink, SinkError
 from ..sources import Batch, Hint, Source, SourceError
 from ..sources.identity import Identity, identities
 from ..tracking import StreamModel
-from .keyed import learner_of
-from .learner import Learner, Model
+from .judge import Judge
+from .keyed import KeyedLearner
+from .learner import Learner, Scorer
 from .model_file import ModelFile, RunError
 from .read_ahead import ReadAhead
 from .record import Record, Request
 from .signals import StopRequest, WaitEnded
 from .times import Times
+from .watcher import Outcome, Watcher
 
 if TYPE_CHECKING:
     from ..tracking import RankChange
 
 SLOWEST = 1e-3
 """The least rate in rows per second: one row in a quarter of an hour."""
-
-
-class Watcher:
-    """Is told what happens; a subclass overrides what it wants to know."""
-
-    def learnt(self, model: Model, batch: Batch) -> None:
-        """A batch has been learnt from."""
-
-    def rank_changed(self, change: RankChange) -> None:
-        """The rank has changed."""
-
-    def saved(self, samples: int) -> None:
-        """The model has been saved after so many samples."""
-
-    def skipped(self, reason: str) -> None:
-        """A row was left out."""
-
-
-class Outcome(NamedTuple):
-    """How a job ended."""
-
-    rows: int
-    """Rows read by this job."""
-    seconds: float
-    signal: int | None
-    """What stopped it, if it did not come to the end."""
-    learnt: int
-    """Rows learnt from: fewer than were read where values are missing and ``missing`` says to skip."""
 
 
 @dataclass
@@ -77,6 +53,8 @@ class Job:
     """Sources that the model has learnt to their ends before."""
     times: Times = field(default_factory=Times)
     """When the samples were taken, as far as that is known."""
+    numbering: list[list[int]] = field(default_factory=list)
+    """Of a monitor that has seen rows before: `Record.numbering`."""
     names: list[str] | None = None
     """Names of the inputs; by default those of the source."""
     going_on: bool = False
@@ -107,7 +85,7 @@ class Job:
             If it cannot go on. What has been learnt so far has been saved.
         """
         started, rows = time.monotonic(), 0
-        self._learner: Learner = learner_of(self.model, self.request)
+        self._learner = self._new_learner()
         self._output: Sink | None = None
         self._began = False
         self._last: Batch | None = None
@@ -117,7 +95,7 @@ class Job:
             self._refuse_other_width()
             self._refuse_missing_times()
             if self.position is not None:
-                self._begin(self._learner.scores_per_row + self.request.residuals, self._learner.dtype)
+                self._begin()
             try:
                 for batch in self._batches(stop, started):
                     self._take_in(batch)
@@ -134,6 +112,12 @@ class Job:
                 raise
         learnt = self._learner.samples - before
         return Outcome(rows, time.monotonic() - started, stop.signal, learnt)
+
+    def times_until_now(self) -> Times:
+        """When samples were taken, to the last of them."""
+        if self._last is None or self._last.times is None:
+            return self.times
+        return Times([*self.times.pairs, [self._learner.came, float(self._last.times[-1])]])
 
     def close(self) -> None:
         """Let go of the source and of the model file, whether or not it has run."""
@@ -166,15 +150,15 @@ class Job:
 
     def _take_in(self, batch: Batch) -> None:
         """Score and learn, then write: each row's score is from before it was learnt from."""
+        came = self._learner.came
         try:
             scored = self.sink is not None
-            scores = self._learner.learn(batch, scored=scored, residuals=self.request.residuals)
+            said = self._learner.learn(batch, scored=scored, residuals=self.request.residuals)
             if not self._began:
                 # Only now: until the first rows have been learnt, nothing that was there before is touched.
-                width, dtype = (0, None) if scores is None else (scores.shape[1], scores.dtype)
-                self._begin(width, dtype)
-            if scores is not None and self._output is not None:
-                self._output.write(batch.numbers, scores, batch.texts)
+                self._begin()
+            if said is not None and self._output is not None:
+                self._output.write(batch.numbers, said.numbers, said.texts)
         except (SinkError, BrokenPipeError):
             raise
         except ValueError as error:
@@ -184,25 +168,36 @@ class Job:
             raise self._unwritable("the output", error) from None
         self._last, self._count = batch, batch.count
         if batch.times is not None:
-            self._note_times(batch.times, batch.count % self.source.batch_rows == 0)
+            self._note_times(came, batch.times, batch.count % self.source.batch_rows == 0)
         for watcher in self.watchers:
+            if self._learner.verdicts is not None:
+                watcher.judged(self._learner.verdicts)
+            for event in self._learner.events:
+                watcher.alarmed(event)
             watcher.learnt(self.model, batch)
 
-    def _note_times(self, times: NDArray[np.float64], whole: bool) -> None:
+    def _note_times(self, came: int, times: NDArray[np.float64], whole: bool) -> None:
         """The first time, and the last of each whole batch: where a pipe paused must not matter."""
-        samples = self._learner.samples
         if not self.times.pairs:
-            self.times.add(max(samples - len(times), 0) + 1, float(times[0]))
+            self.times.add(came + 1, float(times[0]))
         if whole:
-            self.times.add(samples, float(times[-1]))
+            self.times.add(self._learner.came, float(times[-1]))
 
-    def _begin(self, width: int, dtype: Any) -> None:
+    def _new_learner(self) -> Learner:
+        if isinstance(self.model, MonitoredModel):
+            names = self.names or self.source.names
+            return Judge(self.model, self.request.parameters, names, self.numbering)
+        if isinstance(self.model, Bank):
+            return KeyedLearner.of(self.model, self.request)
+        return Scorer(self.model)
+
+    def _begin(self) -> None:
         """Open the output and note which it is, before anything is written to it."""
         self._began = True
         try:
             if self.sink is not None:
-                kept = self.source.reader.kept
-                self._output = self.sink(Layout(width, dtype, kept, self.request.residuals))
+                layout = self._learner.layout(self.source.reader.kept, self.request.residuals)
+                self._output = self.sink(layout)
             if self.file is not None:
                 output = None if self._output is None else self._output.identity
                 self.file.begin(output, continuing=self.position is not None, going_on=self.going_on)
@@ -248,8 +243,8 @@ class Job:
     def _note_end(self) -> None:
         """The time of the last row of all, if its batch is not whole."""
         last = self._last.times if self._last else None
-        if last is not None and self._learner.samples > self.times.pairs[-1][0]:
-            self.times.add(self._learner.samples, float(last[-1]))
+        if last is not None and self._learner.came > self.times.pairs[-1][0]:
+            self.times.add(self._learner.came, float(last[-1]))
 
     def _why_none(self) -> str:
         skipped, first = self.source.skipped, self.source.first_skip
@@ -263,7 +258,8 @@ class Job:
             if len(ended) == 1 and span[0] < span[1]:
                 ended = [ended[0] | {"rows": span}]
         names = self.names or self.source.names
-        return Record(self.request, position, place, names, self.learnt, ended, self.times.pairs)
+        times, numbering = self.times.pairs, self._learner.numbering.breaks
+        return Record(self.request, position, place, names, self.learnt, ended, times, numbering)
 
     def _unwritable(self, what: str, error: OSError) -> RunError:
         kept, hints = "", tuple[Hint, ...]()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..bank import Bank
 from ..durations import is_duration
-from .learner import Learner, Model
+from ..sinks import Layout
+from .learner import Learner, Said
 
 if TYPE_CHECKING:
-    from ..sources import Batch, Floats
+    from ..sources import Batch
     from ..tracking import RankChange
     from .record import Request
 
@@ -21,7 +22,13 @@ class KeyedLearner(Learner):
     """Many models that learn each its own rows. The bank itself tells of changes of rank, with their keys."""
 
     def __init__(self, bank: Bank, column: int) -> None:
+        super().__init__(bank)
         self.bank, self.column = bank, column
+
+    @classmethod
+    def of(cls, bank: Bank, request: Request) -> Self:
+        """What is kept of a row as text begins with its time, if it has one."""
+        return cls(bank, int(request.time_column is not None and request.time_column != request.key))
 
     @property
     def width(self) -> int | None:
@@ -32,23 +39,23 @@ class KeyedLearner(Learner):
         return self.bank.samples
 
     @property
-    def scores_per_row(self) -> int:
-        return int(self._plan.k)
+    def has_learnt(self) -> bool:
+        return self.bank.plan is not None
 
-    @property
-    def dtype(self) -> Any:
-        return self._plan.dtype
+    def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
+        return Layout(int(self._plan.k), self._plan.dtype, kept)
 
     @property
     def needs_times(self) -> bool:
         return is_duration(self.bank.parameters["half_life"])
 
-    def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Floats | None:
+    def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
         assert batch.texts is not None
         keys = batch.texts[:, self.column].tolist()
         if "" in keys:
             raise ValueError(f"row {batch.numbers[keys.index('')]} has no key: fill in the column of keys")
-        return self.bank.learn_many(keys, batch.rows, batch.times if self.needs_times else None)
+        scores = self.bank.learn_many(keys, batch.rows, self._times(batch))
+        return Said(scores, batch.texts) if scored else None
 
     def save(self, path: Path, position: dict[str, Any]) -> None:
         self.bank.save(position)
@@ -61,13 +68,3 @@ class KeyedLearner(Learner):
     def _plan(self) -> Any:
         assert self.bank.plan is not None
         return self.bank.plan
-
-
-def learner_of(model: Model | Bank, request: Request) -> Learner:
-    """What a job asks of a model, or of a bank of them."""
-    if isinstance(model, Bank):
-        # What is kept of a row as text begins with its time, if it has one.
-        return KeyedLearner(
-            model, int(request.time_column is not None and request.time_column != request.key)
-        )
-    return Learner(model)

@@ -11,6 +11,11 @@ from ..sources.columns import listed
 
 Scalar = str | int | float | bool | None
 
+SETTINGS_OF_MONITOR = ("false_alarm_rate", "learn_from_alarms", "accept_after", "confirm")
+"""Parameters of a job that watches; `confirm` as a text such as 2/3."""
+STANDSTILL = ("freeze_after", "frozen")
+"""When its monitor stops learning: parameters of one job, not of the next."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -30,7 +35,8 @@ class Request:
     key
         The column that says whose a row is: one model per key, in a `eigenstream.bank.Bank`. None: one model.
     parameters
-        Parameters of the model, by name.
+        Parameters of the model, by name. With any of `SETTINGS_OF_MONITOR` or `STANDSTILL` among them, the
+        job watches: rows are judged by a `eigenstream.monitoring.MonitoredModel` before they are learnt.
     """
 
     source: str | list[str] | None
@@ -62,6 +68,11 @@ class Request:
         if self.key is not None:
             options["keep"] = [self.key, *([] if self.keep is None else listed(self.keep))]
         return options
+
+    @property
+    def watches(self) -> bool:
+        """Whether rows are judged before they are learnt."""
+        return any(name in self.parameters for name in (*SETTINGS_OF_MONITOR, *STANDSTILL))
 
     def value(self, name: str) -> Any:
         """A setting by its name, be it of the job or a parameter of the model."""
@@ -181,6 +192,12 @@ def _are_times(value: Any) -> bool:
     )
 
 
+def _are_breaks(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(_is_count(x, 0) for x in pair) for pair in value
+    )
+
+
 @dataclass(frozen=True)
 class Record:
     """What is saved with a model: what its job was asked, and how far it had come."""
@@ -198,6 +215,8 @@ class Record:
     """The same of this one; None unless its end has been reached."""
     times: list[list[float]] = field(default_factory=list)
     """When some of the samples were taken: pairs of a sample count and seconds since 1970."""
+    numbering: list[list[int]] = field(default_factory=list)
+    """Of a monitor: pairs of how many rows had come and the number of the next, where numbers jump."""
 
     @property
     def sources(self) -> list[dict[str, Any]]:
@@ -214,6 +233,7 @@ class Record:
             "learnt": self.learnt,
             "ended": self.ended,
             "times": self.times,
+            **({"numbering": self.numbering} if self.numbering else {}),
         }
 
     @classmethod
@@ -239,7 +259,10 @@ class Record:
                 raise ValueError("the stored sources that were learnt are not sources")
         if times is not None and not _are_times(times):
             raise ValueError("the stored times are not times")
-        return cls(request, source, output, names, learnt or [], ended, times or [])
+        numbering = document.get("numbering") or []
+        if not _are_breaks(numbering):
+            raise ValueError("the stored numbers of rows are not numbers")
+        return cls(request, source, output, names, learnt or [], ended, times or [], numbering)
 
 
 def record_of(position: Any) -> Record | None:

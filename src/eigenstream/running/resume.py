@@ -22,12 +22,12 @@ from .. import files
 from ..bank import Bank
 from ..sinks import check_output
 from ..sources import Hint
-from ..tracking import StreamModel
 from .job import Job
+from .judge import model_for
 from .model_file import ModelFile, RunError
 from .outlet import REPLACE, Outlet
 from .record import Request
-from .standing import GO_ON, standing_of
+from .standing import GO_ON, Standing, standing_of
 
 if TYPE_CHECKING:
     from .learner import Model
@@ -70,7 +70,8 @@ def prepare(
         Names of the settings and parameters that must agree with those of the job that is resumed; by default
         those that are not left at their defaults.
     model
-        What to begin with; by default a `StreamModel` with the request's parameters.
+        What to begin with; by default a `StreamModel` (a `MonitoredModel` if it watches) with the request's
+        parameters.
     follow, idle, threads
         As in `eigenstream.sources.open`.
     **pace
@@ -85,7 +86,8 @@ def prepare(
     files.refuse_shared({"source": request.source, "model": save, "output": request.output})
     files.refuse_shared({"source": request.source, "model to go on from": start, "output": request.output})
     if request.output is not None:
-        check_output(request.output, keep=request.keep is not None or request.key is not None)
+        beside = request.keep is not None or request.key is not None or request.watches
+        check_output(request.output, keep=beside)
     opening = {"follow": follow, "idle": idle, "threads": threads}
     with ExitStack() as stack:
         file = ModelFile(save) if save is not None else None
@@ -103,9 +105,8 @@ def prepare(
             outlet.refuse_replacing()
         source = standing.opened(request, stated, opening)
         stack.callback(source.close)
-        first = standing.model if standing.model is not None else model
         job = Job(
-            first if first is not None else _new_model(request, file),
+            _model(standing, request, model, file),
             source,
             sink=None if request.output is None else outlet.open,
             file=file,
@@ -114,6 +115,7 @@ def prepare(
             request=replace(request, batch_rows=source.batch_rows),
             learnt=standing.learnt_before(source, request, anyway),
             times=standing.times,
+            numbering=standing.numbering,
             names=standing.names,
             going_on=standing.in_place,
             **pace,
@@ -134,8 +136,17 @@ def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool, *, 
         )
 
 
-def _new_model(request: Request, file: ModelFile | None) -> StreamModel | Bank:
-    if request.key is None:
-        return StreamModel(**dict(request.parameters))
-    parameters: dict[str, Any] = dict(request.parameters)
-    return Bank(None if file is None else file.target, fresh=True, **parameters)
+def _model(standing: Standing, request: Request, given: Model | None, file: ModelFile | None) -> Any:
+    if standing.record is not None and standing.model is not None:
+        return standing.model
+    if standing.model is None and given is not None:
+        return given
+    if request.key is not None:
+        parameters: dict[str, Any] = dict(request.parameters)
+        return Bank(None if file is None else file.target, fresh=True, **parameters)
+    try:
+        assert not isinstance(standing.model, Bank)  # a bank is never what another job goes on from
+        return model_for(request, standing.model)
+    except ValueError as error:
+        where = f"{standing.beginning.path}: " if standing.beginning else ""
+        raise RunError(f"{where}{error}") from None

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import files, sources
 from ..bank import Bank, is_bank
+from ..monitoring import MonitoredModel, load
 from ..sources import Hint, Source, SourceError
 from ..sources.identity import Identity, learnt_files, learnt_place
 from ..tracking import StreamModel
@@ -58,14 +59,39 @@ class Standing:
         before = self.record or (self.beginning.record if self.beginning else None)
         return Times([list(pair) for pair in before.times]) if before else Times()
 
+    @property
+    def numbering(self) -> list[list[int]]:
+        before = self.record or (self.beginning.record if self.beginning else None)
+        return before.numbering if before else []
+
     def request(self, asked: Request, stated: set[str], anyway: bool) -> Request:
         """What the job does: what is asked, with the settings of what it continues from."""
+        self._refuse_other_kind(asked)
         if self.record is not None and self.file is not None:
             return _continued(asked, self.record, stated, self.file)
         if self.beginning is None:
             return asked
         self.beginning.refuse_midway(anyway)
         return self.beginning.request(asked, stated)
+
+    def _refuse_other_kind(self, asked: Request) -> None:
+        """Raise if a monitor is asked to go on as a model without one, or a checkpoint as the other kind."""
+        if self.model is None:
+            return
+        path = (
+            self.file.path
+            if self.record is not None and self.file
+            else self.beginning and self.beginning.path
+        )
+        watched = isinstance(self.model, MonitoredModel)
+        if watched and not asked.watches:
+            raise RunError(f"{path} watches its stream: go on with eigenstream watch")
+        if self.record is not None and asked.watches and not watched:
+            raise RunError(
+                f"{path} was made by eigenstream run and does not watch its stream: to watch by what it has "
+                "learnt, save the monitor elsewhere",
+                Hint("model", str(path), "goes on from it"),
+            )
 
     def opened(self, request: Request, stated: set[str], opening: dict[str, Any]) -> Source:
         """The source at its position, without files that were learnt before, if others are left."""
@@ -146,7 +172,7 @@ def _checkpoint(file: ModelFile, request: Request) -> tuple[Record | None, Strea
         raise RunError(f"{file.path} is a bank of models", Hint("key", None, "names its column of keys"))
     if request.key is not None and not keyed:
         raise RunError(f"{file.path} is one model, not a bank of them: resume without key", AFRESH)
-    model = Bank(file.target) if keyed else StreamModel.load(file.target)
+    model = Bank(file.target) if keyed else load(file.target)
     try:
         record = Record.from_document(model.position_)
     except ValueError as error:

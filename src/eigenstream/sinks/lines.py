@@ -24,11 +24,15 @@ class Csv(File):
             kept = [",".join(map(_quoted, row)) for row in texts.tolist()]
             heads = [f"{number},{row}" for number, row in zip(heads, kept, strict=True)]
         worth_it = scores.dtype == np.float64 and scores.size >= WORTH_ARROW
-        text = _lines_by_arrow(heads, scores) if worth_it else None
+        are_whole = self.layout.are_whole
+        text = _lines_by_arrow(heads, scores, are_whole) if worth_it else None
         if text is None:
             written = repr if scores.dtype == np.float64 else "{:.9g}".format
-            rows = zip(heads, scores.tolist(), strict=True)
-            lines = [f"{head},{','.join(map(written, row))}\n" for head, row in rows]
+            columns = [
+                map(str if whole else written, (column.astype(np.int64) if whole else column).tolist())
+                for column, whole in zip(scores.T, are_whole, strict=True)
+            ]
+            lines = [",".join(row) + "\n" for row in zip(heads, *columns, strict=True)]
             text = "".join(lines).encode(errors="replace")
         self.file.append(text)
 
@@ -44,7 +48,7 @@ WORTH_ARROW = 4096
 """Scores that are written through pyarrow if they come together: fewer do not repay its import."""
 
 
-def _lines_by_arrow(heads: list[str], scores: Floats) -> bytes | memoryview | None:
+def _lines_by_arrow(heads: list[str], scores: Floats, are_whole: list[bool]) -> bytes | memoryview | None:
     """The same lines several times faster; None without pyarrow.
 
     Arrow writes a number as Python does between 0.0001 and 10**10, unless it is whole. Zero is frequent; the
@@ -59,7 +63,12 @@ def _lines_by_arrow(heads: list[str], scores: Floats) -> bytes | memoryview | No
         columns = [pa.array(heads, pa.string())]
     except UnicodeError:
         return None
-    columns += [_words_by_arrow(np.ascontiguousarray(values)) for values in scores.T]
+    columns += [
+        compute.cast(pa.array(values.astype(np.int64)), pa.string())
+        if whole
+        else _words_by_arrow(np.ascontiguousarray(values))
+        for values, whole in zip(scores.T, are_whole, strict=True)
+    ]
     rows = compute.binary_join_element_wise(*columns, ",")
     ended = compute.binary_join_element_wise(rows, "", "\n")
     return memoryview(ended.buffers()[2]) if len(ended) else b""
@@ -84,7 +93,7 @@ def _words_by_arrow(values: Floats) -> Any:
 
 
 class Jsonl(File):
-    """An object a row; null where there is no score."""
+    """An object a row; null where there is no score, or no limit."""
 
     def head(self) -> bytes:
         return b""
@@ -92,7 +101,10 @@ class Jsonl(File):
     def append(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None) -> None:
         names = self.layout.columns
         kept = [[]] * len(numbers) if texts is None else texts.tolist()
-        table = np.where(np.isnan(scores), None, scores.astype(object)).tolist()  # type: ignore[call-overload]
+        table = np.where(np.isfinite(scores), scores.astype(object), None).tolist()  # type: ignore[call-overload]
+        for i in np.flatnonzero(self.layout.are_whole):
+            for row in table:
+                row[i] = int(row[i])
         rows = zip(numbers.tolist(), kept, table, strict=True)
         lines = [json.dumps(dict(zip(names, [n, *words, *row], strict=True))) for n, words, row in rows]
         self.file.append("".join(line + "\n" for line in lines).encode())

@@ -17,7 +17,8 @@ def check_output(path: str, *, keep: bool = False) -> None:
     """Raise `SinkError` if no output (that can ``keep`` text) could be opened there, touching nothing."""
     if keep and _kind(path) is Npy:
         raise SinkError(
-            f"output {path!r} can only hold numbers: to keep columns, write CSV, JSON lines or Parquet"
+            f"output {path!r} can only hold numbers: for text, such as columns that are kept, write CSV, "
+            "JSON lines or Parquet"
         )
     if path == "-":
         if sys.stdout is None:

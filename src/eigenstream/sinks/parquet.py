@@ -178,10 +178,9 @@ def _schema(layout: Layout) -> Any:
     import pyarrow as pa
 
     number = pa.from_numpy_dtype(np.dtype(layout.dtype))
-    texts, numbers = (
-        [(name, pa.string()) for name in layout.texts],
-        [(name, number) for name in layout.numbers],
-    )
+    texts = [(name, pa.string()) for name in layout.texts]
+    kinds = [pa.int64() if whole else number for whole in layout.are_whole]
+    numbers = list(zip(layout.numbers, kinds, strict=True))
     return pa.schema([("row", pa.int64()), *texts, *numbers])
 
 

@@ -56,6 +56,12 @@ class Layout:
         Names of the columns of text that come before the numbers.
     residuals
         Whether the last of the numbers is the squared residual.
+    names
+        What the numbers are called, where they are not scores.
+    whole
+        Which of these are whole numbers.
+    remarks
+        Names of columns of text that the job itself adds to those that are kept.
 
     Examples
     --------
@@ -67,23 +73,33 @@ class Layout:
     dtype: Any
     kept: Sequence[str] = ()
     residuals: bool = False
+    names: Sequence[str] = ()
+    whole: Sequence[str] = ()
+    remarks: Sequence[str] = ()
 
     @property
     def numbers(self) -> list[str]:
         """Names of the columns of numbers."""
+        if self.names:
+            return list(self.names)
         components = [f"component_{i}" for i in range(self.width - self.residuals)]
         return components + ["squared_residual"] * self.residuals
 
     @property
     def texts(self) -> list[str]:
         """Names of the columns of text, each once."""
-        names, taken = list[str](), {"row", *self.numbers}
+        names, taken = list[str](), {"row", *self.numbers, *self.remarks}
         for name in self.kept:
             while name in taken:
                 name = f"kept_{name}"
             names.append(name)
             taken.add(name)
-        return names
+        return [*names, *self.remarks]
+
+    @property
+    def are_whole(self) -> list[bool]:
+        """For each column of numbers, whether it is one of whole numbers."""
+        return [name in self.whole for name in self.numbers]
 
     @property
     def columns(self) -> list[str]:

@@ -49,7 +49,8 @@ def open(
     Parameters
     ----------
     source
-        A CSV or JSON-lines file (gzip too), an NPY or NPZ file, a Parquet file or folder, a Zarr array;
+        A CSV or JSON-lines file (gzip too), an NPY or NPZ file, a sparse matrix (Matrix Market, or NPZ of
+        ``scipy.sparse.save_npz``), a Parquet file or folder, a Zarr array;
         several files, as a list, a pattern (``"2024-*.csv"``) or a folder, which are read in the order of
         their names; ``"-"`` for lines on standard input; an address of `SCHEMES`; None for a built-in stream
         whose scale doubles and halves.

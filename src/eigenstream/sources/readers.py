@@ -18,10 +18,11 @@ from .npy import Npy, Npz
 from .parquet import Parquet
 from .redis_stream import open_redis
 from .several import Several
+from .sparse_matrix import is_sparse_npz, matrix_market, sparse_npz
 from .text_files import open_lines
 from .zarr_array import Zarr
 
-SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".gz", ".npy", ".npz")
+SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".gz", ".npy", ".npz", ".mtx")
 """Of files that are read out of a folder; other files in it are not looked at."""
 
 
@@ -143,6 +144,12 @@ def _refuse_following(path: Path, asked: Asked) -> None:
         raise SourceError(f"{path} cannot be followed: only a plain file of lines can grow")
 
 
+def _open_npz(path: Path, asked: Asked) -> Reader:
+    if is_sparse_npz(path):
+        return sparse_npz(path, asked.choice)
+    return Npz(path, asked.array, asked.choice)
+
+
 Kind = Callable[[Path, Asked], Reader]
 
 FOLDERS: list[tuple[tuple[str, ...], Kind]] = [
@@ -152,7 +159,8 @@ FOLDERS: list[tuple[tuple[str, ...], Kind]] = [
 """Kinds of folders, by files of which one is in them."""
 FILES: list[tuple[bytes, Kind]] = [
     (b"\x93NUMPY", lambda path, asked: Npy(path, asked.choice)),
-    (b"PK\x03\x04", lambda path, asked: Npz(path, asked.array, asked.choice)),
+    (b"PK\x03\x04", lambda path, asked: _open_npz(path, asked)),
+    (b"%%Matr", lambda path, asked: matrix_market(path, asked.choice)),
     (b"PAR1", lambda path, asked: Parquet(path, asked.choice)),
 ]
 """Kinds of files, by their first bytes; what begins otherwise is text."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import unwrap
 from ..history import SpectrumHistory
 from ..reading import Floats, Reading
 from ..rules import other_ranks
@@ -28,7 +29,7 @@ class ReadingAttributes:
     @property
     def components_(self) -> Floats:
         """Principal axes of the kept components (n_components_ x n_features), orthonormal, largest first."""
-        return self._reading.kept_axes
+        return unwrap(self._reading.kept_axes)
 
     @property
     def explained_variance_(self) -> Floats:
@@ -63,12 +64,12 @@ class ReadingAttributes:
     @property
     def mean_(self) -> Floats:
         """What is subtracted from the input."""
-        return self._reading.mean
+        return unwrap(self._reading.mean)
 
     @property
     def scale_(self) -> Floats | None:
         """What each centered input is divided by (1 if it does not vary); None unless ``standardize``."""
-        return self._reading.scale
+        return unwrap(self._reading.scale)
 
 
 class TrackedAttributes(ReadingAttributes):

@@ -75,7 +75,7 @@ class Blocks(LastLook):
         if not self.plan.cap_outliers:
             return rows
         if learner.started:
-            seen = self._seen()
+            seen = self._seen().on_host()
             variances = learner.variances(seen.axes)
         else:
             seen, variances = first_seen(rows, standardize=self.plan.standardize), np.zeros(0)

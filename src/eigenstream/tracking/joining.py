@@ -42,8 +42,9 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
     for tracker in trackers[1:]:
         _refuse_difference(plan, tracker.plan)
     one = Tracker(plan)
-    first = trackers[0].inputs.first.copy()
-    one.inputs.set(first, np.any([t.inputs.varies | (t.inputs.first != first) for t in trackers], axis=0))
+    inputs = [tracker.inputs.on_host() for tracker in trackers]
+    first = inputs[0].first.copy()
+    one.inputs.set(first, np.any([each.varies | (each.first != first) for each in inputs], axis=0))
     one.has_gaps = any(tracker.has_gaps for tracker in trackers)
     for counted in fields(Tally):
         setattr(one.tally, counted.name, sum(getattr(tracker.tally, counted.name) for tracker in trackers))
@@ -66,13 +67,13 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
 def _known_together(one: Tracker, trackers: Sequence[Tracker]) -> list[Knowledge]:
     """What each of them knows at the time of the last row of all; sets the clock by it."""
     if one.plan.seconds is None:
-        return [tracker.known() for tracker in trackers]
+        return [tracker.known().on_host() for tracker in trackers]
     latest = max(map(_last_heard, trackers))
     known, pace = [], Pace()
     for tracker in trackers:
         learnt = tracker.clock.learnt
         factor = 1.0 if learnt is None else float(np.exp2((learnt - latest) / one.plan.seconds))
-        known.append(tracker.known().discounted(factor))
+        known.append(tracker.known().on_host().discounted(factor))
         pace = pace.joined(tracker.pace.discounted(factor))
     one.clock = Clock(latest, latest, pace)
     return known

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..calibration import Decision
 from ..delays import embedded
+from ..engine.arrays import zeros
 from ..engine.knowledge import Floats, Vector
 from ..engine.learner import Learner, Seen, rowwise
 from ..engine.scale import standardized
@@ -16,6 +17,9 @@ from ..reading import SCORES, Reading
 from ..rules import Rule
 from .plan import Plan
 from .varying import Varying
+
+MISFIT = 0.01
+"""What a model is taken to be wrong by at least where gaps are filled: this share of the mean variance."""
 
 
 @dataclass
@@ -61,11 +65,21 @@ class LastLook:
         if not np.isnan(rows).any():
             return complete(rows)
         if self.early is not None or self.learner.started:
-            seen = self._seen()
-            return fill(rows, seen.mean, seen.axes, self.kept, self.rest, seen.gain)
+            seen = self._seen().on_host()
+            return fill(rows, seen.mean, seen.axes, self.kept, self._noise(), seen.gain)
         if self.learner.block == 1:
             rows = np.where(np.isnan(rows), self.inputs.first, rows)
         return fill_by_means(rows, standardize=self.plan.standardize)
+
+    def _noise(self) -> float:
+        """Variance of every direction that is not kept, or what a model may be wrong by if that is more.
+
+        With next to no noise, entries would be filled as if the axes were exact: what they are off by, and
+        what is filled in is learnt, would grow from row to row.
+        """
+        n, rank = self.plan.n, self.decision.rank
+        total = float(self.kept.sum()) + self.rest * (n - rank)
+        return max(self.rest, MISFIT * total / n)
 
     def next_rows(self, rows: Floats, missing: str) -> Floats:
         """Rows as they would be learnt from if they came next."""
@@ -100,14 +114,16 @@ class LastLook:
     def _scores(self, rows: Floats, how: str) -> Floats:
         """Scores by the last block and look, zero beyond the rank; the same bits for any chunking."""
         rank = self.decision.rank
-        scores = np.zeros((len(rows), self.plan.k), dtype=rows.dtype)
+        scores = zeros((len(rows), self.plan.k), rows)
         if not rank:
             return scores
         if self.early is None:
             projections = self.learner.project(rows, rank)
         else:
-            centered = standardized(rows, self.early.mean, self.early.scale)
-            projections = rowwise(centered, self.early.kept_axes.astype(rows.dtype))
+            early = self.early.beside(rows)
+            projections = rowwise(
+                standardized(rows, early.mean, early.scale), early.kept_axes.astype(rows.dtype)
+            )
         if how not in self._factors:
             self._factors[how] = SCORES[how](self.kept, self.decision.threshold).astype(rows.dtype)
         scores[:, :rank] = projections * self._factors[how]
@@ -116,11 +132,12 @@ class LastLook:
     def _squared_residuals(self, rows: Floats) -> Floats:
         """By the last block and look, NaN before the first; the same bits for any chunking."""
         if self.early is None and not self.learner.started:
-            return np.full(len(rows), np.nan, dtype=rows.dtype)
+            return np.full_like(rows, np.nan, shape=(len(rows),))
         mean, axes, gain = self._seen()
         centered = rows - mean.astype(rows.dtype)
         if gain is not None:
             centered *= gain.astype(rows.dtype)
         axes = axes.astype(rows.dtype)
-        outside = centered - rowwise(rowwise(centered, axes), np.ascontiguousarray(axes.T))
-        return np.asarray(np.matmul(outside[:, None, :], outside[:, :, None])[:, 0, 0])
+        outside = centered - rowwise(rowwise(centered, axes), axes.T.copy())
+        residuals: Floats = np.matmul(outside[:, None, :], outside[:, :, None])[:, 0, 0]
+        return residuals

@@ -76,7 +76,8 @@ def reading_of(known: Knowledge, plan: Plan, decision: Decision, tells: bool) ->
         known.scale,
     )
     for array in (reading.mean, reading.axes, reading.variances):
-        array.flags.writeable = False  # handed out as it is, for others to read
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False  # handed out as it is, for others to read
     return reading
 
 

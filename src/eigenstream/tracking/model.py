@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .. import checkpoint
 from ..delays import input_names
 from ..durations import is_duration
+from ..engine.arrays import host
 from ..regularizers import REGULARIZERS, Regularizer
 from ..rules import Rule, rule_of
 from . import parameters as meaning
@@ -126,13 +127,15 @@ class StreamModel(TrackedAttributes):
     def transform(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Scores of each row, as `OnlineAdaptivePCA.transform`."""
         tracker = self._fitted()
+        if not tracker.plan.anywhere:
+            rows = host(rows)
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
 
     def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
         tracker = self._fitted()
-        rows = tracker.prepared(np.ascontiguousarray(rows, dtype=tracker.plan.dtype), self.missing)
-        return tracker.reading().astype(tracker.plan.dtype).squared_residuals(rows)
+        rows = tracker.prepared(self._typed(rows, tracker), self.missing)
+        return tracker.reading().astype(tracker.plan.dtype).beside(rows).squared_residuals(rows)
 
     def _learn(
         self, rows: NDArray[Any], timestamps: Any, *, scored: bool, residuals: bool = False
@@ -153,13 +156,19 @@ class StreamModel(TrackedAttributes):
         if tracker is None:
             meaning.check_words(self.parameters)
             tracker = Tracker(meaning.plan_for(self.parameters, rows.shape[1], rows.dtype.type))
-        rows = np.ascontiguousarray(rows, dtype=tracker.plan.dtype)
+        rows = self._typed(rows, tracker)
         meaning.refuse_huge(rows)
         if self.tracker is None:
             meaning.refuse_tiny(rows, tracker.plan.solver)
         times = row_times(timestamps, len(rows), tracker.plan, tracker.clock.latest)
         self.tracker = tracker
         return tracker, rows, times
+
+    def _typed(self, rows: NDArray[Any], tracker: Tracker) -> NDArray[Any]:
+        """Rows of the model's type, on the host unless it learns them where they live."""
+        if not isinstance(rows, np.ndarray) and tracker.plan.anywhere and self.missing == "raise":
+            return rows.astype(tracker.plan.dtype, copy=False)
+        return np.ascontiguousarray(host(rows), dtype=tracker.plan.dtype)
 
     def _announce(self, changes: list[RankChange]) -> None:
         if self.on_rank_change is not None:
@@ -173,8 +182,7 @@ class StreamModel(TrackedAttributes):
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file: it holds the old content or the new, never a part."""
-        arrays, document = self._stored()
-        document["position"] = position
+        arrays, document = self._content(position)
         self._rebuilt(arrays, document)  # raises, rather than replace a file by one that could not be read
         checkpoint.write(path, arrays, document)
 
@@ -187,18 +195,38 @@ class StreamModel(TrackedAttributes):
         ValueError
             If the file is not a model, damaged, or written by another version.
         """
-        arrays, document = checkpoint.read(path)
-        try:
-            return cls._rebuilt(arrays, document)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-            raise ValueError(f"{os.fspath(path)!r} is a damaged eigenstream model: {error!r}") from None
+        return cls.from_stored(*checkpoint.read(path), os.fspath(path))
+
+    def to_bytes(self, position: Any = None) -> bytes:
+        """The content of the file that `save` would write."""
+        return checkpoint.packed(*self._content(position))
+
+    @classmethod
+    def from_bytes(cls, content: bytes, name: str = "model") -> Self:
+        """The model of `to_bytes`, as `load`; messages call it by its name."""
+        return cls.from_stored(*checkpoint.unpacked(content, name), name)
+
+    def _content(self, position: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and document from which `_rebuilt` makes the same model."""
+        arrays, document = self._stored()
+        return arrays, document | {"position": position}
 
     def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and document from which `_rebuilt` makes the same model, but for its position."""
+        """What of that is not the position."""
         tracker = self._fitted()
         arrays, document = stored(tracker)
         parameters = plain(self.parameters, tracker.plan.seed)
         return arrays, {"parameters": parameters, "features": self.features, "tracker": document}
+
+    @classmethod
+    def from_stored(
+        cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any], name: str | os.PathLike[str]
+    ) -> Self:
+        """The model that a file, or bytes, of this name held."""
+        try:
+            return cls._rebuilt(arrays, document)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+            raise ValueError(f"{os.fspath(name)!r} is a damaged eigenstream model: {error!r}") from None
 
     @classmethod
     def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> Self:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..durations import is_duration, seconds
+from ..engine.arrays import host
+from ..engine.sparse import numbers
 from ..reading import SCORES
 from ..regularizers import Regularizer, kind_of
 from ..rules import Rule, rule_of
@@ -200,6 +202,7 @@ LARGEST_WEIGHT = 1e9
 
 def squares_fit(rows: NDArray[np.floating[Any]]) -> bool:
     """Whether all values are finite and the squares of all rows can be summed: one pass, no temporary."""
+    rows = numbers(rows)
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.einsum("ij,ij->", rows, rows, dtype=np.float64) < LARGEST_POWER[rows.dtype.type])
 
@@ -208,12 +211,26 @@ def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:
     """An error where squares would overflow. NaN is ignored here; the caller handles it."""
     if squares_fit(rows):
         return
+    rows = host(numbers(rows))
     with np.errstate(over="ignore"):
         power = np.nansum(rows.astype(np.float64) ** 2, axis=1).max(initial=0.0)
     if not power < LARGEST_POWER[rows.dtype.type]:
         largest = float(np.nanmax(np.abs(rows)))
         raise ValueError(
             f"values up to {largest:g} are too large for {rows.dtype}: squares would overflow; rescale them"
+        )
+
+
+def refuse_gaps(rows: NDArray[np.floating[Any]], missing: str) -> None:
+    """An error where values are infinite, or missing although ``missing`` does not allow it."""
+    if squares_fit(rows):
+        return
+    allowed = np.isfinite(rows) if missing == "raise" else ~np.isinf(rows)
+    if not allowed.all():
+        row, column = np.argwhere(~allowed)[0]
+        raise ValueError(
+            f"row {row}, column {column} is {rows[row, column]}: leave out rows with missing values by "
+            "missing='skip', or fill them in by missing='impute'"
         )
 
 
@@ -224,7 +241,7 @@ SMALLEST_OF_NETWORK: dict[Any, float] = {np.float64: 1e-75, np.float32: 1e-15}
 
 def refuse_tiny(rows: NDArray[np.floating[Any]], solver: str) -> None:
     """An error where everything is so small that squares would vanish. Zeros are no values."""
-    largest = float(np.nanmax(np.abs(rows), initial=0.0))
+    largest = float(np.nanmax(np.abs(numbers(rows)), initial=0.0))
     limit = (SMALLEST_OF_NETWORK if solver == "network" else SMALLEST)[rows.dtype.type]
     if 0 < largest < limit:
         raise ValueError(

@@ -70,6 +70,11 @@ class Plan:
         return not self.lags and self.seconds is None
 
     @property
+    def anywhere(self) -> bool:
+        """Whether rows of other libraries are learnt where they live, and not on the host."""
+        return self.solver == "subspace" and not self.lags and not self.cap_outliers
+
+    @property
     def beta2(self) -> float:
         """The discount per sample of second moments."""
         return self.beta**2

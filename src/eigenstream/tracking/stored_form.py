@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..calibration import Decision, Memory
+from ..engine.arrays import host
 from ..engine.learner import Steps
 from ..engine.stored import LARGEST, stored_array
 from ..history import LIMIT, History
@@ -35,17 +36,17 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and document from which `restored` makes the same tracker."""
     waiting, steps = tracker.waiting.first(tracker.waiting.number)
     arrays = {
-        "waiting": waiting,
+        "waiting": host(waiting),
         "waiting_steps": np.array(_columns(steps)),
-        "first": tracker.inputs.first,
-        "varies": tracker.inputs.varies,
+        "first": host(tracker.inputs.first),
+        "varies": host(tracker.inputs.varies),
         "kept": tracker.kept,
         "history": np.array(tracker.history.moments).reshape(-1, 3 + tracker.plan.k),
     }
     if tracker.early is not None:
         names = ("mean", "axes", "variances", "scale")
         early = {f"early.{name}": getattr(tracker.early, name) for name in names}
-        arrays |= {name: array for name, array in early.items() if array is not None}
+        arrays |= {name: host(array) for name, array in early.items() if array is not None}
     if tracker.recent is not None:
         arrays["recent"] = tracker.recent
     arrays |= {f"learner.{name}": array for name, array in tracker.learner.arrays().items()}

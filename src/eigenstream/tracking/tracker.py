@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..advice import advice
 from ..calibration import Decision, Evidence, decide
 from ..delays import embedded, last_rows
+from ..engine.arrays import zeros
 from ..engine.knowledge import Floats, Knowledge, Vector
 from ..engine.learner import Steps
 from ..engine.threads import threads_for
@@ -123,7 +124,8 @@ class Tracker(Blocks):
                     steps = self._timed(steps, times[part][usable])
                 if scores is not None:
                     filled, k = self.fill(X).rows if gaps else X, self.plan.k
-                    parts.append(np.full((len(rows[part]), k + residuals), np.nan, dtype=rows.dtype))
+                    parts.append(zeros((len(rows[part]), k + residuals), rows))
+                    parts[-1][:] = np.nan
                     parts[-1][usable, :k] = self._scores(filled, scores)
                     if residuals:
                         parts[-1][usable, k] = self._squared_residuals(filled)
@@ -211,7 +213,7 @@ class Tracker(Blocks):
     def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
         """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
         rows = self.prepared(rows, missing)
-        encoded = self.reading().astype(self.plan.dtype).encode(rows, scores, self.plan.k)
+        encoded = self.reading().astype(self.plan.dtype).beside(rows).encode(rows, scores, self.plan.k)
         if missing != "raise":
             encoded[np.isnan(rows).any(axis=1)] = np.nan
         return encoded
@@ -249,7 +251,7 @@ class Tracker(Blocks):
         else:
             waiting.write(rows, steps)
             if waiting.number + b == block:
-                self._learn_block(*waiting.first(block))
+                self._learn_block(*waiting.block())
             waiting.number = (waiting.number + b) % block
         self.time += b
         self.tally.learnt += b

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import beside, host
 from ..engine.knowledge import Floats
+from ..engine.sparse import SparseRows
 
 
 class Varying:
@@ -37,11 +39,23 @@ class Varying:
 
     def see(self, rows: Floats) -> None:
         """Take note of rows, which may have gaps."""
+        if isinstance(rows, SparseRows):
+            if not self.all_seen:
+                self.first = np.where(np.isnan(self.first), rows[:1].get()[0], self.first)
+            self.set(self.first, self.varies | rows.differ_from(self.first))
+            return
+        self.first, self.varies = beside(self.first, rows), beside(self.varies, rows)
         unseen = np.flatnonzero(np.isnan(self.first))
         observed = ~np.isnan(rows)
         came = unseen[observed[:, unseen].any(axis=0)]
         self.first[came] = rows[np.argmax(observed[:, came], axis=0), came]
         self.set(self.first, self.varies | ((rows != self.first) & observed).any(axis=0))
+
+    def on_host(self) -> Varying:
+        """The same with NumPy's arrays."""
+        other = Varying(len(self.first), self.first.dtype)
+        other.set(host(self.first), host(self.varies))
+        return other
 
     def set(self, first: Floats, varies: NDArray[np.bool_]) -> None:
         """Go on from these."""

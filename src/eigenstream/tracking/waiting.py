@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.arrays import beside, elsewhere, host
 from ..engine.knowledge import Floats, Vector
 from ..engine.learner import Steps
+from ..engine.sparse import SparseRows, without_zeros
 
 
 class Waiting:
@@ -25,10 +27,16 @@ class Waiting:
         self.rows: Floats = np.zeros((block, n), dtype=dtype)
         self.steps = Steps.even(block, 1.0)
         self.number = 0
+        self.sparse = False
+        """Whether some of the rows came as sparse ones."""
 
     def write(self, rows: Floats, steps: Steps) -> None:
         """Put rows behind those that wait; they wait once `number` says so."""
         fresh = slice(self.number, self.number + len(rows))
+        if elsewhere(self.rows, rows):
+            self.rows = beside(self.rows, rows)
+        if isinstance(rows, SparseRows):
+            self.sparse, rows = True, host(rows)
         self.rows[fresh] = rows
         for name in ("weight", "discount", "extra"):
             getattr(self.steps, name)[fresh] = getattr(steps, name)
@@ -36,6 +44,13 @@ class Waiting:
     def first(self, number: int) -> tuple[Floats, Steps]:
         """So many of the rows, and what they count."""
         return self.rows[:number], self.steps.part(slice(number))
+
+    def block(self) -> tuple[Floats, Steps]:
+        """All rows, the last of which have just been written: sparse, if some came so."""
+        rows, steps = self.first(len(self.rows))
+        if self.sparse:
+            rows, self.sparse = without_zeros(rows), False  # type: ignore[assignment]
+        return rows, steps
 
     def pretend(self, number: int, mean: Vector) -> None:
         """So many rows that count nothing, to fill up a block that has begun elsewhere."""

@@ -18,5 +18,5 @@ def network_weights(tracker: Tracker) -> Weights:
     learner = tracker.learner
     if not isinstance(learner, Network):
         learner = Network(tracker.plan.network(), tracker.reading().alpha)
-        learner.restart(tracker.known(), tracker.time)
+        learner.restart(tracker.known().on_host(), tracker.time)
     return to_weights(learner.network(), learner.rule)

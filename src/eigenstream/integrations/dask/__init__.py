@@ -10,7 +10,7 @@
 >>> X = da.from_array(np.vstack(list(streams.paper_stream(2000, random_state=0))), chunks=(500, 64))
 >>> model = AdaptivePCA().fit(X)
 >>> model.n_components_, model.transform(X)
-(4, dask.array<transform, shape=(2000, 32), dtype=float64, chunksize=(500, 32), chunktype=numpy.ndarray>)
+(4, dask.array<_encoded, shape=(2000, 32), dtype=float64, chunksize=(500, 32), chunktype=numpy.ndarray>)
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ try:
 except ImportError as error:
     raise ImportError("to use eigenstream with Dask, pip install 'eigenstream[dask]'") from error
 
-from .closed_form import checked_rows, moments, sample_scores, transformed
+from . import closed_form as closed_form
 from .partitions import fit_partitions as fit_partitions
 from .sharded_pca import FeatureShardedPCA as FeatureShardedPCA
 
-__all__ = ["FeatureShardedPCA", "checked_rows", "fit_partitions", "moments", "sample_scores", "transformed"]
+__all__ = ["FeatureShardedPCA", "fit_partitions"]

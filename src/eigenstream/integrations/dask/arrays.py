@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import dask.array as da
@@ -26,6 +27,15 @@ def checked(X: Any, n_features: int | None = None) -> da.Array:
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features, but the model has learnt from {n_features}")
     return X if X.dtype in FLOATS else X.astype(np.float64)
+
+
+def mapped(X: da.Array, compute: Callable[[Any], Any], width: int | None) -> da.Array:
+    """What is computed of rows, chunk by chunk, when it is asked for: ``width`` numbers of each, or one."""
+    whole = X if X.numblocks[1] == 1 else X.rechunk({0: "auto", 1: -1})  # fewer rows in a chunk if wide
+    if width is None:
+        return whole.map_blocks(compute, dtype=X.dtype, drop_axis=1, meta=np.empty(0, X.dtype))
+    shapes = (whole.chunks[0], (width,))
+    return whole.map_blocks(compute, dtype=X.dtype, chunks=shapes, meta=np.empty((0, 0), X.dtype))
 
 
 def padded(scores: da.Array, width: int) -> da.Array:

@@ -74,8 +74,9 @@ def turned(shard: Shard, lead: Lead) -> Shard:
     """The shard with its last block learnt."""
     if lead.P is None:
         return shard
-    twin = shard.learner.copy()
-    twin.turn(lead.core.lam, lead.P, shard.learner.rows)
+    twin, below_L = shard.learner.copy(), slice(shard.learner.r, len(lead.P))
+    twin.rows[below_L] = shard.learner.rows[below_L]
+    twin.turn(lead.core.lam, lead.P, twin.rows[below_L])
     twin.blocks += 1
     return shard._replace(learner=twin)
 
@@ -104,7 +105,8 @@ def entered(
 def part_of(shard: Shard, b: int, plan: Plan) -> Part:
     """What the shard has to add to the sums, b rows having entered."""
     learner = shard.learner
-    products = learner.products(b, Steps.even(b, plan.beta2).fading.decay)
+    R = learner.rows[learner.r : learner.r + b]
+    products = learner.products(R, Steps.even(b, plan.beta2).fading.decay)
     return Part(products, float(learner.inputs.sum()), int(shard.inputs.varies.sum()))
 
 
@@ -123,9 +125,9 @@ def led(lead: Lead, parts: Sequence[Part], b: int, plan: Plan, rank: int | None)
     core = lead.core.copy()
     if rank is not None:
         core.align(rank)
-    decay = core.enter(np.zeros((b, 0)), Steps.even(b, plan.beta2))
+    R, decay = core.enter(np.zeros((b, 0)), Steps.even(b, plan.beta2))
     e, P = core.leading(total.products, decay)
-    core.turn(e, P, core.rows)
+    core.turn(e, P, R)
     core.blocks += 1
     return Lead(core, P, total.trace, total.varying)
 

@@ -58,8 +58,16 @@ def recall(path: Path) -> str | None:
 
 
 def _basis(item: Item) -> list[str]:
-    source = _content(imported_within(Path(inspect.getfile(item.simulate)), PACKAGE / "paper"))
+    module = Path(inspect.getfile(item.simulate))
+    source = _content(imported_within(module, _root(module)))
     return [item.NAME, source, _below(), *map(version, LIBRARIES)]
+
+
+def _root(module: Path) -> Path:
+    """Where an item's own modules lie: in `paper`; an item from elsewhere, beside its outermost package."""
+    if module.is_relative_to(PACKAGE):
+        return PACKAGE / "paper"
+    return next(folder for folder in module.parents if not (folder / "__init__.py").exists())
 
 
 def _hash(text: str) -> str:
@@ -109,8 +117,10 @@ def _imports(module: Path, root: Path) -> list[Path]:
 
 
 def _absolute(name: str, root: Path) -> Path:
-    """Where a module of this name would be: packages of the same top name stand beside root's."""
-    top = next((p for p in (root, *root.parents) if p.name == name.split(".")[0]), None)
+    """Where a module of this name would be: in root, or in one of the packages that root lies in."""
+    first = name.split(".")[0]
+    inside = root / first
+    top = inside if inside.is_dir() else next((p for p in (root, *root.parents) if p.name == first), None)
     return Path(name) if top is None else top.joinpath(*name.split(".")[1:])
 
 

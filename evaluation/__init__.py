@@ -1,0 +1,1 @@
+"""The field on the same streams: eigenstream and its rivals, question by question."""

@@ -1,0 +1,179 @@
+"""What an evaluation leaves behind: a page with the summary, one per question, pictures, and results.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from benchmarks import machine
+from benchmarks.markdown import mark, number, table
+
+from eigenstream.paper.reproduction.runner import Outcome
+from eigenstream.paper.reproduction.verdict import Verdict
+from evaluation.methods import why_not_process_improve
+from evaluation.question import OURS, Row, median_ratio, times, worst
+
+TABLE = "results.json"
+COLOURS = 64
+"""In a picture; enough for lines and bars, and a third of the bytes."""
+
+
+def write(outcomes: Sequence[Outcome], out: Path, *, quick: bool) -> None:
+    """Everything into this folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    found = {outcome.item.LETTER: _rows(outcome) for outcome in outcomes}
+    (out / TABLE).write_text(json.dumps(_results(outcomes, found), indent=1, ensure_ascii=False) + "\n")
+    for outcome in outcomes:
+        name = outcome.item.NAME
+        (out / f"{name}.png").write_bytes(_picture(outcome))
+        (out / f"{name}.md").write_text(_question(outcome, found[outcome.item.LETTER]))
+    (out / "README.md").write_text(_overview(outcomes, found, quick))
+
+
+def _rows(outcome: Outcome) -> list[Row]:
+    rows: list[Row] = outcome.item.rows(outcome.settings, outcome.tables)  # type: ignore[attr-defined]
+    return rows
+
+
+def _results(outcomes: Sequence[Outcome], found: dict[str, list[Row]]) -> dict[str, Any]:
+    return {
+        "machine": machine.facts(),
+        "rows": [row.as_json() for rows in found.values() for row in rows],
+        "targets": [
+            {
+                "question": outcome.item.LETTER,  # type: ignore[attr-defined]
+                "target": claim.says,
+                "measured": claim.value,
+                "met": claim.verdict == Verdict.HOLDS,
+            }
+            for outcome in outcomes
+            for claim in outcome.claims
+        ],
+    }
+
+
+def _overview(outcomes: Sequence[Outcome], found: dict[str, list[Row]], quick: bool) -> str:
+    parts = [
+        "# The field, measured",
+        "Written by `make evaluate`, from the numbers alone; nothing here is edited by hand. Every row has a "
+        f"name in [{TABLE}]({TABLE}). A *case* is one setting with ours and all rivals on the same rows; the "
+        "ratio is how many times better ours is than the best rival of that case, whichever that is: below "
+        "1, ours loses.",
+    ]
+    if quick:
+        parts.append("**Quick settings: these figures show that it runs, nothing else.**")
+    parts += [_summary(outcomes, found), "## Targets", _targets(outcomes), "## Who takes part", RIVALS]
+    if why := why_not_process_improve():
+        parts.append(f"Left out: AdaptivePCA, because {why}.")
+    facts = "; ".join(f"{key} {value}" for key, value in machine.facts().items())
+    parts.append(f"Measured with {facts}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(outcomes: Sequence[Outcome], found: dict[str, list[Row]]) -> str:
+    lines = []
+    for outcome in outcomes:
+        item: Any = outcome.item
+        rows = [row for row in found[item.LETTER] if row.contest]
+        name = f"({item.LETTER}) [{item.TITLE}]({item.NAME}.md)"
+        if not rows:
+            lines.append((name, "skipped", "", "", "", ""))
+            continue
+        most = worst(rows)
+        where = f"{most.case}: {most.best_rival}, {times(most.ratio)}" if most else "nowhere"
+        published = [row.as_published() for row in rows]
+        ratio = times(median_ratio(rows))
+        lines.append((name, _winner(rows), _counts(rows), ratio, _counts(published), where))
+    headings = ("question", "who wins most cases", "won / lost / even", "ratio, median")
+    return table((*headings, "against rivals as published", "where ours loses most"), lines)
+
+
+def _counts(rows: Sequence[Row]) -> str:
+    wins, lost = sum(row.ratio > 1 for row in rows), sum(row.lost for row in rows)
+    return f"{wins} / {lost} / {len(rows) - wins - lost}"
+
+
+def _winner(rows: Sequence[Row]) -> str:
+    """Ours, or the rival that wins most of the lost cases; nobody if as many are won as lost."""
+    lost = [row.best_rival for row in rows if row.lost]
+    wins = sum(row.ratio > 1 for row in rows)
+    if wins == len(lost):
+        return "nobody"
+    return OURS if wins > len(lost) else max(dict.fromkeys(lost), key=lost.count)
+
+
+def _targets(outcomes: Sequence[Outcome]) -> str:
+    lines = [
+        (f"({outcome.item.LETTER}) {claim.says}", claim.value, mark(claim.verdict == Verdict.HOLDS))  # type: ignore[attr-defined]
+        for outcome in outcomes
+        for claim in outcome.claims
+    ]
+    return table(("target", "measured", ""), lines)
+
+
+def _question(outcome: Outcome, rows: Sequence[Row]) -> str:
+    item: Any = outcome.item
+    parts = [f"# ({item.LETTER}) {item.TITLE}", item.INTRO.replace("\n", " ")]
+    if outcome.claims:
+        parts.append(_targets([outcome]))
+    parts.append(f"![{item.TITLE}]({item.NAME}.png)")
+    parts += _tables(rows)
+    if hasattr(item, "further") and (text := item.further(outcome.settings, outcome.tables)):
+        parts.append(text)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _tables(rows: Sequence[Row]) -> list[str]:
+    """One table per measure, the best method of each case in bold."""
+    parts = []
+    for measure in dict.fromkeys(row.measure for row in rows):
+        mine = [row for row in rows if row.measure == measure]
+        methods = list(dict.fromkeys(name for row in mine for name in (*row.values, *row.extra)))
+        lines = [
+            (
+                row.case,
+                *(_cell(row, name) for name in methods),
+                times(row.ratio) if row.contest else "",
+                f"`{row.anchor}`",
+            )
+            for row in mine
+        ]
+        parts += [f"## {measure[:1].upper()}{measure[1:]}", table(("", *methods, "ratio", "row"), lines)]
+    return parts
+
+
+def _cell(row: Row, name: str) -> str:
+    value = {**row.values, **row.extra}.get(name)
+    if value is None:
+        return ""
+    text = "0" if value <= row.floor else number(value)
+    best = OURS if row.ratio >= 1 else row.best_rival
+    return f"**{text}**" if row.contest and name == best else text
+
+
+def _picture(outcome: Outcome) -> bytes:
+    from matplotlib import style
+    from PIL import Image
+
+    drawn, small = BytesIO(), BytesIO()
+    with style.context("default"):
+        figure = outcome.item.draw(outcome.settings, outcome.tables)
+        figure.savefig(drawn, format="png", dpi=110, metadata={"Software": None})
+    Image.open(drawn).convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS).save(
+        small, "png", optimize=True
+    )
+    return small.getvalue()
+
+
+RIVALS = """Rivals were written from their papers for this comparison; scikit-learn's and
+process-improve's are installed. Adapting their rank: SPIRIT (Papadimitriou, Sun, Faloutsos 2005, VLDB),
+FRAHST (dos Santos Teixeira, Milidiú 2010, doi:10.1145/1774088.1774434), Federated PCA (Grammenos et al.
+2020, NeurIPS), incremental SVD with a relative tolerance (as MATLAB's incrementalPOD and libROM have it),
+ARAMS (rank-adaptive Frequent Directions, Winnicki et al. 2024). Of fixed rank: scikit-learn's
+IncrementalPCA, block incremental SVD, Frequent Directions (Ghashami et al. 2016), CCIPCA (Weng et al.
+2003), FSM (Giovannucci et al. 2018), Oja's rule, process-improve's AdaptivePCA, and GROUSE (Balzano et
+al. 2010) for missing entries. One BLAS thread. Rivals have their papers' defaults; where one setting
+decides about the rank, also its best value in hindsight, which nobody knows in advance."""

@@ -1,0 +1,52 @@
+"""Alarms as lines on standard output: for people, or as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ..durations import moment
+from ..files import shown
+from ..running import Watcher
+from ..running.alarms import in_words
+
+if TYPE_CHECKING:
+    from ..running import AlarmEvent
+
+SHOWN = {"t2": "T²", "spe": "SPE", "distance": "distance"}
+"""What the statistics are called in words."""
+
+
+class AlarmLines(Watcher):
+    """A line for each alarm that begins to count or ends."""
+
+    def __init__(self, file: Callable[[], TextIO], *, as_json: bool) -> None:
+        self._file, self._told = file, _as_json if as_json else _as_words
+
+    def alarmed(self, event: AlarmEvent) -> None:
+        # Asked each time: on a terminal, a display may have put something before standard output meanwhile.
+        print(self._told(event), file=self._file(), flush=True)
+
+
+def _as_words(event: AlarmEvent) -> str:
+    alarm, time = event.alarm, "" if event.time is None else f" ({moment(event.time).replace('T', ' ')})"
+    blamed = f"{SHOWN[alarm.statistic]}; {in_words(alarm.contributors)}"
+    if event.state == "began":
+        since = f", since row {alarm.began:,}" if alarm.began != event.row else ""
+        said = f"alarm began{since}, index {alarm.peak:.3g}, {blamed}"
+    else:
+        how = "ended after" if event.state == "ended" else "accepted as the new normal after"
+        said = f"alarm {how} {event.length:,} row{'s' if event.length > 1 else ''}, peak {alarm.peak:.3g} "
+        said += f"at row {alarm.peak_row:,}, {blamed}"
+    return shown(f"row {event.row:,}{time}: {said}")
+
+
+def _as_json(event: AlarmEvent) -> str:
+    alarm = event.alarm
+    facts: dict[str, Any] = {"event": "alarm", "state": event.state, "row": event.row}
+    if event.time is not None:
+        facts["time"] = moment(event.time)
+    facts |= {"since": alarm.began, "last": alarm.last, "rows": event.length, "exceeding": alarm.rows}
+    facts |= {"peak": alarm.peak, "peak_row": alarm.peak_row, "statistic": alarm.statistic}
+    return json.dumps(facts | {"contributors": dict(alarm.contributors)})

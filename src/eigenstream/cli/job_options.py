@@ -1,0 +1,91 @@
+"""Options of the commands that carry out a job: run and watch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .options import threads_option, together
+from .types import Finite
+
+keeping_options = together(
+    click.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file."),
+    click.option(
+        "--resume",
+        is_flag=True,
+        help="Continue after the last checkpoint in --save, if there is one.",
+    ),
+    click.option(
+        "--model",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Go on from this model with another source; --save may name the same file.",
+    ),
+    click.option(
+        "--anyway",
+        is_flag=True,
+        help="With --model: learn a source once more that it has learnt, or leave its last one unfinished.",
+    ),
+    click.option("--overwrite", is_flag=True, help="Replace a model and an output that exist."),
+    click.option("--follow", is_flag=True, help="Wait for more lines at the end of a growing file."),
+    click.option(
+        "--idle",
+        type=Finite(min=0),
+        help="With --follow: end after so many seconds without a new line.",
+    ),
+    click.option(
+        "--checkpoint-rows",
+        type=click.IntRange(min=1),
+        default=100_000,
+        show_default=True,
+        help="With --save: save after so many rows ...",
+    ),
+    click.option(
+        "--checkpoint-seconds",
+        type=Finite(min=0),
+        default=30.0,
+        show_default=True,
+        help="... and after so many seconds.",
+    ),
+    click.option("--rate", type=Finite(min=1e-3), help="Most rows per second."),
+    threads_option,
+)
+"""Where the model is kept and how fast rows are read."""
+
+showing_options = together(
+    click.option("--live", is_flag=True, help="Show a live page in the browser."),
+    click.option("--live-address", default="127.0.0.1", show_default=True, help="Where the page listens."),
+    click.option(
+        "--live-port",
+        default=0,
+        type=click.IntRange(0, 65535),
+        help="Its port.  [default: any that is free]",
+    ),
+    click.option(
+        "--live-seconds",
+        type=Finite(min=0),
+        help="How long it stays after the end.  [default: on a terminal, until Ctrl-C]",
+    ),
+    click.option(
+        "--metrics",
+        type=click.IntRange(0, 65535),
+        metavar="PORT",
+        help="Serve numbers to Prometheus on this port; 0: any that is free.",
+    ),
+    click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Where they are served."),
+)
+"""Who may look on."""
+
+
+def check_job_options(given: dict[str, Any]) -> None:
+    """A usage error where options need others that are not there."""
+    if given["quiet"] and given["as_json"]:
+        raise click.UsageError("--quiet and --json exclude each other")
+    if given["resume"] and not given["save"]:
+        raise click.UsageError("--resume needs --save MODEL: the model to continue")
+    if given["anyway"] and not given["model"]:
+        raise click.UsageError("--anyway needs --model MODEL: the model to go on from")
+    if given["idle"] is not None and not given["follow"]:
+        raise click.UsageError("--idle says when to stop following: it needs --follow")
+    if given["save"] and given["output"] == "-":
+        raise click.UsageError("standard output cannot be cut back to a checkpoint: --save needs a file")

@@ -1,0 +1,112 @@
+"""What came of watching, in words for people and in facts for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..monitoring import STATISTICS, MonitoredModel
+from .alarm_lines import SHOWN
+from .hints import in_flags
+from .summary import nothing_new, say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..running import Job, Outcome
+
+
+def watched(model: Any) -> dict[str, Any]:
+    """The state of a monitor as plain values."""
+    monitor = model.monitor
+    counts, tally, limits = monitor.counts, model.tally_, monitor.limits
+    judged = counts.came - counts.unjudged
+    return {
+        "watched": counts.came,
+        "unjudged": counts.unjudged,
+        "learnt": tally.learnt,
+        "skipped": tally.skipped,
+        "imputed": tally.imputed,
+        "alarms": counts.alarms,
+        "alarm_on": monitor.watch.on is not None and monitor.watch.on.counts_from is not None,
+        "alarmed": counts.alarmed,
+        "share_alarmed": counts.alarmed / judged if judged else 0.0,
+        "accepted": counts.accepted,
+        "rank": model.n_components_,
+        "threshold": model.threshold_,
+        "drift": monitor.drift,
+        "frozen": monitor.frozen,
+        "limits": {
+            name: float(limit) if told else None
+            for name, limit, told in zip(STATISTICS, limits.values, limits.told, strict=True)
+        },
+    }
+
+
+def alarms_in_words(facts: dict[str, Any]) -> str:
+    """How many alarms there were, and how many rows were in them."""
+    alarms = facts["alarms"]
+    told = "no alarm" if not alarms else f"{alarms:,} alarm{'s' if alarms > 1 else ''}"
+    told += ", one of them still on" if facts["alarm_on"] and alarms > 1 else ""
+    told += ", still on" if facts["alarm_on"] and alarms <= 1 else ""
+    told += f"; {facts['alarmed']:,} rows alarmed ({facts['share_alarmed']:.2%} of those judged)"
+    accepted = facts["accepted"]
+    return told + (
+        f"; a new normal accepted {accepted:,} time{'s' if accepted > 1 else ''}" if accepted else ""
+    )
+
+
+def rows_in_words(facts: dict[str, Any]) -> str:
+    """What became of the rows that were watched."""
+    told = [f"{facts['watched']:,} watched"]
+    others = {
+        "unjudged": "not judged (before there was a model, or with gaps)",
+        "skipped": "skipped for their gaps",
+        "imputed": "learnt with gaps filled",
+    }
+    told += [f"{facts[name]:,} {how}" for name, how in others.items() if facts[name]]
+    return f"{', '.join(told)}; the model has learnt from {facts['learnt']:,}"
+
+
+def limits_in_words(facts: dict[str, Any]) -> str:
+    """The limits as they are now."""
+    told = [f"{SHOWN[name]} {limit:.4g}" for name, limit in facts["limits"].items() if limit is not None]
+    return ", ".join(told) or "none yet: there is no basis for one"
+
+
+def print_watching(console: Console, facts: dict[str, Any]) -> None:
+    """Alarms, rows and limits of a monitor."""
+    say(console, f"alarms: {alarms_in_words(facts)}", "bold")
+    say(console, f"rows: {rows_in_words(facts)}")
+    say(console, f"limits: {limits_in_words(facts)}")
+
+
+def print_watched(
+    console: Console, job: Job, outcome: Outcome, notes: list[str], picture: str | None
+) -> None:
+    """A summary of a job that watched."""
+    assert isinstance(job.model, MonitoredModel)
+    source, facts = job.source, watched(job.model)
+    if outcome.rows or job.position is None:
+        pace = f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
+        say(console, f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}")
+    else:
+        say(console, nothing_new(job), "yellow")
+    print_watching(console, facts)
+    if source.skipped:
+        say(console, f"rows left out: {source.skipped:,}")
+    still = "; it stands still" if facts["frozen"] else ""
+    say(
+        console,
+        f"rank {facts['rank']}, threshold {facts['threshold']:.4g}, drift {facts['drift']:.2f}{still}",
+    )
+    places = {"verdicts": job.request.output, "model": job.file and job.file.path, "picture": picture}
+    for what, where in places.items():
+        if where:
+            say(console, f"{what}: {where}")
+    if job.model.advice_:
+        say(console, f"note: {in_flags(job.model.advice_)}", "yellow")
+    for note in notes:
+        say(console, f"note: {note}", "yellow")
+    if outcome.signal is not None:
+        again = " Continue with --resume." if job.file else ""
+        say(console, f"stopped before the end.{again}", "yellow")

@@ -1,0 +1,119 @@
+"""Arrays of other libraries, which may live elsewhere: on a GPU, say.
+
+The code of this package is NumPy's. An array of another library comes in a wrapper that follows NumPy's
+protocols (NEP 13 and NEP 18): ``rows @ axes.T`` of wrapped rows is then that library's own product, computed
+where the rows live. Small arrays of the host go there by themselves; what is to come back, `host` fetches.
+
+Arrays of chunks, Dask's, are computed when they are asked for: what is made of them chunk by chunk, `of_rows`
+leaves to their library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+"""One of NumPy's, or a wrapped one, which can do what is asked of it here."""
+
+WRAPPERS = {"torch": "eigenstream.integrations.torch.arrays"}
+"""By the name of a library: the module whose ``wrap`` gives its arrays NumPy's protocols."""
+
+
+CHUNKED = {"dask": "eigenstream.integrations.dask.arrays"}
+"""By the name of a library whose arrays are of chunks: the module that checks and maps them."""
+
+
+def is_foreign(X: Any) -> bool:
+    """Whether this is an array of a library that has a wrapper."""
+    return _library(X) in WRAPPERS
+
+
+def wrap(X: Any) -> Array:
+    """An array of another library, wrapped."""
+    wrapped: Array = import_module(WRAPPERS[_library(X)]).wrap(X)
+    return wrapped
+
+
+def unwrap(array: Any) -> Array:
+    """What a user gets to see: the array of the library that it belongs to."""
+    own: Array = getattr(array, "unwrapped", array)
+    return own
+
+
+def host(array: Any) -> Array:
+    """The array as one of NumPy's; fetched, if it lives elsewhere."""
+    fetched: Array = array if isinstance(array, np.ndarray) else array.get()
+    return fetched
+
+
+def fetched(X: Any) -> Any:
+    """An array of another library as one of NumPy's; anything else as it is."""
+    return host(wrap(X)) if is_foreign(X) else X
+
+
+def as_came(result: Array, X: Any) -> Array:
+    """What was made of ``X`` as an array of its library, where it lives."""
+    return unwrap(beside(result, wrap(X))) if is_foreign(X) else result
+
+
+def is_chunked(X: Any) -> bool:
+    """Whether this is an array of chunks, which may be anywhere."""
+    return _library(X) in CHUNKED
+
+
+def chunks(X: Any, columns: int | None = None) -> Any:
+    """An array of chunks as a model may take it: a matrix of floating-point numbers, of so many columns."""
+    return import_module(CHUNKED[_library(X)]).checked(X, columns)
+
+
+def of_rows(X: Any, compute: Callable[[Any], Array], columns: int, width: int | None = None) -> Array:
+    """What is computed of each row, as an array of the library that rows came from.
+
+    Parameters
+    ----------
+    X
+        Rows of ``columns`` numbers.
+    compute
+        Makes an array of some rows: ``width`` numbers of each, a single one if None.
+    """
+    if not is_chunked(X):
+        return as_came(compute(X), X)
+    mapped: Array = import_module(CHUNKED[_library(X)]).mapped(chunks(X, columns), compute, width)
+    return mapped
+
+
+def elsewhere(array: Any, rows: Any) -> bool:
+    """Whether an array does not live where these rows do."""
+    if type(array) is type(rows) is np.ndarray:
+        return False
+    return bool(_place(array) != _place(rows))
+
+
+def beside(array: Array, rows: Any) -> Array:
+    """The array where these rows live: itself, if it is there already."""
+    if not elsewhere(array, rows):
+        return array
+    moved: Array = host(array) if _place(rows) is None else rows.beside(array)
+    return moved
+
+
+def zeros(shape: tuple[int, ...], rows: Any, dtype: Any = None) -> Array:
+    """Zeros where these rows live, of their type unless another is given."""
+    dtype = rows.dtype if dtype is None else dtype
+    if _place(rows) is None:
+        return np.zeros(shape, dtype)
+    return np.zeros_like(rows, shape=shape, dtype=dtype)
+
+
+def _place(array: Any) -> Any:
+    """The device that an array lives on; None: the host."""
+    return None if isinstance(array, np.ndarray) else array.device
+
+
+def _library(X: Any) -> str:
+    return type(X).__module__.partition(".")[0]

@@ -1,0 +1,72 @@
+"""Sparse matrices: Matrix Market files, and NPZ files that ``scipy.sparse.save_npz`` wrote.
+
+What is stored is read at once; rows are filled as they are handed out, a batch at a time.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import RowReader
+from .batch import SourceError
+from .columns import Choice
+
+PARTS = {"format.npy", "shape.npy", "data.npy"}
+"""What is in every NPZ file of a sparse matrix."""
+
+
+class SparseMatrix(RowReader):
+    """A sparse matrix, of which only the stored numbers are in memory."""
+
+    kind = "sparse"
+
+    def __init__(self, path: Path, read: Callable[[str], Any], what: str, choice: Choice) -> None:
+        from scipy.sparse import csr_array
+
+        try:
+            matrix = read(str(path))
+            if hasattr(matrix, "check_format"):
+                matrix.check_format(full_check=True)  # an index beyond the end would be written to
+            self.matrix = csr_array(matrix)
+        except Exception as error:  # a damaged file raises whatever its parsers raise
+            raise SourceError(f"{path} is not a readable {what}: {error}") from None
+        shape = self.matrix.shape
+        if len(shape) != 2 or 0 in shape:
+            raise SourceError(f"{path}: expected a matrix with rows and columns, got shape {shape}")
+        super().__init__(str(path), shape, self.matrix.dtype, choice)
+        self.files = [path]
+
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        return np.asarray(self.matrix[start:stop].toarray())
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def matrix_market(path: Path, choice: Choice) -> SparseMatrix:
+    """The reader of a Matrix Market file."""
+    from scipy.io import mmread
+
+    return SparseMatrix(path, mmread, "Matrix Market file", choice)
+
+
+def sparse_npz(path: Path, choice: Choice) -> SparseMatrix:
+    """The reader of a sparse matrix in an NPZ file."""
+    from scipy.sparse import load_npz
+
+    return SparseMatrix(path, load_npz, "NPZ file of a sparse matrix", choice)
+
+
+def is_sparse_npz(path: Path) -> bool:
+    """Whether an NPZ file holds a sparse matrix."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return set(archive.namelist()) >= PARTS
+    except (OSError, zipfile.BadZipFile):  # whoever reads it says what is wrong
+        return False

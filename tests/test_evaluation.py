@@ -1,0 +1,222 @@
+"""The evaluation: its judge, its streams and its pages; what it measures is in docs/evaluation."""
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from evaluation import methods, page, sensors
+from evaluation.__main__ import main
+from evaluation.question import HINDSIGHT, OURS, Row, median_ratio, target, times, worst
+from evaluation.questions import QUESTIONS, missing, rank
+from evaluation.streams import RANKS, Known, Stream, changing, edge_of
+
+from eigenstream.paper.reproduction import cache
+from eigenstream.paper.reproduction.runner import Outcome
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs" / "evaluation"
+ANCHOR = re.compile(r"evaluation: ([\w./-]*\w)")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evaluation")
+    chosen = ["--only", "power-laws", "--only", "memory"]
+    arguments = ["--quick", *chosen, "--out", str(folder / "pages"), "--cache", str(folder / "cache")]
+    for _ in range(2):  # the second time from the cache
+        outcome = CliRunner().invoke(main, arguments, catch_exceptions=False)
+        assert outcome.exit_code == 0, outcome.output
+    return folder
+
+
+def test_pages_pictures_and_the_table_come_of_one_run(out):
+    overview = (out / "pages" / "README.md").read_text()
+    results = json.loads((out / "pages" / "results.json").read_text())
+    assert {row["anchor"] for row in results["rows"]} == {"g/64/4", "h/1"}
+    assert len(list((out / "cache").rglob("*.json"))) == 2
+    for name in ("memory", "power-laws"):
+        assert f"({name}.md)" in overview
+        assert f"({name}.png)" in (out / "pages" / f"{name}.md").read_text()
+        assert (out / "pages" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert "Quick settings" in overview
+    assert overview.count("\n", 0, overview.index("## Targets")) < 25  # the summary is one screen
+
+
+def test_quick_pages_do_not_replace_the_real_ones():
+    outcome = CliRunner().invoke(main, ["--quick"])
+    assert outcome.exit_code == 2
+    assert "need --out" in outcome.output
+
+
+def row(ours, rivals, **options):
+    return Row("x/y", "a case", "error", {OURS: ours, **rivals}, **options)
+
+
+def test_the_ratio_says_how_many_times_better_ours_is():
+    assert row(1.0, {"A": 2.0, "B": 5.0}).ratio == 2.0
+    assert row(0.5, {"A": 0.25}, smaller_is_better=False).ratio == 2.0
+    lost = row(3.0, {"A": 1.0, "B": 2.0})
+    assert (lost.lost, lost.best_rival, lost.as_json()["winner"]) == (True, "A", "A")
+    assert row(3.0, {"A": 1.0}, contest=False).as_json()["winner"] is None
+    assert not row(3.0, {"A": 1.0}, contest=False).lost
+
+
+def test_what_is_below_the_floor_is_exact():
+    assert row(1e-15, {"A": 1e-14}, floor=1e-12).ratio == 1.0
+    assert row(1e-15, {"A": 0.1}, floor=1e-12).ratio == float("inf")
+    assert row(0.1, {"A": 1e-15}, floor=1e-12).lost
+    assert times(float("inf")) == "ours is exact"
+    assert row(1e-15, {"A": 0.1}, floor=1e-12).as_json()["ratio"] is None
+
+
+def test_rivals_can_be_chosen_and_hindsight_left_out():
+    both = row(2.0, {"A": 4.0, f"A, {HINDSIGHT}": 1.0})
+    assert both.lost
+    assert not both.as_published().lost
+    assert both.against("A").ratio == 2.0
+    assert worst([both, both.as_published()]) is both
+    assert worst([both.as_published()]) is None
+    assert median_ratio([both, both.as_published(), both.as_published()]) == 2.0
+
+
+def outcome_of(rows, claims=()):
+    item = SimpleNamespace(LETTER="x", NAME="made-up", TITLE="Made up", rows=lambda settings, tables: rows)
+    return Outcome(item, None, 0, (), (), claims)
+
+
+def test_the_summary_names_the_rival_that_wins_and_the_worst_loss():
+    rows = [row(4.0, {"A": 1.0, "B": 9.0}), row(4.0, {"A": 3.0, "B": 9.0}), row(1.0, {"A": 2.0, "B": 9.0})]
+    text = page._summary([outcome_of(rows)], {"x": rows})
+    assert "| A | 1 / 2 / 0 | 0.75x | 1 / 2 / 0 | a case: A, 0.25x |" in text
+    text = page._summary([outcome_of(rows[2:])], {"x": rows[2:]})
+    assert "| eigenstream | 1 / 0 / 0 | 2x | 1 / 0 / 0 | nowhere |" in text
+
+
+def test_a_missed_target_is_said_to_be_missed():
+    claims = (target("fast", "seconds", "slow", False), target("small", "bytes", "small", True))
+    text = page._targets([outcome_of([], claims)])
+    assert "| (x) fast | slow | **missed** |" in text
+    assert "| (x) small | small | met |" in text
+
+
+def test_components_come_and_go_as_told():
+    known = Known("white", 20, 2000, 200, 0, weakest=4.0)
+    stream = changing(known)
+    assert stream.rows.shape == (2000 * len(RANKS), 20)
+    for part, count in zip(np.split(stream.rows, len(RANKS)), RANKS, strict=True):
+        lam = np.linalg.eigvalsh(part.T @ part / 2000)
+        assert np.count_nonzero(lam > 1.5 * stream.edge) == count
+    scaled = changing(Known("white", 20, 2000, 200, 0, weakest=4.0, scale=1e6))
+    np.testing.assert_allclose(scaled.rows, 1e6 * stream.rows)
+
+
+def test_the_edge_of_white_noise_is_that_of_marchenko_and_pastur(rng):
+    """With a half-life h, about 2 h / ln 2 rows count."""
+    edge = edge_of(rng.standard_normal((12_000, 40)), 500)
+    assert edge == pytest.approx((1 + np.sqrt(40 / (2 * 500 / np.log(2)))) ** 2, rel=0.05)
+
+
+def test_time_at_the_right_rank_is_counted_after_settling():
+    known = Known("white", 4, 100, 10, 0)
+    ranks = np.repeat(RANKS, 100)
+    found = rank._judged(ranks.copy(), Stream(np.empty((500, 4)), ranks, 1.0), known)
+    assert (found["share"], found["false"], found["delay"]) == (1.0, 0.0, 0.0)
+    late = np.r_[ranks[:1].repeat(20), ranks[:-20]]  # everything 20 rows late
+    found = rank._judged(late, Stream(np.empty((500, 4)), ranks, 1.0), known)
+    assert (found["share"], found["delay"]) == (1.0, 20.0)
+    found = rank._judged(np.r_[ranks[:450], ranks[450:] + 1], Stream(np.empty((500, 4)), ranks, 1.0), known)
+    assert found["share"] == pytest.approx(250 / 300)
+    assert found["false"] == pytest.approx(1e4 / 300)
+
+
+@pytest.mark.parametrize("pattern", ["scattered", "blocks"])
+def test_holes_have_their_share_and_leave_every_row_something(pattern):
+    gone = missing.holes((5000, 4), missing.Case("x", pattern, 0.5, 5000, 0, ""))
+    assert gone.mean() == pytest.approx(0.5, abs=0.06)
+    assert not gone.all(axis=1).any()
+
+
+def test_filling_by_the_mean_and_the_last_value():
+    gappy = np.array([[1.0, np.nan], [3.0, 4.0], [np.nan, np.nan]])
+    np.testing.assert_array_equal(missing.by_mean(gappy), [[1, 0], [3, 4], [2, 4]])
+    np.testing.assert_array_equal(missing.by_last(gappy), [[1, 0], [3, 4], [3, 4]])
+
+
+def test_sensor_sets_are_read_out_of_the_wheel(tmp_path, monkeypatch):
+    monkeypatch.setattr(sensors, "FOLDER", tmp_path)
+    case = missing.Case("meteo", "scattered", 0.2, 100, 0, "")
+    assert sensors.load("meteo", 100) is None
+    tables = [missing.simulate(case)]
+    assert "Skipped: imputegap" in missing.further(missing.QUICK, tables)
+    assert missing.rows(missing.QUICK, tables) == []
+    with ZipFile(tmp_path / f"imputegap-{sensors.VERSION}-py3-none-any.whl", "w") as archive:
+        archive.writestr("imputegap/datasets/meteo.txt", "Fz Cz still\n1 5 7\n2 7 7\n\n3 3 7\n4 5 7\n")
+    X = sensors.load("meteo", 3)
+    assert X.shape == (3, 2)
+    np.testing.assert_allclose(X.std(axis=0), 1)
+
+
+def test_cases_are_kept_under_all_that_they_depend_on():
+    """Rivals and benchmarks too, not only the question's own module."""
+    module = Path(rank.__file__)
+    root = cache._root(module)
+    assert root == ROOT
+    found = cache.imported_within(module, root)
+    assert {ROOT / "evaluation/rivals/spirit.py", ROOT / "benchmarks/sections/rules/data.py"} <= found
+    assert ROOT / "evaluation/page.py" not in found
+    assert cache._root(Path(cache.__file__)) == cache.PACKAGE / "paper"
+
+
+def committed():
+    return json.loads((DOCS / "results.json").read_text())
+
+
+def test_the_committed_table_answers_every_question():
+    found = committed()
+    anchors = [row["anchor"] for row in found["rows"]]
+    assert len(set(anchors)) == len(anchors)
+    assert {anchor[0] for anchor in anchors} == {question.LETTER for question in QUESTIONS}
+    overview = (DOCS / "README.md").read_text()
+    assert "Quick settings" not in overview
+    assert all(f"({question.NAME}.md)" in overview for question in QUESTIONS)
+    assert sum(path.stat().st_size for path in DOCS.iterdir()) < 1_000_000
+
+
+def documents():
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_every_row_that_a_document_points_to_is_in_the_committed_table():
+    anchors = {row["anchor"] for row in committed()["rows"]}
+    named = {anchor: path.name for path in documents() for anchor in ANCHOR.findall(path.read_text())}
+    assert named
+    assert set(named) <= anchors, {anchor: named[anchor] for anchor in set(named) - anchors}
+
+
+def test_the_sentences_in_the_list_of_comparisons_are_still_there():
+    """Each is quoted from the file that its heading names, line breaks aside."""
+    parts = re.split(r"^## ", (ROOT / "docs" / "claims.md").read_text(), flags=re.MULTILINE)[1:]
+    assert parts
+    for part in parts:
+        name, _, text = part.partition("\n")
+        there = " ".join((ROOT / name.strip()).read_text().split())
+        quotes = re.findall(r"^> (.*(?:\n> .*)*)", text, flags=re.MULTILINE)
+        assert quotes
+        for quote in quotes:
+            words = " ".join(quote.replace("\n> ", " ").split())
+            assert words in there, f"{name} no longer says: {words}"
+            after = text[text.index(quote) + len(quote) :].split("\n> ")[0]
+            assert ANCHOR.search(after) or "benchmarks/results/" in after, f"nothing supports: {words}"
+
+
+def test_a_rival_that_is_not_installed_is_left_out_and_named(monkeypatch):
+    monkeypatch.setattr(methods, "find_spec", lambda name: None)
+    assert list(methods.methods_for(10, 100)) == list(methods.METHODS)
+    assert "process-improve" not in methods.present()
+    text = page._overview([], {}, quick=False)
+    assert "Left out: AdaptivePCA, because process-improve is not installed" in text

@@ -1,0 +1,364 @@
+"""`eigenstream watch`: alarms as lines, verdicts as a table, a picture, an exit status; exactly once."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from eigenstream import monitoring
+from eigenstream.cli import main
+from eigenstream.monitoring import COLUMNS, MonitoredModel, Settings
+from eigenstream.running import Request, prepare
+from tests.plant_files import FAULTS, HEAD, NAMES, plant_lines, plant_rows, write_plant
+
+ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
+HARNESS = Path(__file__).parent / "kill_and_resume.py"
+ROWS = 4500
+TIMED = ("--time-column", "time")
+
+
+@pytest.fixture(scope="module")
+def plant(tmp_path_factory):
+    """A plant of which the valve is off from row 2,000 to 2,040, and the heater from 3,000 on."""
+    path = tmp_path_factory.mktemp("plant") / "plant.csv"
+    write_plant(path, ROWS)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def watch(*arguments, code=0):
+    """What a call printed to standard output and to standard error."""
+    result = CliRunner().invoke(main, ["watch", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    assert isinstance(result.exception, SystemExit | None)
+    return result.stdout, result.stderr
+
+
+def table(path):
+    with open(path) as file:
+        return list(csv.DictReader(file))
+
+
+def test_alarms_are_lines_on_standard_output_and_the_rest_is_elsewhere(plant, folder):
+    out, err = watch(plant, *TIMED, "--false-alarm-rate", "1e-5", "--picture", "p.png")
+    lines = out.splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("row 2,000 (2026-11-15 10:33:20): alarm began, index ")
+    assert "; valve " in lines[0]
+    assert lines[1].startswith("row 2,071 (2026-11-15 10:34:31): alarm ended after 40 rows, peak ")
+    assert lines[2].startswith("row 3,000 (2026-11-15 10:50:00): alarm began, ")
+    assert "; heat " in lines[2]
+    assert lines[3].startswith(
+        "row 3,999 (2026-11-15 11:06:39): alarm accepted as the new normal after 1,000"
+    )
+    assert (
+        "alarms: 2 alarms; 1,040 rows alarmed (23.28% of those judged); a new normal accepted 1 time" in err
+    )
+    assert "rows: 4,500 watched, 32 not judged" in err
+    assert "limits: T² " in err
+    assert "drift " in err
+    assert "picture: p.png" in err
+    assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_table_says_of_each_row_what_the_monitor_does(plant, folder):
+    watch(plant, *TIMED, "--output", "v.csv", "--quiet")
+    rows = table("v.csv")
+    model = MonitoredModel(Settings(), standardize=True, random_state=0)
+    model.features = NAMES
+    X = plant_rows(ROWS)
+    verdicts, contributors = model.explain_many(X)
+    assert list(rows[0]) == ["row", "time", "contributors", *COLUMNS]
+    written = np.array([[float(row[name]) for name in COLUMNS] for row in rows])
+    np.testing.assert_array_equal(written, verdicts.matrix())
+    assert [row["alarm"] for row in rows] == ["1" if alarm else "0" for alarm in verdicts.alarm]
+    assert [bool(row["contributors"]) for row in rows] == verdicts.alarm.tolist()
+    assert rows[2005]["contributors"].startswith("valve ")
+    assert rows[2005]["since"] == "2000"
+    assert max(contributors[2005], key=lambda one: one[1])[0] == "valve"
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_every_kind_of_table_holds_the_same(plant, folder, kind):
+    watch(plant, *TIMED, "--output", "v.csv", "--quiet", "--rows", ":2100")
+    watch(plant, *TIMED, "--output", f"v.{kind}", "--quiet", "--rows", ":2100")
+    if kind == "jsonl":
+        found = [json.loads(line) for line in Path("v.jsonl").read_text().splitlines()]
+    else:
+        from pyarrow import parquet
+
+        found = parquet.read_table("v.parquet").to_pylist()
+    for row, expected in zip(found, table("v.csv"), strict=True):
+        assert isinstance(row["alarm"], int)
+        assert isinstance(row["since"], int)
+        for name, text in expected.items():
+            value = row[name]
+            if kind == "jsonl" and text in ("nan", "inf"):
+                assert value is None
+            else:
+                assert text == (value if isinstance(value, str) else repr(value))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_how_rows_are_cut_into_batches_changes_nothing(plant, folder, kind):
+    for rows in (64, 1000):
+        asked = (plant, *TIMED, "--output", f"{rows}.{kind}", "--batch-rows", rows, "--accept-after", "500")
+        watch(*asked, "--quiet", "--save", f"{rows}.model")
+    one, other = (Path(f"{rows}.{kind}") for rows in (64, 1000))
+    if kind == "parquet":
+        one, other = (next(path.glob("part*")) for path in (one, other))
+    assert one.read_bytes() == other.read_bytes()
+    tables = [monitoring.load(f"{rows}.model").monitor.stretches.table for rows in (64, 1000)]
+    np.testing.assert_array_equal(*tables)
+
+
+def test_times_and_predecessors_can_be_watched(plant, folder):
+    out, err = watch(plant, *TIMED, "--lags", "2", "--half-life", "20min", "--confirm", "3/4")
+    assert out.startswith("row 2,002 (2026-11-15 10:33:22): alarm began, since row 2,000, ")
+    assert "; valve " in out.splitlines()[0]
+    assert out.splitlines()[-1].startswith("row 3,999 (2026-11-15 11:06:39): alarm accepted")
+    assert "drift " in err
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"), [("impute", "100 learnt with gaps filled"), ("skip", "100 skipped")]
+)
+def test_gaps_are_counted(plant, folder, policy, said):
+    lines = plant.read_text().splitlines(keepends=True)
+    for i in range(1001, 1101):
+        fields = lines[i].split(",")
+        lines[i] = ",".join([*fields[:3], "", *fields[4:]])
+    Path("gaps.csv").write_text("".join(lines))
+    _, err = watch("gaps.csv", *TIMED, "--missing", policy, "--output", "v.csv", "--rows", ":1900")
+    assert said in err
+    rows = table("v.csv")
+    assert (rows[1050]["spe"] == "nan") == (policy == "skip")
+
+
+def test_json_lines_are_alarms_on_standard_output_and_events_elsewhere(plant, folder):
+    out, err = watch(plant, *TIMED, "--json", "--confirm", "3/4", "--accept-after", "500")
+    alarms = [json.loads(line) for line in out.splitlines()]
+    assert [(alarm["state"], alarm["row"], alarm["since"]) for alarm in alarms[:2]] == [
+        ("began", 2002, 2000),
+        ("ended", 2071, 2000),
+    ]
+    assert alarms[0]["time"] == "2026-11-15T10:33:22"
+    assert alarms[1]["exceeding"] >= 39
+    assert max(alarms[0]["contributors"], key=alarms[0]["contributors"].get) == "valve"
+    assert alarms[-1]["state"] == "accepted"
+    end = json.loads(err.splitlines()[-1])
+    assert end["event"] == "end"
+    assert end["alarms"] == len(alarms) // 2
+    assert end["watched"] == ROWS
+    assert end["accepted"] == 1
+
+
+def test_the_exit_status_says_whether_there_was_an_alarm(plant, folder):
+    watch(
+        plant, "--exclude", "text", "--rows", ":1900", "--false-alarm-rate", "1e-6", "--exit-code", "--quiet"
+    )
+    asked = (plant, "--exclude", "text", "--rows", "1000:2500", "--quiet", "--save", "m")
+    watch(*asked, "--exit-code", code=3)
+    watch(*asked, "--exit-code", "--resume", code=3)  # nothing new, but there was one
+    watch(*asked, "--overwrite")
+
+
+def test_rows_are_those_of_the_source(plant, folder):
+    """Also where some cannot be read, and where only a part is asked for."""
+    lines = plant.read_text().splitlines(keepends=True)
+    lines[1501] = "nonsense\n"  # row 1500
+    Path("dirty.csv").write_text("".join(lines))
+    out, _ = watch(
+        "dirty.csv", *TIMED, "--rows", "1000:2500", "--on-bad-row", "skip", "--output", "v.csv", "--json"
+    )
+    alarms = [json.loads(line) for line in out.splitlines()]
+    assert {alarm["since"] for alarm in alarms} >= {2000}
+    rows = {row["row"]: row for row in table("v.csv")}
+    assert "1500" not in rows
+    assert rows["2010"]["since"] == "2000"
+    assert rows["2010"]["alarm"] == "1"
+
+
+def test_training_and_then_standing_still(plant, folder):
+    watch(plant, *TIMED, "--freeze-after", "1500", "--rows", ":1500", "--save", "m", "--quiet")
+    before = Path("m").read_bytes()
+    out, _ = watch(plant, "--model", "m", "--frozen", "--output", "v.csv", "--quiet")
+    assert "; valve " in out
+    assert "accepted" not in out  # one that stands still accepts nothing
+    assert Path("m").read_bytes() == before
+    reference = monitoring.load("m").monitor.reference
+    watch(plant, "--model", "m", "--frozen", "--save", "n", "--quiet")
+    after = monitoring.load("n")
+    assert after.monitor.frozen
+    np.testing.assert_array_equal(after.monitor.reference.axes, reference.axes)
+    assert after.n_samples_seen_ == monitoring.load("m").n_samples_seen_
+
+
+@pytest.mark.parametrize("batch", [100, 1024])
+def test_it_stands_still_after_exactly_so_many_rows(plant, folder, batch):
+    watch(plant, *TIMED, "--freeze-after", "1234", "--batch-rows", batch, "--save", "m", "--quiet")
+    model = MonitoredModel(Settings(), standardize=True, random_state=0)
+    X = plant_rows(ROWS)
+    model.judge_many(X[:1234])
+    model.freeze()
+    model.judge_many(X[1234:])
+    found = monitoring.load("m")
+    assert found.monitor.frozen
+    np.testing.assert_array_equal(found.monitor.reference.axes, model.monitor.reference.axes)
+    assert found.monitor.counts == model.monitor.counts
+
+
+def test_a_model_that_run_saved_is_watched_by(plant, folder):
+    done = CliRunner().invoke(
+        main, ["run", str(plant), *TIMED, "--rows", ":1500", "--standardize", "--save", "plain", "--quiet"]
+    )
+    assert done.exit_code == 0, done.output
+    out, err = watch(plant, "--model", "plain", "--rows", "1500:", "--save", "m")
+    assert out.startswith("row 2,000 ")
+    assert "the model has learnt from " in err
+    assert "not judged" not in err  # it knew enough from its first row on
+
+
+def test_one_file_after_the_other_is_watched_as_if_they_were_one(plant, folder):
+    """Also where an alarm is on between them."""
+    lines = plant.read_text().splitlines(keepends=True)
+    for name, part in (("a.csv", lines[1:2021]), ("b.csv", lines[2021:])):
+        Path(name).write_text("".join([lines[0], *part]))
+    watch(plant, *TIMED, "--output", "whole.csv", "--quiet")
+    watch("a.csv", *TIMED, "--output", "first.csv", "--save", "m", "--quiet")
+    out, _ = watch("b.csv", "--model", "m", "--save", "m", "--output", "second.csv", "--quiet")
+    assert out.startswith("row 51 (2026-11-15 10:34:31): alarm ended after 40 rows, ")
+    whole, parts = table("whole.csv"), table("first.csv") + table("second.csv")
+    assert [int(row["row"]) for row in parts] == [*range(2020), *range(ROWS - 2020)]
+    for one, two in zip(whole, parts, strict=True):
+        assert {name: one[name] for name in COLUMNS[:-1]} == {name: two[name] for name in COLUMNS[:-1]}
+        assert one["contributors"] == two["contributors"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["plant.csv", "--frozen"], "--frozen needs --model"),
+        (["plant.csv", "--model", "m", "--frozen", "--freeze-after", "5"], "exclude each other"),
+        (["plant.csv", "--confirm", "3/2"], "K/N with 1 <= K <= N"),
+        (["plant.csv", "--confirm", "often"], "K/N with 1 <= K <= N"),
+        (["plant.csv", "--false-alarm-rate", "0"], "0<x<=0.1"),
+        (["plant.csv", "--accept-after", "10"], "x>=64"),
+        (["plant.csv", "--exclude", "text", "--freeze-after", "20"], "no basis for limits yet"),
+        (["plant.csv", "--output", "v.npy"], "can only hold numbers"),
+        (["plant.csv", "--resume"], "--resume needs --save"),
+        (["plant.csv", "--save", "m", "--output", "-"], "--save needs a file"),
+        ([], "name a SOURCE"),
+        (["plant.csv", "--model", "plain", "--frozen", "--rows", "900:"], "never watched"),
+        (["plant.csv", "--resume", "--save", "plain"], "does not watch its stream"),
+        (
+            ["plant.csv", "--model", "m", "--confirm", "2/3", "--rows", "900:"],
+            "goes on with its own settings",
+        ),
+    ],
+)
+def test_refusals_say_what_to_do(plant, folder, options, message):
+    Path("plant.csv").write_bytes(plant.read_bytes())
+    some = ["--exclude", "text", "--rows", ":900", "--quiet"]
+    watch("plant.csv", *some, "--save", "m")
+    assert CliRunner().invoke(main, ["run", "plant.csv", *some, "--save", "plain"]).exit_code == 0
+    result = CliRunner().invoke(main, ["watch", *options])
+    assert result.exit_code in (1, 2)
+    assert message in result.output
+
+
+def test_run_does_not_drop_a_monitor(plant, folder):
+    watch(plant, *TIMED, "--rows", ":900", "--save", "m", "--quiet")
+    for options in (["--model", "m", "--rows", "900:"], ["--resume", "--save", "m"]):
+        result = CliRunner().invoke(main, ["run", str(plant), *options])
+        assert result.exit_code == 1
+        assert "go on with eigenstream watch" in result.output
+
+
+def test_inspect_knows_a_monitor(plant, folder):
+    watch(plant, *TIMED, "--save", "m", "--quiet")
+    shown = CliRunner().invoke(main, ["inspect", "m", "--plot", "m.png"])
+    assert "alarms: " in shown.output
+    facts = json.loads(CliRunner().invoke(main, ["inspect", "m", "--json"]).output)
+    assert facts["watching"]["watched"] == ROWS
+    assert (Path("m.png")).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_job_can_watch_from_python(plant, folder):
+    asked = Request(
+        str(plant), "v.csv", time_column="time", parameters={"confirm": "2/3", "standardize": True}
+    )
+    with prepare(asked, save="m", resume=True) as job:
+        job.run()
+    assert isinstance(job.model, MonitoredModel)
+    assert job.model.settings.confirm == (2, 3)
+    assert [alarm.began for alarm in job.model.alarms_][-1] == 3000
+
+
+def test_a_growing_file_is_answered_at_once(folder):
+    """While it is followed, an alarm comes before the file goes on."""
+    X = plant_rows(2100, FAULTS)
+    log = folder / "log.csv"
+    log.write_text(HEAD + "".join(plant_lines(X[:2000])))
+    command = [sys.executable, "-m", "eigenstream", "watch", "log.csv", *TIMED, "--follow", "--quiet"]
+    with subprocess.Popen(
+        [*command, "--false-alarm-rate", "1e-6"], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            with log.open("a") as file:
+                file.write("".join(plant_lines(X[2000:2001], 2000)))
+            assert process.stdout.readline().startswith("row 2,000 (2026-11-15 10:33:20): alarm began")
+            with log.open("a") as file:
+                file.write("".join(plant_lines(X[2001:], 2001)))
+            assert process.stdout.readline().startswith("row 2,071 ")
+        finally:
+            process.terminate()
+    assert process.returncode == 143
+
+
+@pytest.mark.parametrize(
+    ("output", "kills"),
+    [
+        ("v.csv", 5),
+        *(pytest.param(output, 25, marks=pytest.mark.slow) for output in ("v.csv", "v.jsonl", "v.parquet")),
+    ],
+)
+def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(plant, tmp_path, output, kills):
+    command = ["watch", str(plant), *TIMED, "--output", output, "--save", "model", "--quiet"]
+    command += ["--batch-rows", "64", "--confirm", "2/3", "--freeze-after", "4200"]
+    for place in ("calm", "troubled"):
+        (tmp_path / place).mkdir()
+    subprocess.run(
+        [sys.executable, "-m", "eigenstream", *command], cwd=tmp_path / "calm", env=ENVIRONMENT, check=True
+    )
+    slow = ["--rate", str(ROWS / (0.14 * kills)), "--checkpoint-rows", "100", "--checkpoint-seconds", "0.05"]
+    job = {
+        "command": [*command, *slow, "--resume"],
+        "kills": kills,
+        "seed": 0,
+        "shortest": 0.02,
+        "longest": 0.25,
+    }
+    done = subprocess.run(
+        [sys.executable, str(HARNESS), json.dumps(job)],
+        cwd=tmp_path / "troubled", env=ENVIRONMENT, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["exit"] == 0
+    assert found["kills"] >= kills * 2 // 3
+    for calm in sorted((tmp_path / "calm").rglob("*")):
+        if calm.is_file() and not calm.name.startswith(".model"):
+            troubled = tmp_path / "troubled" / calm.relative_to(tmp_path / "calm")
+            assert troubled.read_bytes() == calm.read_bytes(), calm.name
