@@ -22,8 +22,13 @@ def rows_with_factors(T, n, factors=3, seed=0):
 
 @pytest.fixture(scope="module")
 def client():
+    here = "127.0.0.1:0"  # not on all interfaces, which is the default without processes
     with distributed.Client(
-        processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None
+        processes=False,
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=here,
+        worker_dashboard_address=here,
     ) as one:
         yield one
 
@@ -139,7 +144,7 @@ except ValueError as error:
     print(error)
 """
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "start one with distributed.Client()" in shown
+    assert 'start one, for instance with distributed.Client(dashboard_address="127.0.0.1:8787")' in shown
 
 
 @pytest.mark.parametrize("solver", ["exact", "subspace"])

@@ -61,7 +61,7 @@ class FeatureShardedPCA(ReadingAttributes):
     >>> from distributed import Client
     >>> from eigenstream import streams
     >>> X = da.from_array(np.vstack(list(streams.paper_stream(2000, random_state=0))), chunks=(500, 16))
-    >>> with Client(processes=False, dashboard_address=None):
+    >>> with Client(processes=False, dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0"):
     ...     model = FeatureShardedPCA(max_components=8).fit(X)
     ...     model.n_components_, model.components_.numblocks, model.transform(X).compute().shape
     (4, (1, 4), (2000, 8))
@@ -172,7 +172,8 @@ class FeatureShardedPCA(ReadingAttributes):
             client = get_client()
         except ValueError:
             raise ValueError(
-                "a model with its features in shards needs a cluster: start one with distributed.Client()"
+                "a model with its features in shards needs a cluster: start one, for instance with "
+                'distributed.Client(dashboard_address="127.0.0.1:8787")'
             ) from None
         return FeatureStream(plan, X.chunks[1], client)
 
