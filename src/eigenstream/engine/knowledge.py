@@ -16,8 +16,8 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-WIDEST, LARGEST = 2048, 1024
-"""How many inputs a profile shows, and how many of them are those with the largest variances."""
+WIDEST = 2048
+"""How many inputs a profile shows at most. Half of them are then those with the largest variances."""
 
 
 class Profile(NamedTuple):
@@ -35,17 +35,18 @@ class Profile(NamedTuple):
     """How many inputs each of them stands for (w)."""
 
     @classmethod
-    def of(cls, inputs: Floats, factor: Floats) -> Profile:
+    def of(cls, inputs: Floats, factor: Floats, widest: int = WIDEST) -> Profile:
         """The profile of inputs with these sums of squares, and of directions ``sqrt(lam_j) u_j`` as rows."""
         sums: Vector = host(inputs).astype(np.float64, copy=False)
         n = len(sums)
-        if n <= WIDEST:
+        if n <= widest:
             return cls(sums, np.square(host(factor), dtype=np.float64), np.ones(n))
-        largest = np.sort(np.argpartition(sums, n - LARGEST)[n - LARGEST :])
+        half = widest // 2
+        largest = np.sort(np.argpartition(sums, n - half)[n - half :])
         others = np.delete(np.arange(n), largest)
-        others = others[np.linspace(0, len(others) - 1, WIDEST - LARGEST).astype(np.int64)]
+        others = others[np.linspace(0, len(others) - 1, widest - half).astype(np.int64)]
         shown = np.concatenate((largest, others))
-        weights = np.repeat([1.0, (n - LARGEST) / len(others)], [LARGEST, len(others)])
+        weights = np.repeat([1.0, (n - half) / len(others)], [half, len(others)])
         return cls(sums[shown], np.square(host(factor[:, shown]), dtype=np.float64), weights)
 
 
