@@ -24,6 +24,36 @@ print(json.dumps(sorted(set(sys.modules) - before)))
     assert len(loaded) <= 15
 
 
+HEAVY = {"numba", "sklearn", "scipy", "numpy", "matplotlib", "pandas", "bokeh", "pyarrow", "rich", "torch"}
+"""Libraries that take long to load."""
+
+
+def loaded_by(*arguments):
+    """Top-level modules that a command has loaded when it is done."""
+    code = f"""
+import sys
+from eigenstream.cli import main
+main({list(arguments)!r}, prog_name="eigenstream", standalone_mode=False)
+print("LOADED", *sorted({{name.split(".")[0] for name in sys.modules}}))
+"""
+    return set(run_python(code).split("LOADED", 1)[1].split())
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("watch",), ("reproduce",), ("export",)])
+def test_help_loads_nothing_heavy(command):
+    assert loaded_by(*command, "--help").isdisjoint(HEAVY)
+
+
+def test_running_and_watching_load_no_more_than_they_need(tmp_path):
+    source = tmp_path / "x.csv"
+    source.write_text("a,b,c\n" + "1,2,3\n2,1,4\n0,5,2\n" * 30)
+    for command in ("run", "watch"):
+        loaded = loaded_by(command, str(source))
+        assert "numpy" in loaded
+        unused = {"numba", "sklearn", "matplotlib", "pandas", "bokeh", "torch", "prometheus_client"}
+        assert loaded.isdisjoint(unused)
+
+
 def test_vocabulary_needs_neither_numba_nor_scikit_learn():
     code = """
 import sys, eigenstream
