@@ -64,7 +64,7 @@ def run(meter: Meter, quick: bool) -> dict[str, Any]:
 
 
 def in_turns(commands: Mapping[str, Sequence[str]], repeats: int) -> dict[str, dict[str, float]]:
-    """Best and median seconds of each, and the fewest that it computed, after one round that does not count."""
+    """Best and median seconds of each, and the fewest that it computed; the first round does not count."""
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
     for _ in range(repeats + 1):
         for name, arguments in commands.items():
@@ -102,7 +102,7 @@ def report(results: dict[str, Any]) -> str:
     ]
     intro = (
         f"Whole processes, from their start to their end, in turns; best of {results['repeats']} after one "
-        "that does not count, so that files are in the memory of the system. What a process takes longer than "
+        "that does not count, so that files are in memory already. What a process takes longer than "
         "it computes, it waits, for other processes among them."
     )
     return "\n\n".join(
