@@ -146,7 +146,7 @@ def test_gaps_in_input_without_noise_do_not_make_the_model_diverge(rng):
 
 
 def test_rows_come_back_filled_before_they_are_learnt(online):
-    """Any chunking gives the same bits; what is filled in is near the truth; known values stay as they are."""
+    """Any chunking gives the same bits; filled values are near the truth; known ones stay as they are."""
     X, gappy = paper(700), with_gaps(paper(700), 0.2)
     gappy[650], gappy[1] = np.nan, X[1]  # a network starts once every input has had a value
     whole = online(missing="impute", random_state=0)

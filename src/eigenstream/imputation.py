@@ -6,8 +6,8 @@ of the same variance f in every direction. Given the observed entries o, with ``
     E z = A^-1 U_o (x_o - mean_o)          x_m = mean_m + U_m' E z
     cov x_m = f (I + U_m' A^-1 U_m)        what filled entries lack: expectations vary too little
 
-which takes one Cholesky factor of as many numbers as there are axes, squared. A row that has come enters V
-by a correction of rank one, so that the next row is filled by all rows before it.
+which takes one linear system with as many unknowns as there are axes. A row that has come enters V by a
+correction of rank one, so that the next row is filled by all rows before it.
 
 V holds every direction that the model knows, not the kept ones alone: what is not kept may still say much
 about a missing entry. How much of it is structure, and how much chance, follows from the spectrum and the
@@ -19,17 +19,13 @@ but its level, which is f.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import block_diag, cho_factor, cho_solve
 
+from .array_types import Floats, Matrix, Vector
 from .engine.scale import scale_of
-
-Floats = NDArray[np.floating[Any]]
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 MISFIT = 1e-3
 """What a model is taken to be wrong by at least: this share of the mean variance.
@@ -56,7 +52,7 @@ class Gaussian(NamedTuple):
     """The diagonal of V: variance along each axis over and above the noise (r)."""
     noise: float
     """f: the variance of the noise in every direction."""
-    count: float
+    effective: float
     """The effective number of rows that all this was learnt from."""
     gain: Vector | None = None
     """What a centered row is multiplied by (n), see `eigenstream.engine.scale`; None: nothing."""
@@ -149,24 +145,27 @@ class Belief:
 
     def __init__(self, known: Gaussian) -> None:
         self.known = known
-        self.mean, self.count = known.mean.copy(), known.count
+        self.mean, self.count = known.mean.copy(), known.effective
         self.axes = known.axes
         """The axes that are known, and below them those that rows have added."""
         self.scale = None if known.gain is None else scale_of(known.gain)
-        self.precision: Matrix = np.diag(1 / (max(known.count, LONGEST_PAUSE) * known.variances))
+        self.precision: Matrix = np.diag(1 / (max(known.effective, LONGEST_PAUSE) * known.variances))
         """The inverse of V times the count (r, r)."""
 
     def fill(self, row: Floats) -> Floats:
         """The row with its gaps filled."""
-        return self._given(row)[0]
+        gap, A, _ = self._system(row)
+        return self._expected(row, gap, np.linalg.solve(A, self.axes @ self._observed(row, gap)))
 
     def fill_and_tell(self, row: Floats) -> tuple[Floats, Matrix, float]:
         """The row with its gaps filled; what it lacks along the axes (r, r), and off the axes in all."""
-        filled, factor, unseen, B = self._given(row)
-        X = _solved(factor, unseen)
-        along = self.known.noise * (B + (B @ X) @ unseen.T)
-        lacking = self.known.noise * (unseen.shape[1] + float(np.sum(unseen * X)))
-        return filled, along, max(lacking - float(np.trace(along)), 0.0)
+        gap, A, B = self._system(row)
+        unseen, noise = self.axes[:, gap], self.known.noise
+        solved = np.linalg.solve(A, np.column_stack((self.axes @ self._observed(row, gap), unseen)))
+        z, spread = solved[:, 0], solved[:, 1:]
+        along = noise * (B + (B @ spread) @ unseen.T)
+        lacking = noise * (unseen.shape[1] + float(np.sum(unseen * spread)))
+        return self._expected(row, gap, z), along, max(lacking - float(np.trace(along)), 0.0)
 
     def correct(self, row: Floats, weight: float, discount: float, *, center: bool) -> None:
         """Count a row without gaps: it moves V and the mean."""
@@ -194,32 +193,30 @@ class Belief:
         if weight * square > FAINT * noise:
             length = math.sqrt(square)
             self.axes = np.vstack((self.axes, beyond / length))
-            self.precision = block_diag(self.precision, 1 / (FAINT * noise))
+            self.precision = np.pad(self.precision, (0, 1))
+            self.precision[-1, -1] = 1 / (FAINT * noise)
             seen = np.append(seen, length)
         return seen
 
-    def _given(self, row: Floats) -> tuple[Floats, Any, Matrix, Matrix]:
-        """The row with its gaps filled, the Cholesky factor of A, U_m and ``U_m U_m'``."""
+    def _system(self, row: Floats) -> tuple[NDArray[np.bool_], Matrix, Matrix]:
+        """Where the row has gaps, A, and ``U_m U_m'``."""
         gap, identity = np.isnan(row), np.eye(len(self.axes))
-        unseen = self.axes[:, gap]
-        if 2 * unseen.shape[1] <= len(row):  # the axes are orthonormal: the smaller product tells the other
-            B = unseen @ unseen.T
+        if 2 * np.count_nonzero(gap) <= len(row):  # of orthonormal axes, the smaller product tells the other
+            B = self.axes[:, gap] @ self.axes[:, gap].T
         else:
             B = identity - self.axes[:, ~gap] @ self.axes[:, ~gap].T
-        A = identity - B + self.known.noise * self.count * self.precision
-        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        return gap, identity - B + self.known.noise * self.count * self.precision, B
+
+    def _observed(self, row: Floats, gap: NDArray[np.bool_]) -> Vector:
+        """Deviations from the mean in the units of the axes, zero where the row has gaps."""
         deviation = np.where(gap, 0.0, row - self.mean)
-        if self.known.gain is not None:
-            deviation *= self.known.gain
-        expected = _solved(factor, self.axes @ deviation) @ unseen
-        filled = row.copy()
-        filled[gap] = self.mean[gap] + (expected if self.scale is None else expected * self.scale[gap])
-        return filled, factor, unseen, B
+        return deviation if self.known.gain is None else deviation * self.known.gain
 
-
-def _solved(factor: Any, right: Floats) -> Floats:
-    """``A^-1`` times this, given the Cholesky factor of A; SciPy wants at least one number."""
-    return cho_solve(factor, right, check_finite=False) if right.size else right
+    def _expected(self, row: Floats, gap: NDArray[np.bool_], z: Floats) -> Floats:
+        """The row with what z says in its gaps."""
+        filled, deviation = row.copy(), z @ self.axes[:, gap]
+        filled[gap] = self.mean[gap] + (deviation if self.scale is None else deviation * self.scale[gap])
+        return filled
 
 
 def fill(rows: Floats, known: Gaussian) -> Floats:

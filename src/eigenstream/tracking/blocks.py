@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import host
 from ..engine.knowledge import Floats, Knowledge
 from ..engine.learner import Learner, Steps
-from ..engine.arrays import host
 from ..imputation import Filled, complete, fill_by_means, fill_by_means_so_far
 from ..outliers import Usual, cap, first_seen
 from .events import Tally
@@ -93,7 +93,7 @@ class Blocks(LastLook):
         return block.take(rows, steps)
 
     def _open_block(self, most: int) -> OpenBlock:
-        """The open block, which holds at most so many rows: a new one if there is none, or if it has gone on."""
+        """The open block if it holds at most so many rows, or else a new one."""
         if self._open is None or self._open.number > most:
             self._open = self._new_block(self.learner.block)
         return self._open

@@ -15,7 +15,8 @@ from ..engine.scale import standardized
 from ..imputation import MISFIT, Gaussian, fill, fill_by_means
 from ..reading import SCORES, Reading
 from ..rules import Rule
-from .looks import expected_by, reading_of
+from .filling import expected_by
+from .looks import reading_of
 from .plan import Plan
 from .varying import Varying
 
@@ -79,7 +80,7 @@ class LastLook:
         seen, n, rank = self.learner.seen(self.decision.rank), self.plan.n, self.decision.rank
         total = float(self.kept.sum()) + self.rest * (n - rank)
         noise = max(self.rest, MISFIT * total / n)
-        return Gaussian(seen.mean, seen.axes, self.kept, noise, 1.0)
+        return Gaussian(seen.mean, seen.axes.astype(np.float64), self.kept, noise, 1.0)
 
     def fill(self, rows: Floats) -> Floats:
         """Rows with NaN filled in by the last block and look, each for itself."""

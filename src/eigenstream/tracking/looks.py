@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..calibration import Decision, Evidence
-from ..engine.arrays import host
-from ..engine.knowledge import Floats, Knowledge, Vector
-from ..imputation import Gaussian, fill, gaussian
+from ..engine.knowledge import Knowledge, Vector
 from ..reading import Reading
 from .pace import Pace
 from .plan import Plan
@@ -62,7 +61,7 @@ def reading_of(known: Knowledge, plan: Plan, decision: Decision, tells: bool) ->
     """A reading of this knowledge after this decision, kept axes first."""
     count = max(known.effective, np.finfo(np.float64).tiny)
     variances = known.lam / count
-    order = np.argsort(~(variances[: plan.k] > decision.threshold), kind="stable")
+    order = kept_first(variances[: plan.k], decision.threshold)
     order = np.concatenate((order, np.arange(len(order), len(variances))))
     reading = Reading(
         known.mean.copy(),
@@ -82,27 +81,9 @@ def reading_of(known: Knowledge, plan: Plan, decision: Decision, tells: bool) ->
     return reading
 
 
-def expected_by(reading: Reading) -> Gaussian:
-    """What a row is expected to be by this reading."""
-    told = len(reading.variances) if reading.tells_below_threshold else reading.rank
-    scale = None if reading.scale is None else host(reading.scale)
-    return gaussian(
-        host(reading.mean),
-        host(reading.axes[:told]),
-        reading.variances[:told],
-        reading.rank,
-        reading.total_variance,
-        reading.count,
-        scale,
-    )
-
-
-def filled_by(reading: Reading, rows: Floats) -> Floats:
-    """Rows with NaN filled in by this reading; those without any value stay as they are."""
-    observed = ~np.isnan(rows).all(axis=1)
-    filled = rows.copy()
-    filled[observed] = fill(rows[observed], expected_by(reading))
-    return filled
+def kept_first(variances: Vector, threshold: float) -> NDArray[np.intp]:
+    """The order that puts what exceeds the threshold first, and changes nothing else."""
+    return np.argsort(~(variances > threshold), kind="stable")
 
 
 def spectrum_of(known: Knowledge, plan: Plan, told: int) -> Vector:

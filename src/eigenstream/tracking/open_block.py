@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.knowledge import Floats, Matrix, Vector
+from ..array_types import Floats, Matrix, Vector
 from ..engine.learner import Steps
 from ..imputation import Belief, Filled, Gaussian
 
@@ -40,11 +40,11 @@ class OpenBlock:
 
     def take(self, rows: Floats, steps: Steps) -> Floats:
         """The next rows of the block, filled."""
-        first, incomplete = self.number, np.isnan(rows).any(axis=1)
+        first = self.number
         for t, row in enumerate(rows):
             weight, discount = float(steps.weight[t]), float(steps.discount[t])
             self.along *= discount
-            if incomplete[t]:
+            if np.isnan(row).any():
                 row, along, self.extra[first + t] = self.belief.fill_and_tell(row)
                 new = len(along) - len(self.along)
                 self.along = np.pad(self.along, (0, new)) + weight * along

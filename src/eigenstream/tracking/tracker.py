@@ -30,7 +30,8 @@ from ..history import History
 from ..reading import Reading
 from .blocks import Blocks, Missing
 from .events import RankChange
-from .looks import evidence_of, filled_by, reading_of, spectrum_of
+from .filling import filled_by
+from .looks import evidence_of, reading_of, spectrum_of
 from .pace import Clock, Pace
 from .whole_calls import interrupts_deferred
 
@@ -97,7 +98,8 @@ class Tracker(Blocks):
             time stamps.
         scores
             How to score each row by what was known before it (as of the last block and look), a name in
-            `SCORES`; `FILLED`: no scores, but the row itself, gaps filled by all rows before it; None: neither.
+            `SCORES`. `FILLED`: no scores, but the row itself, gaps filled by all rows before it. None:
+            nothing.
         times
             When each row came, in seconds, never backwards (`row_times`); if the plan's half-life is in
             seconds, and only then.
