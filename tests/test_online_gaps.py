@@ -270,3 +270,26 @@ def test_gaps_without_noise_do_not_make_any_solver_diverge(solver, rng):
     filled = model.learn_and_impute(gappy)
     assert np.abs(filled).max() < 3 * np.abs(X).max()
     assert model.explained_variance_.max() < 1.5 * X.var(axis=0).sum()
+
+
+def test_gaps_after_a_long_time_without_variation_or_without_rows():
+    """Nothing has varied yet, or nearly everything is forgotten: what is filled in stays finite."""
+    rng = np.random.default_rng(0)
+    X = np.vstack((np.ones((130, 5)), rng.standard_normal((70, 5))))
+    X[140, 2] = np.nan
+    filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(X)
+    assert np.abs(filled).max() < 5
+    gappy, times = with_gaps(paper(400), 0.1), np.arange(400.0)
+    times[210:] += 1e9
+    model = OnlineAdaptivePCA(missing="impute", half_life="1min")
+    filled = model.learn_and_impute(gappy, timestamps=times)
+    assert np.abs(filled).max() < 3 * np.nanmax(np.abs(gappy))
+    assert np.isfinite(model.explained_variance_).all()
+
+
+@pytest.mark.parametrize("options", [{"standardize": True}, {"outliers": "cap"}, {"center": False}])
+def test_filling_is_the_same_for_any_chunking_with_other_settings(options):
+    gappy = with_gaps(paper(400) * np.geomspace(1, 100, 64), 0.2)
+    whole = OnlineAdaptivePCA(missing="impute", **options).learn_and_impute(gappy)
+    model = OnlineAdaptivePCA(missing="impute", **options)
+    np.testing.assert_array_equal(np.vstack([model.learn_and_impute(row[None]) for row in gappy]), whole)

@@ -189,12 +189,12 @@ class Belief:
         """A deviation along the axes, which gain one if what they miss of it is not faint."""
         seen = self.axes @ deviation
         beyond = deviation - seen @ self.axes
-        square, noise = float(beyond @ beyond), self.known.noise * self.count
-        if weight * square > FAINT * noise:
+        square, faint = float(beyond @ beyond), FAINT * self.known.noise * self.count
+        if weight * square > faint > 0:
             length = math.sqrt(square)
             self.axes = np.vstack((self.axes, beyond / length))
             self.precision = np.pad(self.precision, (0, 1))
-            self.precision[-1, -1] = 1 / (FAINT * noise)
+            self.precision[-1, -1] = 1 / faint
             seen = np.append(seen, length)
         return seen
 

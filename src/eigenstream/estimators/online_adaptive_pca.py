@@ -71,8 +71,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         harder than ten usual ones, so that a single gross outlier does no harm; not for the network. It is
         not the default, because it makes heavy-tailed inputs look lighter than they are.
     missing
-        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it from what is known. One
-        warning is given if most rows so far were skipped.
+        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it: fill it with its expectation
+        by all rows before, and learn from the row (`learn_and_impute` returns it). One warning is given if
+        most rows so far were skipped.
     scores
         ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, as
         `HardThresholdNetwork` transmits them; ``"whitened"``: projections with variance 1, as

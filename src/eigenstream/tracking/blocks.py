@@ -83,7 +83,7 @@ class Blocks(LastLook):
     def fill_next(self, rows: Floats, steps: Steps) -> Floats:
         """Rows that come next, at most to the end of the block, gaps filled: each by all rows before it."""
         number = self.waiting.number
-        if self.learner.block == 1 or not (self.learner.started or self.early is None):
+        if self.learner.block == 1 or (self.early is not None and not self.learner.started):
             return self.fill(rows)
         if not self.learner.started:
             return fill_by_means_so_far(np.vstack((host(self.waiting.rows[:number]), rows)))[number:]
