@@ -9,7 +9,10 @@ import pdoc
 import eigenstream
 
 OUT = Path(__file__).parent.parent / "build" / "docs"
-MORE = [f"eigenstream.{name}" for name in ("bank", "integrations.river", "live", "running", "sinks")]
+MORE = [
+    f"eigenstream.{name}"
+    for name in ("bank", "integrations.dask", "integrations.river", "live", "running", "sinks")
+]
 if find_spec("pyspark"):  # too large to be part of every setup
     MORE.append("eigenstream.integrations.spark")
 

@@ -135,16 +135,21 @@ def spectrum(
     T, n = data.shape
     total = weights.sum()
     if T >= n:
-        lam, V = np.linalg.eigh(_gram(data, weights) / total)
-        U = V[:, ::-1][:, :max_components].T
+        lam, V = leading(_gram(data, weights) / total, max_components)
+        U = V.T
     else:
         scale = np.sqrt(weights / total)
-        lam, V = np.linalg.eigh(_gram(data.T, np.ones(n)) * scale[:, None] * scale)
-        axes = data.T @ (scale[:, None] * V[:, ::-1][:, :max_components]).astype(data.dtype)
+        lam, V = leading(_gram(data.T, np.ones(n)) * scale[:, None] * scale, max_components)
+        axes = data.T @ (scale[:, None] * V).astype(data.dtype)
         # Axes of vanishing eigenvalues come out of rounding; QR makes them orthonormal all the same.
         U = np.linalg.qr(axes)[0].T
-    lam = np.maximum(lam[::-1], 0)
     return lam.astype(data.dtype), fixed_signs(U).astype(data.dtype)
+
+
+def leading(M: NDArray[np.float64], number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """All eigenvalues of a second moment, largest first, and its first eigenvectors as columns."""
+    lam, V = np.linalg.eigh(M)
+    return np.maximum(lam[::-1], 0), V[:, ::-1][:, :number]
 
 
 def fixed_signs(U: Floats) -> Floats:

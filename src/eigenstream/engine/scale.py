@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .sparse import SparseRows
-
 Floats = NDArray[np.floating[Any]]
 Vector = NDArray[np.float64]
 
@@ -68,9 +66,6 @@ def scale_of_rows(centered: Floats, weights: Vector | None = None) -> Vector:
     weights
         One per row; ones if None.
     """
-    if isinstance(centered, SparseRows):
-        sums = centered.sums_of_squares()
-        return scale_of(gain_of(sums, len(centered), np.zeros(len(sums))))
     squares = np.square(centered, dtype=np.float64)
     sums = squares.sum(axis=0) if weights is None else weights @ squares
     count = len(centered) if weights is None else float(weights.sum())
