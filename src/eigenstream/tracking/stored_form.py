@@ -130,6 +130,8 @@ def _restored_clock(written: Any) -> Clock:
     for stamp in (latest, learnt):
         if stamp is not None and not (isinstance(stamp, int | float) and math.isfinite(stamp)):
             raise ValueError(f"its last rows came at {stamp!r}")
+    if learnt is not None and not (latest is not None and learnt <= latest):
+        raise ValueError(f"its last row came at {latest!r}, but it has learnt one of {learnt!r}")
     return Clock(latest, learnt, Pace(_real("pace", total), _real("pace", squares)))
 
 
