@@ -1,12 +1,14 @@
 """Cut the power of a job after each call that changes a file, and go on from every disk that may be left.
 
-A program of its own, as `kill_at_calls`, with the same argument; ``images`` of them says how many random disks
+A program of its own, as `kill_at_calls`, with the same argument; ``images`` says how many random disks
 there are for each cut, beside four that are not random; with ``forgetful``, nothing is sure to be on a disk.
-Works in the current folder. Prints how many disks there were, from which the job was refused, and what went wrong.
+Works in the current folder. Prints how many disks there were, from which the job was refused, and what went
+wrong.
 
-Only what has been synced is sure to be on a disk: the content of a file as of its last fsync, and the names in a
-folder as of the folder's. Of everything later, any part may be there: the content of a file as of any call since,
-whole, torn or with zeros where bytes should be; a new name without the old one gone, or the other way round.
+Only what has been synced is sure to be on a disk: the content of a file as of its last fsync, and the names
+in a folder as of the folder's. Of everything later, any part may be there: the content of a file as of any
+call since, whole, torn or with zeros where bytes should be; a new name without the old one gone, or the other
+way round.
 """
 
 import json
@@ -64,6 +66,11 @@ class Recorder:
             pickle.dump(self.log, file)
 
 
+def path_of(handle):
+    """Where an open file or folder lies in the current folder."""
+    return os.path.relpath(os.readlink(f"/proc/self/fd/{handle}"))
+
+
 class Disk:
     """What is sure to be on the disk, and what may be, after some of the calls of a log."""
 
@@ -71,16 +78,13 @@ class Disk:
         self.names, self.contents = {}, {}
         """All states of a folder or file since it was synced, the first of which is sure."""
         for _, synced, names, contents in log:
+            numbers = {names[str(Path(path).parent)].get(Path(path).name) for path in synced}
             for folder, found in names.items():
                 states = self.names.setdefault(folder, [{}])
                 self.names[folder] = [found] if folder in synced else [*states, found]
             for inode, found in contents.items():
                 states = self.contents.setdefault(inode, [b""])
-                paths = {
-                    f"{folder}/{name}" for folder in names for name, i in names[folder].items() if i == inode
-                }
-                here = {os.path.normpath(path) for path in paths} & set(synced)
-                self.contents[inode] = [found] if here else [*states, found]
+                self.contents[inode] = [found] if inode in numbers else [*states, found]
 
     def image(self, rng, named, written):
         """Names by folder and contents by inode number; each change survives with these probabilities."""
@@ -103,7 +107,8 @@ def torn(rng, old, new):
     """The new content up to some byte, then the old; or zeros where the file has grown and nothing came."""
     if len(new) < len(old):
         return rng.choice([old, new])
-    cut = rng.randrange(len(os.path.commonprefix([old, new])), len(new) + 1)
+    same = next((i for i in range(len(old)) if old[i] != new[i]), len(old))
+    cut = rng.randrange(same, len(new) + 1)
     begun = new[:cut] + old[cut:]
     return rng.choice([begun, begun + bytes(len(new) - len(begun))])
 
@@ -177,5 +182,6 @@ def run(job):
 
 
 if __name__ == "__main__":
-    load_everything()
-    print(json.dumps(run(json.loads(sys.argv[1]))))
+    wanted = json.loads(sys.argv[1])
+    load_everything(wanted)
+    print(json.dumps(run(wanted)))

@@ -1,4 +1,4 @@
-"""A job killed at each single call that changes a file and once more while it is resumed, or without power."""
+"""A job killed, or without power, at each single call that changes a file; and again while it is resumed."""
 
 import json
 import os
@@ -71,7 +71,7 @@ SOLVERS = ("exact", "subspace", "network")
 @pytest.mark.parametrize(
     ("output", "overwrite", "step"),
     [
-        ("scores.csv", False, 12),
+        ("scores.csv", False, 17),
         ("scores.parquet", True, 24),
         *(
             slow(output, overwrite, 1)
@@ -107,7 +107,7 @@ def test_killed_between_files_each_is_learnt_once(tmp_path, kind, solver, output
 @pytest.mark.parametrize(
     ("output", "solver", "step"),
     [
-        ("v.csv", "auto", 30),
+        ("v.csv", "auto", 40),
         *(
             slow(output, solver, 1)
             for output, solver in zip(("v.csv", "v.parquet", None), SOLVERS, strict=True)
@@ -145,9 +145,8 @@ JOBS = {
 @pytest.mark.parametrize(
     ("kind", "step", "images"),
     [
-        ("run, CSV", 16, 1),
-        ("watch, Parquet", 60, 1),
-        ("several files, CSV", 80, 1),
+        ("run, CSV", 20, 1),
+        ("watch, Parquet", 90, 1),
         *(slow(kind, 1, 3) for kind in JOBS if "files" not in kind),
         *(slow(kind, 3, 3) for kind in JOBS if "files" in kind),
     ],
@@ -162,7 +161,7 @@ def test_after_a_power_cut_it_ends_as_if_nothing_had_happened(tmp_path, kind, st
 
 def test_on_a_disk_that_forgets_what_it_had_synced_it_is_refused(tmp_path):
     """The harness finds what is lost, and a job that does not find its files says so."""
-    job = JOBS["run, CSV"](tmp_path) | {"step": 23, "seed": 3, "images": 4, "forgetful": True}
+    job = JOBS["run, CSV"](tmp_path) | {"step": 40, "seed": 3, "images": 3, "forgetful": True}
     found = carried_out("power_cuts.py", tmp_path, job)
     assert found["complaints"] == []
     assert found["refusals"] != []
