@@ -1,7 +1,6 @@
 """A job killed, or without power, at each single call that changes a file; and again while it is resumed."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +9,10 @@ import numpy as np
 import pytest
 
 from eigenstream.streams import Fault
+from tests.environment import ENVIRONMENT
 from tests.plant_files import write_plant
 
 HERE = Path(__file__).parent
-ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def slow(*arguments):
