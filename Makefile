@@ -46,7 +46,7 @@ test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
-	PYTHONWARNINGS=default NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto \
+	PYTHONWARNINGS=ignore NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto \
 		-m "not slow and not bank and not torch and not spark" -W default
 
 test-python:
