@@ -35,7 +35,7 @@ from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .learner import Seen, Steps, center_block, rowwise
 from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
-from .stored import stored_array
+from .stored import LARGEST_VALUE, stored_array
 from .threads import one_thread
 
 TILE = 4096
@@ -233,11 +233,11 @@ class Subspace:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        n, most = self.n, len(self.rows) - self.block
+        n, most, largest = self.n, len(self.rows) - self.block, LARGEST_VALUE[np.float64]
         L = stored_array(arrays, "L", (None, n))
         self.lam = stored_array(arrays, "lam", (len(L),), least=0.0)
-        self.origin = stored_array(arrays, "origin", (n,))
-        self.offset = stored_array(arrays, "offset", (n,))
+        self.origin = stored_array(arrays, "origin", (n,), most=largest)
+        self.offset = stored_array(arrays, "offset", (n,), most=largest)
         self.inputs = stored_array(arrays, "inputs", (n,), least=0.0)
         if self.standardize:
             self.gain = stored_array(arrays, "gain", (n,), least=0.0)
