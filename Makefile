@@ -6,7 +6,7 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check bench evaluate reproduce docs clean
+.PHONY: run test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check release-check bench evaluate reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
@@ -66,6 +66,11 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Wheel and sdist, built and tried with each of these in environments of their own; both end up in dist.
+PYTHONS ?= python3.11 python3.12 python3.13
+release-check:
+	$(PYTHON) tests/release_check.py $(PYTHONS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

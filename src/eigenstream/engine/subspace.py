@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ..offline import fixed_signs
 from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
-from .knowledge import Floats, Knowledge, Matrix, Vector
+from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .learner import Seen, Steps, center_block, rowwise
 from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
@@ -165,7 +165,9 @@ class Subspace:
             sums, scale = sums * np.square(self.gain), scale_of(self.gain)
             share *= self.gain > 0
         trace, inputs = float(sums.sum()) + self.extra, sums + share
-        return Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean, inputs, None, scale)
+        profile = Profile.of(inputs, self.rows[: min(self.k, self.r)])
+        none = np.zeros((self.r, 0))
+        return Knowledge(self.lam, none, self.count, trace, self.mean, inputs, None, scale, profile)
 
     def rows_until_due(self) -> float:
         return np.inf

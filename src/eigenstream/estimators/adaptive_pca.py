@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..advice import advice
 from ..calibration import Evidence, decide
 from ..delays import embedded
+from ..engine.knowledge import Profile
 from ..moments import moments
 from ..reading import Reading
 from ..regularizers import Regularizer
@@ -60,6 +61,8 @@ class AdaptivePCA(ReadingTransformer):
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (n_components_)
         Input variance along each axis (divided by the number of samples), as a share of the whole, and the
         matching singular values.
+    spectrum_ : ndarray (max_components_)
+        Input variance along the first directions, kept or not, largest first.
     output_variance_ : ndarray (n_components_)
         ``explained_variance_ - threshold_``, the variance of the shrunk scores.
     threshold_ : float
@@ -134,6 +137,7 @@ class AdaptivePCA(ReadingTransformer):
             T - bool(self.center),
             input_variances=found.input_variances,
             rounding=float(np.finfo(lam.dtype).eps),
+            profile=Profile.of(found.input_variances, np.sqrt(lam[: len(axes), None]) * axes),
         )
         decision = decide(kind, alpha, evidence)
         rank, threshold = decision.rank, decision.threshold

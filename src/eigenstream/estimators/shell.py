@@ -14,10 +14,13 @@ from ..engine.arrays import is_chunked, is_foreign, of_rows
 from ..reading import SCORES, Floats
 from ..tracking.attributes import ReadingAttributes
 from ..tracking.parameters import capacity
+from .notebook import ShownAsCard
 from .validation import FLOAT_TYPES, finite, matrix, refuse_lags
 
 
-class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ReadingTransformer(
+    ReadingAttributes, ShownAsCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Abstract: a subclass learns, and provides ``_reading`` and ``max_components_``."""
 
     scores: Literal["shrunk", "projected", "whitened"]

@@ -17,7 +17,7 @@ import numpy as np
 from distributed import Client, Future, wait
 
 from ...calibration import Decision, decide
-from ...engine.knowledge import Knowledge
+from ...engine.knowledge import Knowledge, Profile
 from ...history import History
 from ...reading import Reading
 from ...rules import ParallelAnalysis, Rule
@@ -178,14 +178,22 @@ class FeatureStream:
         return decide(plan.kind, plan.alpha, evidence, self.decision)
 
     def _knowledge(self, known: Known) -> Knowledge:
-        """What a decision rests on. Only parallel analysis needs a number per feature."""
+        """What a decision rests on. Only parallel analysis needs a number per feature, others a sample."""
         lead = known.lead.result()
-        inputs = None
+        inputs, profile = None, None
         if isinstance(self.plan.alpha, ParallelAnalysis):
-            sums = [self._at(s, worker.input_sums_of, shard) for s, shard in enumerate(known.shards)]
-            inputs = np.concatenate(self.client.gather(sums))
+            inputs = np.concatenate(self._from_each(known, worker.input_sums_of))
+        elif isinstance(self.plan.alpha, Rule):
+            parts = self._from_each(known, worker.profile_of, known.lead, self.plan)
+            profile = Profile(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
         lam, count = lead.core.lam, lead.core.count
-        return Knowledge(lam, np.zeros((len(lam), 0)), count, lead.trace, np.zeros(0), inputs)
+        none = np.zeros((len(lam), 0))
+        return Knowledge(lam, none, count, lead.trace, np.zeros(0), inputs, profile=profile)
+
+    def _from_each(self, known: Known, what: Callable[..., Any], *more: Any) -> list[Any]:
+        """What each shard says, fetched."""
+        said = [self._at(s, what, shard, *more) for s, shard in enumerate(known.shards)]
+        return list(self.client.gather(said))
 
     def _caught_up(self, rows: int) -> Known:
         """What is known with so many of the waiting rows learnt; the state is left as it is."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...engine.knowledge import Floats, Matrix, Vector
+from ...engine.knowledge import WIDEST, Floats, Matrix, Profile, Vector
 from ...engine.learner import Steps
 from ...engine.subspace import Subspace
 from ...tracking.parameters import refuse_huge, squares_fit
@@ -161,3 +161,10 @@ def mean_of(shard: Shard) -> Vector:
 def input_sums_of(shard: Shard) -> Vector:
     """Sum of squares of each of these columns, centered."""
     return shard.learner.inputs
+
+
+def profile_of(shard: Shard, lead: Lead, plan: Plan) -> Profile:
+    """What the leading directions hold of these columns; of wide input, of its share of the columns shown."""
+    learner = turned(shard, lead).learner
+    widest = WIDEST if plan.n <= WIDEST else max(WIDEST * learner.n // plan.n, 2)
+    return Profile.of(learner.inputs, learner.rows[: min(plan.k, learner.r)], widest)
