@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .array_types import Floats as Floats
+from .array_types import Vector as Vector
 from .engine.scale import gain_of, scale_of
 from .engine.sparse import SparseRows
 from .engine.sparse_spectrum import leading_spectrum
 from .offline import spectrum
-
-Floats = NDArray[np.floating[Any]]
-Vector = NDArray[np.float64]
 
 
 class Moments(NamedTuple):

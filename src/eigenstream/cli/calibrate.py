@@ -21,7 +21,7 @@ MOST_COLUMNS = 10_000
 @click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
 @standardize_option
 @lags_option
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @missing_option
 @source_options
 def calibrate(

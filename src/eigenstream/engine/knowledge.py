@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..array_types import Floats as Floats
+from ..array_types import Matrix as Matrix
+from ..array_types import Vector as Vector
 from .arrays import host
 from .scale import gain_of, scale_of
-
-Floats = NDArray[np.floating[Any]]
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-
 
 WIDEST = 2048
 """How many inputs a profile shows at most. Half of them are then those with the largest variances."""

@@ -6,13 +6,10 @@ begins to vary counts nothing until its scale is known.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
-Vector = NDArray[np.float64]
+from ..array_types import Floats as Floats
+from ..array_types import Vector as Vector
 
 CONSTANT = 1e-14
 """An input that varies by less than this share of its level is constant but for rounding errors."""

@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
-Matrix = NDArray[np.float64]
+from ..array_types import Floats as Floats
+from ..array_types import Matrix as Matrix
 
 PART = 64
 """Rows that are filled at a time, where nothing else helps."""

@@ -175,6 +175,11 @@ class Limits:
         largest: Vector = (ratios[:, self.told] / self.factors[self.told]).max(axis=1)
         return np.nan_to_num(largest)
 
+    def largest(self, ratios: Vector) -> str:
+        """The statistic of a row that is largest in units of its limit."""
+        told = np.where(self.told, ratios / self.factors, np.nan)
+        return STATISTICS[int(np.nanargmax(told))]
+
     def refer(self, reference: Reference) -> None:
         """The model has moved on: theory begins from here."""
         self._theory = Theory(reference)

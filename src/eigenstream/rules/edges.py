@@ -6,9 +6,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from ..array_types import Vector as Vector
+
 TINY = float(np.finfo(np.float64).tiny)
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..array_types import Vector as Vector
 from ..engine.arrays import host
 from ..engine.knowledge import Knowledge, Profile
 from .edges import effective_samples
-
-Vector = NDArray[np.float64]
 
 
 class Evidence(NamedTuple):
