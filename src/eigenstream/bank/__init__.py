@@ -13,12 +13,8 @@
 from __future__ import annotations
 
 from .bank import Bank as Bank
-from .grouping import factorized as factorized
-from .grouping import grouped as grouped
-from .shelf import Shelf as Shelf
 from .store import Entry as Entry
-from .store import Key as Key
 from .store import Store as Store
 from .store import is_bank as is_bank
 
-__all__ = ["Bank", "Entry", "Key", "Shelf", "Store", "factorized", "grouped", "is_bank"]
+__all__ = ["Bank", "Entry", "Store", "is_bank"]

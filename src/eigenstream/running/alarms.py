@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..bank import Key
+    from ..bank.store import Key
     from ..monitoring import Alarm, Contributors
 
 MOST_BREAKS = 256

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bank import Bank, Entry, Key, Shelf, Store, factorized, grouped
+from ..bank import Bank, Entry, Store
+from ..bank.grouping import factorized, grouped
+from ..bank.shelf import Shelf
+from ..bank.store import Key
 from ..durations import is_duration
 from ..monitoring import COLUMNS, MonitoredModel
 from ..sinks import Layout
