@@ -129,7 +129,6 @@ class Blocks(LastLook):
             # So few rows are known exactly by their own directions, which is cheaper for any learner.
             from ..engine.subspace import Subspace
 
-            block = self.learner.block
-            learner = Subspace(plan.n, block, block, center=plan.center, standardize=plan.standardize)
+            learner = Subspace(plan.n, number, number, center=plan.center, standardize=plan.standardize)
         self._learn(learner, *self.waiting.first(number))
         return learner
