@@ -1,0 +1,66 @@
+"""README and docs: their code runs, what they print is what they say, and their links lead somewhere."""
+
+import re
+import runpy
+from itertools import groupby
+
+import pytest
+
+from tests.documents import DOCUMENTS, ROOT, blocks_of, tell, value_in
+
+LINK = re.compile(
+    r"(?<!\\)\]\((?P<target>[^()\s]+(?:\([^()]*\)[^()\s]*)?)\)|(?:src|href)=\"(?P<html>[^\"]+)\""
+)
+FENCED = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def stories():
+    """The blocks of each document; those that need something special, apart."""
+    for path in DOCUMENTS:
+        blocks = sorted(blocks_of(path), key=lambda block: block.needs or "")
+        for need, group in groupby(blocks, key=lambda block: block.needs):
+            mine = list(group)
+            if any(block.language in ("python", "sh") for block in mine):
+                marks = [getattr(pytest.mark, need)] if need else []
+                name = f"{path.relative_to(ROOT)}{f', {need}' if need else ''}"
+                yield pytest.param(mine, marks=marks, id=name)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+@pytest.mark.parametrize("blocks", list(stories()))
+def test_its_code_runs(blocks, tmp_path, monkeypatch):
+    runpy.run_path(str(ROOT / "docs" / "example_files.py"))["write"](tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tell(blocks)
+
+
+def test_a_comment_that_is_a_value_is_compared():
+    assert value_in("  # 2") == 2
+    assert value_in("# ['a', 'b']: two of them") == ["a", "b"]
+    assert value_in("# what it is") is ...
+    assert value_in("") is ...
+
+
+def anchors(text):
+    """What a code host and the site call the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub(lambda found: found[0].strip("`"), text), re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_its_links_lead_somewhere(path):
+    for found in LINK.finditer(FENCED.sub("", path.read_text())):
+        target, _, anchor = (found["target"] or found["html"]).partition("#")
+        if re.match(r"\w+:", target):
+            continue
+        there = (path.parent / target).resolve() if target else path
+        assert there.exists(), f"{path.name} links to {target}"
+        assert not anchor or anchor in anchors(there.read_text()), f"{path.name} links to {target}#{anchor}"
+
+
+def test_every_picture_says_which_command_makes_it():
+    """Pictures in docs are drawn by a script of the same name, or by a command that the page names."""
+    for picture in sorted((ROOT / "docs").glob("*.png")):
+        makers = [path for path in (ROOT / "docs").glob("*.py") if picture.name in path.read_text()]
+        assert makers, f"no script of docs mentions {picture.name}"
