@@ -1,0 +1,63 @@
+"""
+Drifting sensors, one of which fails
+====================================
+
+Forty sensors follow three processes. How strongly each sensor follows them drifts slowly, all the time: that is
+normal here. After row 12,000 sensor 17 loses contact and reports noise of its usual size: each of its values
+looks fine by itself.
+
+Two monitors watch. One has learnt the first 2,000 rows and stands still. The other goes on learning, with a
+half-life of 1,000 rows. The point: **a model that stands still takes the drift for a fault, and the fault drowns
+in it. A model that forgets follows the drift, and only the fault is left.**
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from eigenstream import OnlineAdaptivePCA, StreamMonitor
+from eigenstream.plotting import BLUE, ORANGE, RED, plot_contributions
+
+ROWS, SENSORS, LEARNT, FAILS, FAILED = 15_000, 40, 2000, 12_000, 17
+
+# %%
+# The sensors. Their weights turn by a quarter of a circle over the whole stream.
+
+rng = np.random.default_rng(0)
+angle = np.linspace(0, np.pi / 2, ROWS)[:, None]
+first, last = rng.standard_normal((2, 3, SENSORS))
+processes = rng.standard_normal((ROWS, 3))
+rows = np.cos(angle) * (processes @ first) + np.sin(angle) * (processes @ last)
+rows += 0.3 * rng.standard_normal((ROWS, SENSORS))
+rows[FAILS:, FAILED] = rows[:FAILS, FAILED].std() * rng.standard_normal(ROWS - FAILS)
+
+# %%
+# Both monitors judge each row by what they knew before it.
+
+still = StreamMonitor(OnlineAdaptivePCA()).fit(rows[:LEARNT])
+forgetting = StreamMonitor(OnlineAdaptivePCA(half_life=1000)).fit(rows[:LEARNT])
+verdicts = {"stands still": still.judge(rows[LEARNT:]), "forgets": forgetting.learn_many(rows[LEARNT:])}
+
+fails = FAILS - LEARNT
+for name, said in verdicts.items():
+    before, after = said.alarm[:fails].mean(), said.alarm[fails:].mean()
+    print(f"the monitor that {name}: {before:.1%} of rows alarm before the fault, {after:.1%} after it")
+
+# %%
+# Above: the index of each row, the largest ratio of a statistic to its limit; above 1 is an alarm. Below: whom the
+# monitor that forgets blames for the first row after the fault that alarms.
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True, layout="constrained")
+for axis, (name, said) in zip(axes, verdicts.items(), strict=True):
+    axis.semilogy(np.arange(LEARNT, ROWS), said.index, ".", color=BLUE, markersize=1.5)
+    axis.axhline(1, color=RED, linestyle="--", label="limit")
+    axis.axvline(FAILS, color=ORANGE, linewidth=2, label=f"sensor {FAILED} fails")
+    axis.set(title=f"the monitor that {name}", xlabel="row")
+axes[0].set_ylabel("index")
+axes[0].legend(loc="lower right")
+
+# %%
+
+row = rows[LEARNT + fails + np.flatnonzero(verdicts["forgets"].alarm[fails:])[0]]
+axis = plot_contributions(forgetting, row=row, count=6)
+axis.set_title(f"inputs to blame: x{FAILED} is the sensor that failed")
+plt.show()
