@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import metrics as metrics
     from . import offline as offline
+    from . import plotting as plotting
     from . import regularizers as regularizers
     from . import rules as rules
     from . import sources as sources
@@ -51,7 +52,7 @@ _HOME_OF = {
     "load": "estimators",
     "merge": "estimators",
 }
-_MODULES = ("metrics", "offline", "regularizers", "rules", "sources", "streams", "theory")
+_MODULES = ("metrics", "offline", "plotting", "regularizers", "rules", "sources", "streams", "theory")
 
 __all__ = [
     "AdaptivePCA",
@@ -71,6 +72,7 @@ __all__ = [
     "merge",
     "metrics",
     "offline",
+    "plotting",
     "regularizers",
     "rules",
     "sources",

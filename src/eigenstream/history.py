@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 LIMIT = 256
 """Most moments kept."""
 
+STATISTIC_NAMES = {"t2": "T²", "spe": "SPE", "distance": "distance"}
+"""What a monitor watches, in the order of the columns of `ControlHistory`, and what people read for it."""
+
 
 class SpectrumHistory(NamedTuple):
     """The spectrum at up to 256 moments, evenly spread over the stream."""
@@ -39,12 +42,17 @@ class ControlHistory(NamedTuple):
     alarm: NDArray[np.bool_]
     """Whether a row of it alarmed (m)."""
 
-    def chart(self, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """A statistic and its limit as a chart shows them: NaN where there is nothing to show.
+    def chart(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A statistic, or the index, and its limit as a chart shows them: NaN where there is nothing to show.
 
         Before there is a limit, and just after, a model knows so little that statistics are of any size.
         """
-        statistic, limit = self.statistics[:, i].copy(), self.limits[:, i].copy()
+        if name == "index":
+            statistic = self.index.copy()
+            limit = np.where(np.isfinite(self.limits).any(axis=1), 1.0, np.inf)
+        else:
+            i = list(STATISTIC_NAMES).index(name)
+            statistic, limit = self.statistics[:, i].copy(), self.limits[:, i].copy()
         told = np.flatnonzero(np.isfinite(limit))
         first = told[len(told) // 50] if len(told) else len(limit)
         statistic[:first] = limit[:first] = np.nan

@@ -152,9 +152,9 @@ def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> Non
 
         times = times_of(loaded.position_)
         if isinstance(loaded, MonitoredModel):
-            draw_control(loaded.control_history_, shown(model), times).savefig(plot)
+            draw_control(loaded, shown(model), times).savefig(plot)
         else:
-            draw_history(loaded.spectrum_history_, shown(model), times).savefig(plot)
+            draw_history(loaded, shown(model), times).savefig(plot)
 
 
 def _show(name: str, model: StreamModel) -> None:

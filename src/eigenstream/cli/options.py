@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -249,8 +248,12 @@ def require_picture(path: str) -> None:
         raise click.BadParameter(f"{path!r} must end in .png or .svg", param_hint="picture")
     if not Path(path).absolute().parent.is_dir():
         raise click.BadParameter(f"there is no folder for {path!r}", param_hint="picture")
-    if find_spec("matplotlib") is None:
-        raise click.ClickException("a picture needs matplotlib: pip install 'eigenstream[plot]'")
+    from ..plotting import require_matplotlib
+
+    try:
+        require_matplotlib()
+    except ImportError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def names_of(options: Decorator) -> tuple[str, ...]:

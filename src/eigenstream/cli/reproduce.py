@@ -5,7 +5,6 @@ from __future__ import annotations
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
@@ -71,9 +70,13 @@ def reproduce(
     Results are kept: an interrupted run goes on where it was, and a second run only draws. The report names
     every setting; with --set, claims may come out otherwise than expected.
     """
-    if find_spec("matplotlib") is None:
-        raise CannotGoOnError("the figures need matplotlib: pip install 'eigenstream[plot]'")
+    from ..plotting import require_matplotlib
     from ..running.signals import StopRequest
+
+    try:
+        require_matplotlib()
+    except ImportError as error:
+        raise CannotGoOnError(str(error)) from None
 
     with StopRequest() as stop:
         from ..paper.reproduction.changes import ChangeError

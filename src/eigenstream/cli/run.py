@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -173,13 +172,13 @@ def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any])
 
 
 def _drawn(job: Job, path: str, notes: list[str]) -> bool:
-    if find_spec("matplotlib") is None:
-        notes.append("there is no picture: it needs matplotlib, pip install 'eigenstream[plot]'")
-        return False
     from ..files import shown
     from ..plotting import draw_history
 
-    draw_history(job.model.spectrum_history_, shown(job.source.name), job.times_until_now().at_all).savefig(
-        path
-    )
+    try:
+        figure = draw_history(job.model, shown(job.source.name), job.times_until_now().at_all)
+    except ImportError as error:
+        notes.append(f"there is no picture: {error}")
+        return False
+    figure.savefig(path)
     return True

@@ -63,6 +63,8 @@ class AdaptivePCA(ReadingTransformer):
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (``n_components_``)
         Input variance along each axis (divided by the number of samples), as a share of the whole, and the
         matching singular values.
+    spectrum_ : ndarray (``max_components_``)
+        Input variance along the first directions, kept or not, largest first.
     output_variance_ : ndarray (``n_components_``)
         ``explained_variance_ - threshold_``, the variance of the shrunk scores.
     threshold_ : float

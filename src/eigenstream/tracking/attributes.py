@@ -20,6 +20,12 @@ class ReadingAttributes:
     """Abstract: attributes of a model that provides ``_reading``."""
 
     _reading: Reading
+    max_components_: int
+
+    @property
+    def spectrum_(self) -> NDArray[np.float64]:
+        """Input variance along the first ``max_components_`` directions, kept or not."""
+        return self._reading.spectrum(self.max_components_)
 
     @property
     def n_components_(self) -> int:
@@ -88,10 +94,6 @@ class TrackedAttributes(ReadingAttributes):
         return list(self._fitted().changes)
 
     @property
-    def spectrum_(self) -> NDArray[np.float64]:
-        return self._fitted().reading().spectrum(self.max_components_)
-
-    @property
     def spectrum_history_(self) -> SpectrumHistory:
         return self._fitted().history.history()
 
@@ -123,5 +125,5 @@ class TrackedAttributes(ReadingAttributes):
         return tracker.plan.beta if tracker.plan.seconds is None else math.sqrt(tracker.beta2)
 
     @property
-    def max_components_(self) -> int:
+    def max_components_(self) -> int:  # type: ignore[override]
         return self._fitted().plan.k
