@@ -2,11 +2,12 @@
 How many sources are active?
 ============================
 
-Sixty-four receivers hear a few sources, each receiver all of them with weights of its own, in noise. Sources are
-switched on and off. In the middle of the stream somebody turns the volume of everything down to a tenth.
+Sixty-four receivers hear a few sources, each receiver all of them with weights of its own, in noise.
+Sources are switched on and off. In the middle of the stream somebody turns the volume of everything down to
+a tenth.
 
-The point: **the rank is the number of active sources, nobody had to say it, and the volume does not matter.** The
-threshold is read off the noise, so it follows the volume.
+The point: **the rank is the number of active sources, nobody had to say it, and the volume does not
+matter.** The threshold is read off the noise, so it follows the volume.
 """
 
 import matplotlib.pyplot as plt
@@ -41,8 +42,8 @@ for change in model.rank_history_:
     print(f"row {change.sample:6,}: {change.before} -> {change.after}")
 
 # %%
-# Above, the variance along each component that is kept; all of them, the threshold and the noise fall together when
-# the volume does. Below, the rank beside the truth.
+# Above, the variance along each component that is kept; all of them, the threshold and the noise fall
+# together when the volume does. Below, the rank beside the truth.
 
 figure, (tracks, rank) = plt.subplots(
     2, 1, figsize=(9, 6.5), height_ratios=(3, 2), sharex=True, layout="constrained"

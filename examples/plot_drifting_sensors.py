@@ -2,13 +2,16 @@
 Drifting sensors, one of which fails
 ====================================
 
-Forty sensors follow three processes. How strongly each sensor follows them drifts slowly, all the time: that is
-normal here. After row 12,000 sensor 17 loses contact and reports noise of its usual size: each of its values
-looks fine by itself.
+Forty sensors follow three processes. How strongly each sensor follows them drifts slowly, all the time:
+that is normal here. After row 12,000 sensor 17 loses contact and reports noise of its usual size: each of
+its values looks fine by itself.
 
 Two monitors watch. One has learnt the first 2,000 rows and stands still. The other goes on learning, with a
-half-life of 1,000 rows. The point: **a model that stands still takes the drift for a fault, and the fault drowns
-in it. A model that forgets follows the drift, and only the fault is left.**
+half-life of 1,000 rows.
+
+The point: **a model that stands still takes the drift for a fault, and the fault drowns in it. A model that
+forgets follows the drift, and only the fault is left.** It has its price: a model that goes on learning
+takes a fault that lasts for normal in the end, here after about a thousand rows.
 """
 
 import matplotlib.pyplot as plt
@@ -39,12 +42,11 @@ verdicts = {"stands still": still.judge(rows[LEARNT:]), "forgets": forgetting.le
 
 fails = FAILS - LEARNT
 for name, said in verdicts.items():
-    before, after = said.alarm[:fails].mean(), said.alarm[fails:].mean()
-    print(f"the monitor that {name}: {before:.1%} of rows alarm before the fault, {after:.1%} after it")
+    before, after = said.alarm[:fails].mean(), said.alarm[fails : fails + 500].mean()
+    print(f"the monitor that {name}: {before:.1%} of rows alarm before the fault, {after:.1%} of 500 after")
 
 # %%
-# Above: the index of each row, the largest ratio of a statistic to its limit; above 1 is an alarm. Below: whom the
-# monitor that forgets blames for the first row after the fault that alarms.
+# The index of each row is the largest ratio of a statistic to its limit; above 1 is an alarm.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True, layout="constrained")
 for axis, (name, said) in zip(axes, verdicts.items(), strict=True):
@@ -56,6 +58,7 @@ axes[0].set_ylabel("index")
 axes[0].legend(loc="lower right")
 
 # %%
+# Whom the monitor that forgets blames for the first row after the fault that alarms:
 
 row = rows[LEARNT + fails + np.flatnonzero(verdicts["forgets"].alarm[fails:])[0]]
 axis = plot_contributions(forgetting, row=row, count=6)

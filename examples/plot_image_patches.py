@@ -3,11 +3,11 @@ Image patches as a stream
 =========================
 
 Patches of 12 x 12 pixels are taken from all over a photograph, one after the other, as a moving eye would.
-A model learns from them in one pass and keeps what stands out. Components have as many numbers as a patch has pixels,
-so they can be looked at as images.
+A model learns from them in one pass and keeps what stands out. Components have as many numbers as a patch
+has pixels, so they can be looked at as images.
 
-The point: **components of a stream are things to look at, and few of them say most.** They come out as the waves that
-image formats such as JPEG use, learnt from one photograph.
+The point: **components of a stream are things to look at, and few of them say most.** They come out as the
+waves that image formats such as JPEG use, learnt from one photograph.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,8 @@ places = np.lib.stride_tricks.sliding_window_view(photograph, (SIDE, SIDE))[::4,
 patches = np.random.default_rng(0).permutation(places.reshape(-1, SIDE * SIDE))
 
 # %%
-# One pass, a hundred patches at a time. Scores are plain projections, as in PCA, since images are made of them below.
+# One pass, a hundred patches at a time. Scores are plain projections, as in PCA, since images are made of
+# them below.
 
 model = OnlineAdaptivePCA(scores="projected")
 for start in range(0, len(patches), 100):
@@ -42,7 +43,8 @@ axis = plot_components(model, shape=(SIDE, SIDE))
 axis.figure.suptitle("what patches of a photograph are made of")
 
 # %%
-# The spectrum, the threshold that was found, and what patches look like that are made of the components alone.
+# The spectrum, the threshold that was found, and what patches look like that are made of the components
+# alone.
 
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 plot_spectrum(model, left)
