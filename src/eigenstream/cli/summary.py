@@ -139,7 +139,7 @@ def story_told(model: Model) -> str:
     """What happened, for people who see it for the first time; rows in which a model begins are left out."""
     begun = [change.after for change in model.rank_history_ if change.sample <= RESTLESS]
     later = [change for change in model.rank_history_ if change.sample > RESTLESS]
-    found = [f"{begun[-1] if begun else 0} components", *(f"{c.after} from row {c.sample:,} on" for c in later)]
+    found = [f"{(begun or [0])[-1]} components", *(f"{c.after} from row {c.sample:,} on" for c in later)]
     return (
         f"In {len(model.mean_)} noisy inputs it found {', then '.join(found)}. "
         "Nobody told it how many there are: it reads that off the noise."
