@@ -74,6 +74,7 @@ bench: $(READY)
 evaluate: $(READY)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check "process-improve>=2.2"
 	$(BIN)/python -m evaluation --fetch $(OPTIONS)
+	$(BIN)/python docs/readme_table.py
 
 reproduce: $(READY)
 	$(BIN)/eigenstream reproduce --out build/reproduction

@@ -30,7 +30,7 @@ def write(folder: Path) -> None:
     timed = [[time, *row] for time, row in zip(times, faulty, strict=True)]
     table(folder / "plant.csv", ["time", *SENSORS], timed)
     table(folder / "reactor.csv", ["time", "unit", "batch", *SENSORS], _with_names(timed))
-    for name, part in {"sensors": faulty, "normal": sound[:6000], "today": faulty[2000:4000]}.items():
+    for name, part in {"sensors": sound, "normal": sound[:6000], "today": faulty[2000:4000]}.items():
         table(folder / f"{name}.csv", SENSORS, part)
     for i, day in enumerate(("monday", "tuesday", "tomorrow", "2024-01", "2024-02")):
         table(folder / f"{day}.csv", SENSORS, sound[1000 * i : 1000 * (i + 1)])
