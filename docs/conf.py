@@ -10,6 +10,8 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
+from sphinx.addnodes import pending_xref
+
 ROOT = Path(__file__).resolve().parents[1]
 
 project, author = "eigenstream", "The eigenstream developers"
@@ -59,6 +61,7 @@ html_extra_path = [str(folder) for folder in [ROOT / "build" / "site"] if folder
 myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_inline"]
 
+highlight_language = "none"  # a block without a language is what a command prints
 default_role = "py:obj"
 autodoc_typehints = "none"  # signatures show them
 autodoc_member_order = "bysource"
@@ -78,7 +81,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "docs/gallery",
     "filename_pattern": f"/plot_{WITHOUT_TORCH}",
     "abort_on_example_error": False,
-    "remove_config_comments": True,
+    "capture_repr": (),
     "show_memory": False,
     "write_computation_times": False,
     "plot_gallery": "True",
@@ -100,6 +103,14 @@ def is_foreign(app, what, name, thing, skip, options):
     return True if not home.startswith("eigenstream") else None
 
 
+def to_the_gallery(app, doctree):
+    """A link to the folder of examples is one to the gallery that is made of it."""
+    for link in doctree.findall(pending_xref):
+        if link["reftarget"] == "../examples":
+            link["refdomain"], link["reftype"], link["reftarget"] = "std", "doc", "/docs/gallery/index"
+
+
 def setup(app):
     app.connect("sphinx-click-process-options", plain_words)
     app.connect("autodoc-skip-member", is_foreign)
+    app.connect("doctree-read", to_the_gallery)

@@ -92,9 +92,8 @@ def network(X):
     lines = axis.plot(rows, transmitted, color=BLUE, linewidth=1.5)
     ends = [axis.axhline(value, color=RED, linestyle="--") for value in solution.output_eigenvalues[:SIGNAL]]
     axis.set(xscale="log", xlabel="samples", ylabel="variance of the outputs")
-    axis.legend(
-        [lines[0], ends[0]], ["of the network's outputs", "the answer of the closed form"], frameon=False
-    )
+    names = ["of the network's outputs", "the answer of the closed form"]
+    axis.legend([lines[0], ends[0]], names, loc="center right", bbox_to_anchor=(1, 0.4), frameon=False)
     save(figure, "how_network.png")
 
 

@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from eigenstream import OnlineAdaptivePCA, StreamMonitor
-from eigenstream.plotting import BLUE, ORANGE, RED, plot_contributions
+from eigenstream.plotting import BLUE, ORANGE, RED
 
 ROWS, SENSORS, LEARNT, FAILS, FAILED = 15_000, 40, 2000, 12_000, 17
 
@@ -58,9 +58,12 @@ axes[0].set_ylabel("index")
 axes[0].legend(loc="lower right")
 
 # %%
-# Whom the monitor that forgets blames for the first row after the fault that alarms:
+# Whom the monitor that forgets blames for the worst row after the fault:
 
-row = rows[LEARNT + fails + np.flatnonzero(verdicts["forgets"].alarm[fails:])[0]]
-axis = plot_contributions(forgetting, row=row, count=6)
-axis.set_title(f"inputs to blame: x{FAILED} is the sensor that failed")
+worst = max((alarm for alarm in forgetting.alarms_ if alarm.began >= FAILS), key=lambda alarm: alarm.peak)
+names, shares = zip(*worst.contributors, strict=True)
+figure, axis = plt.subplots(figsize=(7, 2.8), layout="constrained")
+axis.barh(names, shares, color=ORANGE)
+axis.invert_yaxis()
+axis.set(xlabel="share of what is unusual", title=f"row {worst.peak_row:,}, {worst.statistic.upper()}")
 plt.show()
