@@ -6,20 +6,23 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-bank test-torch test-spark test-plain test-lowest test-python soak check bench evaluate reproduce docs clean
+.PHONY: run test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check release-check bench evaluate reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow and not bank and not torch and not spark"
+	$(BIN)/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark"
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
 
 test-bank: $(READY)
 	$(BIN)/pytest -m bank tests/test_bank.py
+
+test-dask: $(READY)
+	$(BIN)/pytest -n 0 -m dask tests/test_dask_cluster.py tests/test_documents.py
 
 test-torch: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[torch]"
@@ -48,12 +51,12 @@ test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
-	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank and not torch and not spark" -W default
+	NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark" -W default
 
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
-	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank and not torch and not spark"
+	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark"
 
 # Watching for MINUTES at full speed with kills, rotations, full disks and lookers-on; writes tests/soak/report.md.
 MINUTES ?= 30
@@ -65,6 +68,11 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Wheel and sdist, built and tried with each of these in environments of their own; both end up in dist.
+PYTHONS ?= python3.11 python3.12 python3.13
+release-check:
+	$(PYTHON) tests/release_check.py $(PYTHONS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -56,7 +56,7 @@ def test_the_example_of_each_help_text_works(folder, name):
 
 def test_help_is_there_for_every_command_and_option():
     assert set(main.commands) == {
-        "run", "watch", "transform", "inspect", "calibrate", "merge", "reproduce", "completion",
+        "run", "watch", "transform", "inspect", "export", "calibrate", "merge", "reproduce", "completion",
     }  # fmt: skip
     for name, command in main.commands.items():
         assert name in call("--help")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .network import EqualizingNetwork as EqualizingNetwork
     from .network import HardThresholdNetwork as HardThresholdNetwork
     from .network import HebbianNetwork as HebbianNetwork
+    from .portable import export_json as export_json
     from .regularizers import InputOutput as InputOutput
     from .regularizers import ScaleDependent as ScaleDependent
     from .regularizers import SquaredOutput as SquaredOutput
@@ -49,6 +50,7 @@ _HOME_OF = {
     "calibrate_alpha": "calibration",
     "compare_half_lives": "estimators",
     "compare_to_offline": "estimators",
+    "export_json": "portable",
     "load": "estimators",
     "merge": "estimators",
 }
@@ -68,6 +70,7 @@ __all__ = [
     "calibrate_alpha",
     "compare_half_lives",
     "compare_to_offline",
+    "export_json",
     "load",
     "merge",
     "metrics",

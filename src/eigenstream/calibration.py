@@ -79,7 +79,8 @@ class Memory(NamedTuple):
     since: float = 0.0
     """Effective number of samples when the rank last changed."""
     doubt: float = 0.0
-    """For how many samples the rule has asked, without pause, for more components (or fewer: negative)."""
+    """For how many samples, times standard deviations, the rule has asked without pause for more components
+    (or fewer: negative)."""
     asked: float = 0.0
     """The mean rank that it asked for meanwhile."""
 
@@ -98,8 +99,11 @@ ENTER, LEAVE = 5.0, 8.0
 """By how many standard deviations of an eigenvalue the rule must want more components, or fewer, for the rank
 to change at once."""
 
-PATIENCE = 5.0
-"""For how many windows it must want them otherwise."""
+MOST_DEVIATIONS = 100.0
+"""More than these are as good as any."""
+
+PATIENCE = 6.0
+"""For how many windows it must want them otherwise, by one standard deviation; by two, half as long."""
 
 
 def decide(
@@ -109,11 +113,12 @@ def decide(
 
     On a stream, eigenvalues fluctuate about the lines that a rule draws. The rank therefore changes only
     where lines are crossed by several standard deviations of an eigenvalue (``sqrt(2 / T)`` of it in T
-    effective samples), or where the rule has asked for more components, or for fewer, during five
-    windows without pause. While the window fills, the number of samples has to double between two changes.
-    There is no memory where alpha is a number, or where nothing is forgotten: such a model becomes ever more
-    certain, and says what an offline model of the same rows says. Nor is there one for a network, which does
-    not learn what its threshold holds back.
+    effective samples), or by fewer for longer: the deviations by which the rule asks for more components, or
+    for fewer, without pause, have to add up to those of one deviation during six windows. While the window
+    fills, the number of samples has to double between two changes. There is no memory where alpha is a
+    number, or where nothing is forgotten: such a model becomes ever more certain, and says what an offline
+    model of the same rows says. Nor is there one for a network, which does not learn what its threshold holds
+    back.
 
     Parameters
     ----------
@@ -160,15 +165,15 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
     memory = before.memory._replace(since=min(before.memory.since, evidence.effective))
     asked = judgement.rank()
     wanted = min(asked, capacity)
-    samples = evidence.effective
+    deviations = _deviations(judgement, evidence, held, wanted)
     doubt, mean = 0.0, float(wanted)
     if memory.samples and wanted != held:
-        passed = evidence.n_samples - memory.samples
-        doubt = passed if wanted > held else -passed
+        gained = deviations * (evidence.n_samples - memory.samples)
+        doubt = gained if wanted > held else -gained
         if memory.doubt * doubt > 0:
             doubt += memory.doubt
-            mean = memory.asked + (wanted - memory.asked) * passed / abs(doubt)
-    if wanted == held or not memory.samples or _is_clear(judgement, evidence, held, memory.since):
+            mean = memory.asked + (wanted - memory.asked) * gained / abs(doubt)
+    if wanted == held or not memory.samples or _is_clear(evidence, deviations, wanted > held, memory.since):
         rank = wanted
     elif abs(doubt) >= PATIENCE * _window(evidence.beta2):
         rank = round(mean)
@@ -176,20 +181,25 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
         return max(held, asked) if held == capacity < asked else held, Memory(
             evidence.n_samples, memory.since, doubt, mean
         )
-    since = memory.since if rank == held and memory.samples else samples
+    since = memory.since if rank == held and memory.samples else evidence.effective
     return asked if rank == capacity else rank, Memory(evidence.n_samples, since)
 
 
-def _is_clear(judgement: Judgement, evidence: Evidence, held: int, since: float) -> bool:
+def _deviations(judgement: Judgement, evidence: Evidence, held: int, wanted: int) -> float:
+    """By how many standard deviations lines are crossed that speak against the rank that is held."""
+    crossed = float(judgement.ratios[: held + (wanted > held)].min(initial=math.inf))
+    if wanted == held or not crossed:
+        return 0.0 if wanted == held else MOST_DEVIATIONS
+    return min(abs(math.log(crossed)) / math.sqrt(2 / evidence.effective), MOST_DEVIATIONS)
+
+
+def _is_clear(evidence: Evidence, deviations: float, more: bool, since: float) -> bool:
     """Whether the rank has to change at once."""
-    capacity, samples = evidence.capacity, evidence.effective
     if evidence.beta2 == 1 and evidence.tells_below_threshold:
         return True
-    if samples < min(2 * since, 0.75 * effective_samples(math.inf, evidence.beta2)):
+    if evidence.effective < min(2 * since, 0.75 * effective_samples(math.inf, evidence.beta2)):
         return False
-    deviation = math.sqrt(2 / samples)
-    least, most = judgement.rank(math.exp(ENTER * deviation)), judgement.rank(math.exp(-LEAVE * deviation))
-    return not min(least, capacity) <= held <= min(most, capacity)
+    return deviations > (ENTER if more else LEAVE)
 
 
 def _window(beta2: float) -> float:

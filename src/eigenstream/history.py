@@ -15,6 +15,21 @@ STATISTIC_NAMES = {"t2": "T²", "spe": "SPE", "distance": "distance"}
 """What a monitor watches, in the order of the columns of `ControlHistory`, and what people read for it."""
 
 
+ROUNDING = 1e-12
+"""Variances below this share of the largest are rounding."""
+
+
+def above_rounding(variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Variances as a logarithmic axis shows them: NaN where rounding or zero would stretch it.
+
+    Examples
+    --------
+    >>> above_rounding(np.array([3.0, 1e-17, 0.0]))
+    array([ 3., nan, nan])
+    """
+    return np.where(variances > ROUNDING * variances.max(initial=0), variances, np.nan)
+
+
 class SpectrumHistory(NamedTuple):
     """The spectrum at up to 256 moments, evenly spread over the stream."""
 

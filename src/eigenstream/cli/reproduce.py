@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -177,6 +176,8 @@ def _tell(outcomes: list[Outcome], page: Path, show: bool) -> None:
         console.print(claims_table(outcome), "")
     console.print(f"The report is {page}", soft_wrap=True, highlight=False)
     if show:
+        import webbrowser
+
         webbrowser.open(page.resolve().as_uri())
     if lines := complaints(outcomes):
         click.echo("\n".join(["Claims that came out otherwise than expected:", *lines]), err=True)

@@ -6,9 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..delays import input_names as delayed_names
 from .hints import in_flags
 from .tables import table
 
@@ -51,6 +48,10 @@ def times_of(position: Any) -> Callable[[ArrayLike], Any] | None:
 
 def loadings(model: Model, names: Sequence[str] | None, most: int = LARGEST) -> list[list[tuple[str, float]]]:
     """The inputs that make up each component: those with the largest loadings, by name or number."""
+    import numpy as np
+
+    from ..delays import input_names as delayed_names
+
     plan = model._fitted().plan
     named = delayed_names(names or [f"input {i}" for i in range(plan.width)], plan.lags)
     found = []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..history import STATISTIC_NAMES
 from ..monitoring import STATISTICS, MonitoredModel
-from .alarm_lines import SHOWN
 from .hints import in_flags
 from .summary import nothing_new, rows_read, say
 
@@ -69,7 +69,9 @@ def rows_in_words(facts: dict[str, Any]) -> str:
 
 def limits_in_words(facts: dict[str, Any]) -> str:
     """The limits as they are now."""
-    told = [f"{SHOWN[name]} {limit:.4g}" for name, limit in facts["limits"].items() if limit is not None]
+    told = [
+        f"{STATISTIC_NAMES[name]} {limit:.4g}" for name, limit in facts["limits"].items() if limit is not None
+    ]
     return ", ".join(told) or "none yet: there is no basis for one"
 
 

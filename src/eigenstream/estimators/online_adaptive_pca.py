@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine.arrays import as_came, is_foreign
+from ..engine.arrays import is_foreign
 from ..reading import Floats
 from ..regularizers import Regularizer
 from ..rules import Rule
@@ -252,15 +252,8 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         """
         return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), scored=True)
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero.
-
-        A row that ``missing`` says to skip has NaN scores. With lags, the rows are a stretch of their own: it
-        counts as having stood still before its first row.
-        """
-        check_is_fitted(self)
-        scores = self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
-        return as_came(scores, X)
+    def _encoded(self, X: ArrayLike) -> Floats:
+        return self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file that `eigenstream.load` continues from exactly.

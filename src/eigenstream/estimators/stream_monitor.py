@@ -19,11 +19,12 @@ from ..reading import Floats
 from ..tracking.whole_calls import interrupts_deferred
 from .learning import SHORT
 from .locking import Lock, alone
+from .notebook import ShownAsCard
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .validation import checked, filled
 
 
-class StreamMonitor(OutlierMixin, BaseEstimator):
+class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
     """Tells when a stream leaves its usual pattern, and which inputs are to blame.
 
     Each row is judged by what was known before it: T² (how far off within the model), SPE (how far off the

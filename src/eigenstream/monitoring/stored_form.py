@@ -15,10 +15,12 @@ from ..engine.stored import stored_array
 from ..tracking import Tracker
 from ..tracking.stored_form import whole
 from .events import REMEMBERED, Alarm
+from .findings import Counts
 from .history import WIDTH, Stretches
 from .limits import Limits, Tail
-from .monitor import Counts, Monitor, Settings
+from .monitor import Monitor
 from .reference import STATISTICS, Reference
+from .settings import Settings
 
 Arrays = Mapping[str, NDArray[Any]]
 REFERENCES = ("reference", "origin")

@@ -71,7 +71,7 @@ def _draw_table(axis: Axes, weights: NDArray[np.float64], names: list[str]) -> A
     image = axis.imshow(
         weights, cmap=_blue_white_red(), vmin=-largest, vmax=largest, aspect="auto", interpolation="nearest"
     )
-    axis.set_yticks(range(len(weights)), labels=[str(i + 1) for i in range(len(weights))])
+    axis.set_yticks(range(len(weights)), labels=[str(i) for i in range(len(weights))])
     axis.set_ylabel("component")
     if len(names) <= MOST_NAMES:
         turned = 90 if len(names) > 8 or any(len(name) > 6 for name in names) else 0
@@ -96,7 +96,7 @@ def _draw_images(ax: Axes | None, weights: NDArray[np.float64], shape: tuple[int
         image, color = component.reshape(shape), _blue_white_red()
         axis.imshow(image, cmap=color, vmin=-largest, vmax=largest, extent=extent, interpolation="nearest")
         axis.plot(*zip(*_corners(*extent), strict=True), color="0.8", linewidth=0.8)
-        axis.text(left, top - gap / 8, str(i + 1), fontsize="small", color="0.4")
+        axis.text(left, top - gap / 8, str(i), fontsize="small", color="0.4")
     axis.set(xlim=(-gap / 4, right - gap * 3 / 4), ylim=(bottom + gap / 4, 0), aspect="equal")
     axis.set_axis_off()
     return axis

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..history import SpectrumHistory
+from ..history import SpectrumHistory, above_rounding
 from ..palette import BLUE, RED
 from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels
 from .models import fitted
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 GREY = "0.6"
 VARIANCE = "variance of the input"
-ROUNDING = 1e-12
-"""Variances below this share of the largest are rounding: they would stretch a logarithmic axis."""
 
 
 def plot_spectrum(model: Model, ax: Axes | None = None) -> Axes:
@@ -44,13 +42,13 @@ def plot_spectrum(model: Model, ax: Axes | None = None) -> Axes:
     """
     model = fitted(model)
     axis = given_or_new(ax)
-    spectrum, rank, threshold = _positive(model.spectrum_), model.n_components_, model.threshold_
-    number = np.arange(1, len(spectrum) + 1)
+    spectrum, rank, threshold = above_rounding(model.spectrum_), model.n_components_, model.threshold_
+    number = np.arange(len(spectrum))
     axis.plot(number[:rank], spectrum[:rank], "o", color=BLUE, label="kept")
     axis.plot(number[rank:], spectrum[rank:], "o", color=GREY, fillstyle="none", label="not kept")
     if threshold > 0:
         axis.axhline(threshold, color=RED, linewidth=1.5, linestyle="--", label="threshold")
-    axis.set(yscale="log", xlabel="component", ylabel=VARIANCE, xlim=(0, len(spectrum) + 1))
+    axis.set(yscale="log", xlabel="component", ylabel=VARIANCE, xlim=(-0.7, len(spectrum) - 0.3))
     _whole_numbers(axis.xaxis)
     legend_inside(axis)
     return axis
@@ -114,12 +112,12 @@ def _history(model: Model | SpectrumHistory) -> SpectrumHistory:
 
 def _draw_tracks(axis: Axes, history: SpectrumHistory, times: Times | None) -> None:
     sample = on_axis(history.sample, times)
-    variances = _positive(history.variances)
+    variances = above_rounding(history.variances)
     kept = np.where(np.arange(variances.shape[1]) < history.rank[:, None], variances, np.nan)
     rest = np.where(history.rank < variances.shape[1], variances[:, -1], np.nan)
     axis.plot(sample, rest, color=GREY, linewidth=1.5)
     axis.plot(sample, kept, color=BLUE, linewidth=1.8)
-    axis.plot(sample, _positive(history.threshold), color=RED, linewidth=1.5, linestyle="--")
+    axis.plot(sample, above_rounding(history.threshold), color=RED, linewidth=1.5, linestyle="--")
     axis.set(yscale="log", ylabel=VARIANCE)
     _mark_changes(axis, sample, history, times)
 
@@ -154,8 +152,3 @@ def _whole_numbers(axis: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(integer=True))
-
-
-def _positive(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values as a logarithmic axis shows them: NaN where there is nothing to show."""
-    return np.where(values > ROUNDING * values.max(initial=0), values, np.nan)
