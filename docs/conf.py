@@ -66,9 +66,7 @@ default_role = "py:obj"
 autodoc_typehints = "none"  # signatures show them
 autodoc_member_order = "bysource"
 autosummary_generate = True
-autodoc_mock_imports = [
-    name for name in ("torch", "pyspark", "google", "dask", "distributed") if not find_spec(name)
-]
+autodoc_mock_imports = [name for name in ("torch", "pyspark", "google") if not find_spec(name)]
 autosummary_imported_members = True
 napoleon_use_param = napoleon_use_rtype = False  # a line may name several parameters
 napoleon_attr_annotations = False
