@@ -157,8 +157,8 @@ def test_a_chart_of_verdicts_shows_each_row(watched, axis, statistic):
     else:
         told = np.isfinite(getattr(verdicts, f"{statistic}_limit"))
         np.testing.assert_array_equal(np.isfinite(limit.get_ydata()), told)
-    begins, ends = np.transpose([patch.get_x() + np.array([0, patch.get_width()]) for patch in axis.patches])
-    assert (ends - begins).sum() == verdicts.alarm.sum()
+    corners = [patch.get_patch_transform().transform(patch.get_path().vertices) for patch in axis.patches]
+    assert sum(np.ptp(corner[:, 0]) for corner in corners) == verdicts.alarm.sum()
     assert same_color(axis.patches[0].get_facecolor()[:3], ORANGE)
 
 

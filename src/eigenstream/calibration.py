@@ -7,11 +7,15 @@ rule says is in `eigenstream.rules`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .array_types import Floats, Matrix
+from .delays import embedded, last_rows
+from .engine.scale import gain_of
 from .offline import spectrum
 from .regularizers import Regularizer, kind_of
 from .rules import Evidence as Evidence
@@ -69,6 +73,56 @@ def calibrate_alpha(
         kind.alpha_range(lam, n_components)  # refuses ties and other questions without an answer
         threshold = _midway(np.asarray(lam, dtype=np.float64), n_components)
     return kind.for_threshold(lam, threshold).alpha
+
+
+def second_moment(
+    batches: Iterable[Floats], *, center: bool = True, lags: int = 0, standardize: bool = False
+) -> Matrix | None:
+    """The second moment of a stream, whose eigenvalues `calibrate_alpha` takes; in one pass.
+
+    Parameters
+    ----------
+    batches
+        Rows, batch by batch. Rows with gaps (NaN) are left out.
+    center
+        Whether to subtract the mean.
+    lags
+        How many predecessors stand beside each row.
+    standardize
+        Whether to divide each input by its standard deviation.
+
+    Returns
+    -------
+    The matrix; None if no row is without gaps.
+
+    Examples
+    --------
+    >>> second_moment([np.array([[1.0, 2.0]]), np.array([[3.0, 2.0]])])
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    moment, total, first, before, count = np.zeros((0, 0)), np.zeros(0), np.zeros(0), None, 0
+    for batch in batches:
+        raw = batch.astype(np.float64)
+        rows, before = embedded(raw, lags, before), last_rows(raw, lags, before)
+        rows = rows[~np.isnan(rows).any(axis=1)]
+        if not len(rows):
+            continue
+        if not count:
+            n = rows.shape[1]
+            moment, total, first = np.zeros((n, n)), np.zeros(n), center * rows[0]
+        rows = rows - first  # far from zero, squares would drown the variances
+        moment += rows.T @ rows
+        total += rows.sum(axis=0)
+        count += len(rows)
+    if not count:
+        return None
+    mean = center * total / count
+    moment = moment / count - np.outer(mean, mean)
+    if standardize:
+        gain = gain_of(np.maximum(np.diag(moment), 0.0), 1.0, np.zeros(len(moment)))
+        moment = gain * moment * gain[:, None]
+    return moment
 
 
 class Memory(NamedTuple):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Item = TypeVar("Item")
 
 LIMIT = 256
 """Most moments kept."""
@@ -76,27 +79,46 @@ class ControlHistory(NamedTuple):
 
 
 @dataclass
-class History:
-    """At most `LIMIT` moments of a stream; which ones depends on the sample counts offered alone."""
+class Thinned(Generic[Item]):
+    """At most `LIMIT` of any number of moments, evenly spread; which ones depends on their places alone."""
 
-    k: int
+    place_of: Callable[[Item], int]
+    """Where in the stream a moment is: how many samples had been seen."""
     stride: int = 1
     """Of the moments within this many samples only the first is kept; doubled whenever there are too many."""
-    moments: list[NDArray[np.float64]] = field(default_factory=list)
-    """Each is (sample, threshold, rank, variances...)."""
+    moments: list[Item] = field(default_factory=list)
 
-    def add(self, sample: int, variances: NDArray[np.float64], threshold: float, rank: int) -> None:
+    def add(self, moment: Item) -> None:
         """Offer one moment, later than those before."""
-        if self.moments and sample // self.stride == int(self.moments[-1][0]) // self.stride:
+        if self.moments and self._bin(moment) == self._bin(self.moments[-1]):
             return
-        moment = np.zeros(3 + self.k)
-        moment[:3] = sample, threshold, rank
-        moment[3 : 3 + len(variances)] = variances
         self.moments.append(moment)
         while len(self.moments) > LIMIT:
             self.stride *= 2
-            bins = [int(kept[0]) // self.stride for kept in self.moments]
+            bins = [self._bin(kept) for kept in self.moments]
             self.moments = [m for i, m in enumerate(self.moments) if i == 0 or bins[i] != bins[i - 1]]
+
+    def _bin(self, moment: Item) -> int:
+        return self.place_of(moment) // self.stride
+
+
+def _sample_of(moment: NDArray[np.float64]) -> int:
+    return int(moment[0])
+
+
+class History(Thinned[NDArray[np.float64]]):
+    """Moments of a spectrum of k variances, each (sample, threshold, rank, variances...)."""
+
+    def __init__(self, k: int, stride: int = 1, moments: Iterable[NDArray[np.float64]] = ()) -> None:
+        super().__init__(_sample_of, stride, list(moments))
+        self.k = k
+
+    def note(self, sample: int, variances: NDArray[np.float64], threshold: float, rank: int) -> None:
+        """Offer the spectrum at this moment."""
+        moment = np.zeros(3 + self.k)
+        moment[:3] = sample, threshold, rank
+        moment[3 : 3 + len(variances)] = variances
+        self.add(moment)
 
     def history(self) -> SpectrumHistory:
         """What has been kept, as arrays."""

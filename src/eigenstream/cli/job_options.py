@@ -47,24 +47,29 @@ keeping_options = together(
         show_default=True,
         help="... and after so many seconds.",
     ),
-    click.option("--rate", type=Finite(min=1e-3), help="Most rows per second."),
+    click.option("--rate", type=Finite(min=1e-3), help="Read at most so many rows per second."),
     threads_option,
 )
 """Where the model is kept and how fast rows are read."""
 
 showing_options = together(
     click.option("--live", is_flag=True, help="Show a live page in the browser."),
-    click.option("--live-address", default="127.0.0.1", show_default=True, help="Where the page listens."),
+    click.option(
+        "--live-address",
+        default="127.0.0.1",
+        show_default=True,
+        help="The address at which the live page listens.",
+    ),
     click.option(
         "--live-port",
         default=0,
         type=click.IntRange(0, 65535),
-        help="Its port.  [default: any that is free]",
+        help="The port of the live page.  [default: any that is free]",
     ),
     click.option(
         "--live-seconds",
         type=Finite(min=0),
-        help="How long it stays after the end.  [default: on a terminal, until Ctrl-C]",
+        help="Serve the live page for so many seconds after the end.  [default: on a terminal, until Ctrl-C]",
     ),
     click.option(
         "--metrics",
@@ -72,7 +77,12 @@ showing_options = together(
         metavar="PORT",
         help="Serve numbers to Prometheus on this port; 0: any that is free.",
     ),
-    click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Where they are served."),
+    click.option(
+        "--metrics-host",
+        default="127.0.0.1",
+        show_default=True,
+        help="The address at which these numbers are served.",
+    ),
 )
 """Who may look on."""
 

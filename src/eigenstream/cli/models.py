@@ -35,14 +35,14 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 @click.option(
     "--output",
     default="-",
-    help="NAME.csv, NAME.jsonl, NAME.npy, NAME.parquet.  [default: CSV on the terminal]",
+    help="Write scores to NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet.  [default: CSV on the terminal]",
 )
 @residuals_option
 @click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 @click.option(
     "--missing",
     type=click.Choice(["raise", "skip", "impute"]),
-    help="Of values.  [default: as the model was made]",
+    help="What to do with missing values.  [default: as the model was made]",
 )
 @threads_option
 @source_options
@@ -113,8 +113,8 @@ def _opened(
 @click.command(epilog="Example: eigenstream inspect sensors.model --plot sensors.png")
 @model_argument
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
-@click.option("--key", help="Of a bank of models: show the one with this key.  [default: list them]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--key", help="Show the model with this key in a file of keyed models.  [default: list them]")
 def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> None:
     """What a model is, what it has seen, and how it was made; or which models a bank holds."""
     from ..bank import is_bank
@@ -207,7 +207,7 @@ def _parameters(model: StreamModel) -> dict[str, Any]:
 @click.command(epilog="Example: eigenstream export sensors.model sensors.json")
 @model_argument
 @click.argument("output", type=click.Path(dir_okay=False))
-@click.option("--key", help="Of a bank of models: export the one with this key.")
+@click.option("--key", help="Export the model with this key from a file of keyed models.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
     """Write a model as plain JSON: mean, axes and gains, to score rows in any language.

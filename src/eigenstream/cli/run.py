@@ -57,7 +57,7 @@ BUILT_IN_RATE = 2500.0
 )
 @showing_options
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
-@click.option("--json", "as_json", is_flag=True, help="Say what happens as JSON, one object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Say what happens as JSON, one object per line.")
 @source_options
 @keep_options
 @estimator_options

@@ -104,7 +104,7 @@ MONITOR_OPTIONS = (
 @click.option("--exit-code", is_flag=True, help=f"Exit with status {ALARMED} if there was an alarm.")
 @showing_options
 @click.option("--quiet", is_flag=True, help="Say nothing but alarms.")
-@click.option("--json", "as_json", is_flag=True, help="Alarms as JSON, one object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print alarms as JSON, one object per line.")
 @source_options
 @keep_options
 @watching_options

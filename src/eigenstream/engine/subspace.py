@@ -111,7 +111,7 @@ class Subspace:
     @property
     def directions(self) -> int:
         """How many directions are kept: a few more than asked for, many more if variances go on falling."""
-        return min(max(3 * self.k - 8 if self.decays else 0, self.k + 8, LEAST), self.width)
+        return min(max(3 * self.k + LEAST if self.decays else 0, self.k + 8, LEAST), self.width)
 
     @property
     def mean(self) -> Vector:

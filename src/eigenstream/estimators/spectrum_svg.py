@@ -39,7 +39,7 @@ def spectrum_svg(spectrum: NDArray[np.float64], rank: int, threshold: float) -> 
     dots = [_dot(x(i), y(v), i, v, i < rank) for i, v in enumerate(shown.tolist()) if math.isfinite(v)]
     numbers = [_text(LEFT - 6, y(value) + 4, f"{value:.3g}", "end") for value in _ticks(low, high)]
     ends = [_text(x(i), HEIGHT - 6, str(i), "middle") for i in sorted({0, last})]
-    named = _text((LEFT + WIDTH) / 2, HEIGHT - 6, "component", "middle") if last > 1 else ""
+    named = _text((LEFT + WIDTH) / 2, HEIGHT - 6, "variance of each component", "middle") if last > 1 else ""
     label = f"variance along {last + 1} components, {min(rank, last + 1)} of them kept"
     inside = "".join([_axes(), _line(y(threshold)) if threshold > 0 else "", *dots, *numbers, *ends, named])
     size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'

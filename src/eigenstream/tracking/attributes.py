@@ -20,12 +20,12 @@ class ReadingAttributes:
     """Abstract: attributes of a model that provides ``_reading``."""
 
     _reading: Reading
-    max_components_: int
 
     @property
     def spectrum_(self) -> NDArray[np.float64]:
         """Input variance along the first ``max_components_`` directions, kept or not."""
-        return self._reading.spectrum(self.max_components_)
+        size: int = self.max_components_  # type: ignore[attr-defined]  # learnt by some models, read off others
+        return self._reading.spectrum(size)
 
     @property
     def n_components_(self) -> int:
@@ -125,5 +125,5 @@ class TrackedAttributes(ReadingAttributes):
         return tracker.plan.beta if tracker.plan.seconds is None else math.sqrt(tracker.beta2)
 
     @property
-    def max_components_(self) -> int:  # type: ignore[override]
+    def max_components_(self) -> int:
         return self._fitted().plan.k

@@ -286,7 +286,7 @@ class Tracker(Blocks):
         total = known.trace / known.effective
         self.rest = max(total - float(kept.sum()), 0.0) / max(self.plan.n - decision.rank, 1)
         told = len(known.lam) if self._tells else decision.rank
-        self.history.add(self.time, spectrum_of(known, self.plan, told), decision.threshold, decision.rank)
+        self.history.note(self.time, spectrum_of(known, self.plan, told), decision.threshold, decision.rank)
         return self._noted(decision, np.maximum(kept, decision.threshold))
 
     def _noted(self, decision: Decision, kept: Vector) -> list[RankChange]:

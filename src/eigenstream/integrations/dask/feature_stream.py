@@ -166,7 +166,7 @@ class FeatureStream:
         before, self.decision = self.decision.rank, self._decided(knowledge, known, self.time)
         rank, threshold = self.decision.rank, self.decision.threshold
         self.aligned = rank if self.learnt else None
-        self.history.add(self.time, spectrum_of(knowledge, plan, len(knowledge.lam)), threshold, rank)
+        self.history.note(self.time, spectrum_of(knowledge, plan, len(knowledge.lam)), threshold, rank)
         self.look_at = plan.next_look(self.time, plan.window)
         if rank != before:
             self.changes.append(RankChange(self.time, before, rank))

@@ -126,7 +126,7 @@ class FeatureShardedPCA(ReadingAttributes):
         return self._fitted().n_samples
 
     @property
-    def max_components_(self) -> int:  # type: ignore[override]
+    def max_components_(self) -> int:
         return self._fitted().plan.k
 
     @property
