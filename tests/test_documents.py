@@ -1,5 +1,6 @@
 """README and docs: their code runs, what they print is what they say, and their links lead somewhere."""
 
+import json
 import re
 import runpy
 from itertools import groupby
@@ -76,3 +77,12 @@ def test_the_table_in_the_readme_is_that_of_the_evaluation():
     script = runpy.run_path(str(ROOT / "docs" / "readme_table.py"))
     assert (ROOT / "README.md").read_text() == script["readme"](), "run python docs/readme_table.py"
     assert "| won / lost / even |" in script["table"]()
+
+
+def test_the_table_of_rules_is_that_of_the_benchmark():
+    real = json.loads((ROOT / "benchmarks" / "results" / "rules.json").read_text())["real"]
+    data = ("digits", "Tennessee Eastman (normal), standardized", "photograph (china)")
+    text = (ROOT / "docs" / "choosing.md").read_text()
+    for option, rule in {"edge": "default", "parallel": "parallel analysis", "share:0.95": "95 %"}.items():
+        ranks = [str(real[name]["ranks"][rule]) for name in data]
+        assert f"| `{option}` | {' | '.join(ranks)} |" in text
