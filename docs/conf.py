@@ -63,8 +63,9 @@ myst_enable_extensions = ["attrs_inline"]
 
 highlight_language = "none"  # a block without a language is what a command prints
 default_role = "py:obj"
-autodoc_typehints = "none"  # signatures show them
+autodoc_typehints = "none"  # words describe parameters, and signatures stay short
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_mock_imports = [name for name in ("torch", "pyspark", "google") if not find_spec(name)]
 autosummary_imported_members = True
@@ -100,8 +101,25 @@ def plain_words(app, ctx, lines):
 
 def is_foreign(app, what, name, thing, skip, options):
     """Leave out what classes inherit from other libraries, whose own pages describe it."""
+    if (getattr(thing, "__doc__", None) or "").startswith("Alias for field number"):
+        return True  # of a named tuple, without words of its own
     home = getattr(getattr(thing, "fget", thing), "__module__", None) or "eigenstream"
     return True if not home.startswith("eigenstream") else None
+
+
+def tables_as_they_are(app, what, name, thing, options, lines):
+    """Indented lines in the docstring of a module are a table, not a quotation."""
+    if what == "module":
+        for i in range(len(lines) - 1, 1, -1):
+            first = lines[i].startswith("    ") and not lines[i - 1] and not lines[i - 2].startswith(" ")
+            if first and not lines[i - 2].endswith("::"):
+                lines[i:i] = ["::", ""]
+
+
+def words_of_attributes(app, what, name, thing, options, lines):
+    """Napoleon takes what stands before a colon in the first line about an attribute for its type."""
+    if what in ("attribute", "property"):
+        lines.insert(0, "")
 
 
 def to_the_gallery(app, doctree):
@@ -114,4 +132,6 @@ def to_the_gallery(app, doctree):
 def setup(app):
     app.connect("sphinx-click-process-options", plain_words)
     app.connect("autodoc-skip-member", is_foreign)
+    app.connect("autodoc-process-docstring", tables_as_they_are)
+    app.connect("autodoc-process-docstring", words_of_attributes, priority=400)
     app.connect("doctree-read", to_the_gallery)
