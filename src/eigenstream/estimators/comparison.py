@@ -139,7 +139,7 @@ def _same_rows(model: OnlineAdaptivePCA, X: ArrayLike, timestamps: Any) -> tuple
     if plan.seconds is not None:
         timestamps = times_of(X, timestamps)
     times = row_times(timestamps, len(rows), plan)
-    data = tracker.prepared(rows, model.missing)
+    data = tracker.completed(rows, model.missing)
     complete = ~np.isnan(data).any(axis=1)
     if not complete.any():
         raise ValueError("every row has missing values: there is nothing to compare with")

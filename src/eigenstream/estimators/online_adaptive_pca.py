@@ -18,6 +18,7 @@ from ..rules import Rule
 from ..tracking import RankChange, Tracker, network_weights
 from ..tracking.attributes import TrackedAttributes
 from ..tracking.parameters import LARGEST_POWER
+from ..tracking.tracker import FILLED
 from .learning import WholeCalls
 from .locking import SHARED
 from .shell import ReadingTransformer
@@ -70,8 +71,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         harder than ten usual ones, so that a single gross outlier does no harm; not for the network. It is
         not the default, because it makes heavy-tailed inputs look lighter than they are.
     missing
-        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it from what is known. One
-        warning is given if most rows so far were skipped.
+        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it: fill it with its expectation
+        by all rows before, and learn from the row (`learn_and_impute` returns it). One warning is given if
+        most rows so far were skipped.
     scores
         ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, as
         `HardThresholdNetwork` transmits them; ``"whitened"``: projections with variance 1, as
@@ -250,7 +252,29 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         end of the last block of rows (64 of them, fewer with a short half-life). Scores are the same bits
         whether rows come one by one or all at once. Rows that ``missing`` says to skip have NaN scores.
         """
-        return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), scored=True)
+        return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=self.scores)
+
+    def learn_and_impute(self, X: ArrayLike, timestamps: Any = None) -> Floats:
+        """Learn from these rows, in order; returns each row with its gaps filled before learning from it.
+
+        Needs ``missing="impute"``. Every missing value is replaced by its expectation given the other values
+        of the row, with lags also those of its predecessors, by the model of all rows before it. Rows without
+        any value are not learnt from and come back as they came. The results are the same bits whether rows
+        come one by one or all at once. To fill rows without learning from them: `impute`.
+
+        Examples
+        --------
+        >>> from eigenstream import OnlineAdaptivePCA, streams
+        >>> X = np.vstack(list(streams.changing_rank(random_state=0)))
+        >>> gappy = X.copy()
+        >>> gappy[::3, 0] = np.nan
+        >>> filled = OnlineAdaptivePCA(missing="impute", half_life=200).learn_and_impute(gappy)
+        >>> bool(np.isfinite(filled).all())
+        True
+        """
+        if self.missing != "impute":
+            raise ValueError(f"learn_and_impute needs missing='impute', got missing={self.missing!r}")
+        return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=FILLED)
 
     def _encoded(self, X: ArrayLike) -> Floats:
         return self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
@@ -307,7 +331,7 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
 
     def _rows(self, X: ArrayLike) -> Floats:
         """Checked rows, embedded; with ``missing="impute"`` filled where anything is observed."""
-        return self._tracker.prepared(checked(self, X), self.missing)
+        return self._tracker.completed(checked(self, X), self.missing)
 
 
 def require_online(model: object) -> None:

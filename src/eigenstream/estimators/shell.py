@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..delays import embedded, input_names
-from ..engine.arrays import is_chunked, is_foreign, of_rows
+from ..engine.arrays import host, is_chunked, is_foreign, of_rows
 from ..reading import SCORES, Floats
 from ..tracking.attributes import ReadingAttributes
+from ..tracking.filling import filled_by
 from ..tracking.parameters import capacity
 from .notebook import ShownAsCard
-from .validation import FLOAT_TYPES, finite, matrix, refuse_lags
+from .validation import FLOAT_TYPES, filled, finite, matrix, refuse_infinite, refuse_lags, shaped
 
 
 class ReadingTransformer(
@@ -52,6 +53,24 @@ class ReadingTransformer(
         check_is_fitted(self)
         return self._of_rows(X, self._squared_residuals)
 
+    def impute(self, X: ArrayLike) -> Floats:
+        """The rows with NaN filled in by everything learnt; nothing is learnt from them.
+
+        Every missing value is replaced by its expectation given the other values of its row, with lags also
+        those of its predecessors: the rows are then a stretch of their own. Every direction that the model
+        knows takes part, not the kept ones alone. Rows without any value stay as they are.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import AdaptivePCA
+        >>> X = np.outer(np.arange(1000.0), [1.0, 2.0, -1.0])
+        >>> AdaptivePCA().fit(X).impute([[300.0, np.nan, -300.0]]).round(-1)
+        array([[ 300.,  600., -300.]])
+        """
+        check_is_fitted(self)
+        return self._of_rows(X, self._imputed, self.n_features_in_)
+
     @property
     def input_names_(self) -> list[str]:
         """What the columns of ``components_`` stand for: with lags, also predecessors."""
@@ -70,6 +89,12 @@ class ReadingTransformer(
 
     def _encoded(self, X: ArrayLike) -> Floats:
         return self._reading.encode(self._rows(X), self._checked_scores(), self.max_components_)
+
+    def _imputed(self, X: ArrayLike) -> Floats:
+        rows = host(shaped(self, filled(X), reset=False))
+        refuse_infinite(rows, "impute")
+        whole = filled_by(self._reading, embedded(rows, self._lags) if self._lags else rows)
+        return whole[:, : self.n_features_in_]
 
     def _decoded(self, X: ArrayLike) -> Floats:
         Z = matrix(X) if is_foreign(X) else check_array(X, dtype=FLOAT_TYPES, ensure_min_features=0)

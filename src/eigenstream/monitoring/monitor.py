@@ -104,7 +104,7 @@ class Monitor:
         start = 0
         with threads_for(self.tracker.plan.n):
             while start < len(rows):
-                part = slice(start, start + self._rows_until_due())
+                part = slice(start, start + self._rows_until_due(fills=missing == "impute"))
                 found = self._take(rows[part], missing, None if times is None else times[part], blame)
                 parts.append(found.verdicts)
                 alarms += found.alarms
@@ -159,15 +159,19 @@ class Monitor:
         now = self._reference_now()
         return 0.0 if self.origin is None or now is None else self.origin.turned(now)
 
-    def _rows_until_due(self) -> int:
-        """How many rows can be judged before the model, the limits or an alarm may change."""
+    def _rows_until_due(self, *, fills: bool) -> int:
+        """How many rows can be judged before the model, the limits or an alarm may change.
+
+        If gaps are filled, that is by the last block of the model.
+        """
         if self.frozen:
             return MOST_PENDING
         tracker, longest = self.tracker, self.settings.accept_after
         on = self.watch.on
         until_accepted = longest if on is None else on.began + longest - self.counts.came
         until_renewed = min(self._look_to_follow(), self.renew_at) - tracker.time
-        return min(self.correct_at - self.counts.came, until_renewed, until_accepted)
+        until_block = tracker.rows_until_due() if fills else MOST_PENDING
+        return min(self.correct_at - self.counts.came, until_renewed, until_accepted, until_block)
 
     def _look_to_follow(self) -> int:
         """Number of rows learnt at which a look of the model is followed: at once, but not too often."""

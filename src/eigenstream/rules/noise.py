@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engine.knowledge import Profile
 from .edges import edge_of_noise, independence_edges, samples_of
@@ -24,6 +25,9 @@ INDEPENDENT = 1.2
 UNEVEN, VERY_UNEVEN = 1.2, 9.3
 """By how many times its mean noise may exceed the edge of white noise: where nothing is known of single
 inputs, and where a component does not stand out from its neighbours."""
+
+DOUBTFUL = 0.7
+"""Below this share of the lowest line that there may be, an eigenvalue is no component in any case."""
 
 GAP = 2.5
 """A drop between two neighbours by this factor separates components from noise, wherever it is."""
@@ -107,26 +111,37 @@ class NoiseEdge(Rule):
         np.minimum(above_neighbours, (edge + spread + VERY_UNEVEN) * behind[..., :-1], out=above_neighbours)
         if evidence.profile is None or n == 1:  # one input alone is not uneven
             return (edge + spread + UNEVEN) * behind, above_neighbours
-        uneven = unevenness(evidence.profile, r + 1, samples_of(n, edge)) / edge
-        return INDEPENDENT * (edge + spread) * uneven * noise, above_neighbours
+        # Even inputs have the lowest line: what stays far below that needs no other.
+        even = INDEPENDENT * (edge + spread) * noise
+        doubtful = lam > DOUBTFUL * np.maximum(even[..., :-1], above_neighbours)
+        doubtful[..., :-1] |= lam[..., :-1] > DOUBTFUL * GAP * lam[..., 1:]
+        needed = r + 1 - doubtful[..., ::-1].argmax(axis=-1)
+        needed = np.where(doubtful.any(axis=-1), needed, 1)
+        return even * unevenness(
+            evidence.profile, needed, r + 1, samples_of(n, edge)
+        ) / edge, above_neighbours
 
 
-def unevenness(profile: Profile, number: int, n_samples: float) -> Vector:
+def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, n_samples: float) -> Vector:
     """The edge of independent inputs, as uneven as the first 0, 1, ... directions leave them, of mean 1.
 
     Parameters
     ----------
     profile
-        What is known of inputs; directions that it does not know leave the last of these edges.
+        What is known of inputs.
+    needed
+        How many edges matter; the last of these stands for all others, as it does for those of directions
+        that the profile does not know.
     number
-        How many edges are wanted.
+        How many edges to return.
     n_samples
         The number of samples.
     """
-    known = min(profile.held.shape[-2] + 1, number)
-    left = np.repeat(profile.inputs[..., None, :], known, axis=-2)
-    np.subtract(left[..., 1:, :], np.cumsum(profile.held[..., : known - 1, :], axis=-2), out=left[..., 1:, :])
+    needed = np.minimum(needed, profile.held.shape[-2] + 1)
+    most = int(needed.max())
+    left = np.repeat(profile.inputs[..., None, :], most, axis=-2)
+    left[..., 1:, :] -= np.cumsum(profile.held[..., : most - 1, :], axis=-2)
     np.maximum(left, 0.0, out=left)
     mean = (profile.weights * left).sum(axis=-1) / profile.weights.sum()
     edges = independence_edges(left, profile.weights, n_samples) / np.maximum(mean, TINY)
-    return np.concatenate((edges, np.repeat(edges[..., -1:], number - known, axis=-1)), axis=-1)
+    return np.take_along_axis(edges, np.minimum(np.arange(number), needed[..., None] - 1), axis=-1)

@@ -134,7 +134,7 @@ class StreamModel(TrackedAttributes):
     def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
         tracker = self._fitted()
-        rows = tracker.prepared(self._typed(rows, tracker), self.missing)
+        rows = tracker.completed(self._typed(rows, tracker), self.missing)
         return tracker.reading().astype(tracker.plan.dtype).beside(rows).squared_residuals(rows)
 
     def _learn(
