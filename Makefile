@@ -22,16 +22,18 @@ test-bank: $(READY)
 	$(BIN)/pytest -m bank tests/test_bank.py
 
 test-dask: $(READY)
-	$(BIN)/pytest -n 0 -m dask tests/test_dask_cluster.py
+	$(BIN)/pytest -n 0 -m dask tests/test_dask_cluster.py tests/test_documents.py
 
 test-torch: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[torch]"
 	$(BIN)/pytest -n 0 tests/test_torch.py src/eigenstream/integrations/torch
+	$(BIN)/pytest -n 0 -m torch tests/test_documents.py tests/test_examples.py
 
 # Needs Java 17.
 test-spark: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,spark]"
 	$(BIN)/pytest tests/test_spark.py
+	$(BIN)/pytest -m spark tests/test_documents.py
 
 # The tests of the kernels and of the networks they are checked against: first as plain Python, where coverage sees
 # them, then compiled with bounds checked.
@@ -43,7 +45,7 @@ test-plain: $(READY)
 
 # The suite in environments of their own: with the lowest versions that pyproject.toml allows, which may warn of
 # things to come, and with another Python (make test-python PYTHON=python3.13).
-TEST_TOOLS := "pytest>=8" "pytest-xdist>=3.5" "pytest-cov>=5" "hypothesis>=6.100" "pandas>=2.2" "pdoc>=14" playwright
+TEST_TOOLS := "pytest>=8" "pytest-xdist>=3.5" "pytest-cov>=5" "hypothesis>=6.100" "pandas>=2.2" playwright
 USED := --editable ".[plot,parquet,zarr,redis,river,live,metrics,bench]" $(TEST_TOOLS)
 test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
@@ -81,16 +83,22 @@ bench: $(READY)
 evaluate: $(READY)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check "process-improve>=2.2"
 	$(BIN)/python -m evaluation --fetch $(OPTIONS)
+	$(BIN)/python docs/readme_table.py
 
 reproduce: $(READY)
 	$(BIN)/eigenstream reproduce --out build/reproduction
 
+# The documentation, into build/docs; its examples are run, and a warning is an error.
 docs: $(READY)
-	$(BIN)/python docs/build.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	$(BIN)/eigenstream reproduce --quick --out build/site/reproduction
+	$(BIN)/sphinx-build -W --keep-going -q -c docs -d build/doctrees . build/docs
+	@echo "open build/docs/index.html"
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
-	find src tests benchmarks evaluation -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/gallery docs/generated
+	find src tests benchmarks evaluation docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

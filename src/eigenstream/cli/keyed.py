@@ -11,7 +11,7 @@ import click
 
 from ..running import Watcher
 from .display import SELDOM, Pace
-from .summary import say
+from .summary import rows_read, say
 from .tables import table
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def _report(job: Job, outcome: Outcome, given: dict[str, Any], words: TextIO) ->
     if given["as_json"]:
         print(json.dumps({"event": "end", **facts}), file=words)
     elif not given["quiet"]:
-        console, pace = Console(file=words), f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
-        say(console, f"{job.source.name}: {outcome.rows:,} rows of {len(bank):,} keys, {pace}")
+        console = Console(file=words)
+        say(console, rows_read(job, outcome, f"{len(bank):,} keys"))
         if job.request.watches:
             say(console, f"alarms: {bank.alarms:,}" if bank.alarms else "no alarm", "bold")
         output = "verdicts" if job.request.watches else "scores"

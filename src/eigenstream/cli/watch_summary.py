@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..history import STATISTIC_NAMES
 from ..monitoring import STATISTICS, MonitoredModel
 from .hints import in_flags
-from .summary import nothing_new, say
+from .summary import nothing_new, rows_read, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,8 +89,7 @@ def print_watched(
     assert isinstance(job.model, MonitoredModel)
     source, facts = job.source, watched(job.model)
     if outcome.rows or job.position is None:
-        pace = f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
-        say(console, f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}")
+        say(console, rows_read(job, outcome, f"{source.width} numbers"))
     else:
         say(console, nothing_new(job), "yellow")
     print_watching(console, facts)

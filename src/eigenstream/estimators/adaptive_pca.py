@@ -56,14 +56,14 @@ class AdaptivePCA(ReadingTransformer):
         The rank found.
     max_components_ : int
         The capacity, which is also the number of columns `transform` returns.
-    components_ : ndarray (n_components_ x n_features (lags + 1))
+    components_ : ndarray (``n_components_`` x ``n_features (lags + 1)``)
         Orthonormal principal axes, largest variance first, the largest entry of each positive.
-    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (n_components_)
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (``n_components_``)
         Input variance along each axis (divided by the number of samples), as a share of the whole, and the
         matching singular values.
-    spectrum_ : ndarray (max_components_)
+    spectrum_ : ndarray (``max_components_``)
         Input variance along the first directions, kept or not, largest first.
-    output_variance_ : ndarray (n_components_)
+    output_variance_ : ndarray (``n_components_``)
         ``explained_variance_ - threshold_``, the variance of the shrunk scores.
     threshold_ : float
         What separates kept from dropped variances.

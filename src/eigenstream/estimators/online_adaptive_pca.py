@@ -100,7 +100,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         When the rank changed, from what to what (the last 1,000 changes).
     n_samples_seen_ : int
         Rows learnt from.
-    components_, explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_, threshold_
+    components_, explained_variance_, explained_variance_ratio_, singular_values_ : ndarray
+        As of `AdaptivePCA`, of everything learnt so far.
+    noise_variance_, threshold_ : float
         As of `AdaptivePCA`, of everything learnt so far.
     mean_, scale_ : ndarray
         What is subtracted from each input, and what it is then divided by: None unless ``standardize``.

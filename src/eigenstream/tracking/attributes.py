@@ -34,7 +34,7 @@ class ReadingAttributes:
 
     @property
     def components_(self) -> Floats:
-        """Principal axes of the kept components (n_components_ x n_features), orthonormal, largest first."""
+        """Orthonormal principal axes of the kept components (``n_components_`` x ``n_features``)."""
         return unwrap(self._reading.kept_axes)
 
     @property
