@@ -12,12 +12,16 @@ import random
 import shutil
 import signal
 import sys
+import traceback
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 import eigenstream.running
 import eigenstream.sinks.parquet
-from eigenstream import OnlineAdaptivePCA
 from eigenstream.cli import main
+from eigenstream.tracking import StreamModel
 
 CALLS = ("open", "write", "pwrite", "fsync", "replace", "ftruncate", "unlink", "mkdir")
 MOMENTS = ("before", "after", "torn")
@@ -49,8 +53,11 @@ class Killer:
         return call
 
 
-def carry_out(command, at, moment):
-    """Run in a child; returns its exit code (negative: killed) and, if it came to its end, its calls."""
+def carry_out(command, install=None):
+    """Run in a child; returns its exit code (negative: killed) and, if it came to its end, its calls.
+
+    ``install`` is called in the child before the command, and returns something with ``calls``.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child:
@@ -61,14 +68,17 @@ def carry_out(command, at, moment):
         return os.waitstatus_to_exitcode(status), json.loads(said or "[]")
     write = os.write
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    killer = Killer(at, moment)
     try:
+        installed = install() if install else None
         main(command, prog_name="eigenstream")
         code = 70
     except SystemExit as left:
         code = left.code or 0
+    except BaseException:
+        traceback.print_exc()
+        code = 71
     sys.stderr.flush()
-    write(writing, json.dumps(killer.calls).encode())
+    write(writing, json.dumps(installed.calls if installed else []).encode())
     os._exit(code)
 
 
@@ -104,9 +114,11 @@ def tried(job, at, moment, rng, expected):
     """Two kills and a run to the end; returns how many kills there were and a complaint, if any."""
     prepared()
     try:
-        first, _ = carry_out(job["command"], at, moment)
-        second, _ = carry_out(again(job["command"]), rng.randrange(1, 40), rng.choice(MOMENTS))
-        last, _ = carry_out(again(job["command"]), None, None)
+        first, _ = carry_out(job["command"], partial(Killer, at, moment))
+        second, _ = carry_out(
+            again(job["command"]), partial(Killer, rng.randrange(1, 40), rng.choice(MOMENTS))
+        )
+        last, _ = carry_out(again(job["command"]))
         found = content(".")
     finally:
         os.chdir("..")
@@ -117,23 +129,27 @@ def tried(job, at, moment, rng, expected):
     return kills, f"killed {moment} call {at}, then {second}: differs in {sorted(wrong)}" if wrong else None
 
 
-def run(job):
-    rng = random.Random(job["seed"])
+def calm(job):
+    """What a folder holds after a job that nothing happened to; also makes that with earlier results."""
     os.mkdir("calm")
     os.chdir("calm")
     if job.get("base"):
-        assert carry_out(job["base"], None, None)[0] == 0
-    assert carry_out(job["command"], None, None)[0] == 0
+        assert carry_out(job["base"])[0] == 0
+    assert carry_out(job["command"])[0] == 0
     os.chdir("..")
-    expected = content("calm")
     earlier = job.get("before") or job.get("base")
     if earlier:
         os.mkdir("earlier")
         os.chdir("earlier")
-        assert carry_out(earlier, None, None)[0] == 0
+        assert carry_out(earlier)[0] == 0
         os.chdir("..")
+    return content("calm")
+
+
+def run(job):
+    rng, expected = random.Random(job["seed"]), calm(job)
     prepared()
-    code, calls = carry_out(job["command"], None, None)
+    code, calls = carry_out(job["command"], partial(Killer, None, None))
     os.chdir("..")
     assert code == 0
     kills, complaints = 0, []
@@ -145,8 +161,14 @@ def run(job):
     return {"calls": len(calls), "kills": kills, "complaints": complaints}
 
 
-if __name__ == "__main__":
+def load_everything(job):
+    """So that forks need not; and parts so small that a job has several."""
     eigenstream.sinks.parquet.PART = 128
-    for solver in ("exact", "subspace", "network"):  # loads the kernels
-        OnlineAdaptivePCA(half_life=50, solver=solver).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]] * 100)
-    print(json.dumps(run(json.loads(sys.argv[1]))))
+    solver = "network" if "network" in job["command"] else "auto"
+    StreamModel(half_life=50, solver=solver).partial_fit(np.eye(3)[np.arange(300) % 3])
+
+
+if __name__ == "__main__":
+    wanted = json.loads(sys.argv[1])
+    load_everything(wanted)
+    print(json.dumps(run(wanted)))

@@ -9,7 +9,7 @@ import re
 import tomllib
 from pathlib import Path
 
-USED = ("plot", "parquet", "zarr", "live")
+USED = ("plot", "parquet", "zarr", "redis", "river", "live", "metrics")
 """Extras with code behind them."""
 
 

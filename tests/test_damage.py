@@ -31,7 +31,7 @@ import pytest
 import zarr
 from pyarrow import parquet
 
-from eigenstream import OnlineAdaptivePCA, checkpoint, load, merge, sinks, sources
+from eigenstream import OnlineAdaptivePCA, StreamMonitor, checkpoint, load, merge, sinks, sources
 from eigenstream.cli import main
 
 ROOM = 1 << 30
@@ -189,6 +189,7 @@ def prepare_sources(folder):
         )
         array[:] = DATA
     OnlineAdaptivePCA(max_components=2, random_state=0).fit(DATA).save(folder / "model")
+    (folder / "first.csv").write_bytes(text_of(DATA))
 
 
 def check_source(number, folder):
@@ -206,7 +207,9 @@ def check_source(number, folder):
                 ["transform", folder / "model", path, "--output", folder / "out.csv", "--overwrite", *span],
                 ["calibrate", path, "--n-components", "1", *span],
                 ["run", path, "--quiet", "--save", folder / "y", "--overwrite", *span],
-            ][number // 8 % 3])  # fmt: skip
+                ["watch", path, "--quiet", "--save", folder / "y", "--overwrite", *span],
+                ["run", folder / "first.csv", path, "--quiet", "--save", folder / "y", "--overwrite", *span],
+            ][number // 8 % 5])  # fmt: skip
     return outcome
 
 
@@ -274,12 +277,34 @@ def prepare_models(folder):
         "named": OnlineAdaptivePCA(max_components=3, scores="projected", random_state=0).fit(
             pd.DataFrame(ROWS, columns=list("abcde"))
         ),
+        "subspace": OnlineAdaptivePCA(
+            max_components=3, solver="subspace", standardize=True, half_life="100s", random_state=0
+        ).partial_fit(ROWS[:291], timestamps=np.arange(291.0)),
+        "network": OnlineAdaptivePCA(max_components=3, solver="network", random_state=0).fit(ROWS),
+        "lagged": OnlineAdaptivePCA(max_components=3, lags=1, outliers="cap", random_state=0).fit(ROWS),
+        "monitor": StreamMonitor(OnlineAdaptivePCA(max_components=3, random_state=0)).fit(ROWS),
     }
     for name, model in made.items():
         model.save(folder / name, position={"source": {"row": 5}, "output": None, "recipe": {}})
 
 
-MODELS = ["plain", "forgetful", "young", "named"]
+MODELS = ["plain", "forgetful", "young", "named", "subspace", "network", "lagged", "monitor"]
+
+
+def said(model, rows):
+    """What a model says about rows."""
+    return model.score_samples(rows) if isinstance(model, StreamMonitor) else model.transform(rows)
+
+
+def goes_on(model, folder):
+    """Use a model as its user would: score rows, learn some, score again, save."""
+    rows = as_known(model)
+    timed = getattr(model, "model_", model)._tracker.plan.seconds is not None
+    said(model, rows)
+    model.learn_one(ROWS[0], timestamp=1e12 if timed else None)
+    model.partial_fit(rows, timestamps=np.full(len(rows), 1e12) if timed else None)
+    said(model, rows)
+    model.save(folder / "again")
 
 
 def check_model(number, folder):
@@ -299,7 +324,7 @@ def check_model(number, folder):
     assert document == read
     assert arrays.keys() == found.keys()
     assert all(arrays[key].tobytes() == found[key].tobytes() for key in arrays)
-    np.testing.assert_array_equal(model.transform(as_known(model)), original.transform(as_known(model)))
+    np.testing.assert_array_equal(said(model, as_known(model)), said(original, as_known(model)))
     return "the same model"
 
 
@@ -421,13 +446,7 @@ def check_signed(number, folder):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rows = as_known(model)
-            model.transform(rows)
-            timed = model._tracker.plan.seconds is not None
-            model.learn_one(ROWS[0], timestamp=1e12 if timed else None)
-            model.partial_fit(rows, timestamps=np.full(len(rows), 1e12) if timed else None)
-            model.transform(rows)
-            model.save(folder / "again")
+            goes_on(model, folder)
     except np.linalg.LinAlgError:
         return "numbers without a spectrum"
     except Exception as error:
@@ -512,11 +531,10 @@ linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memor
         ("models", 0, 300),
         ("signed", 0, 240),
         *(
-            pytest.param("sources", first, first + 900, marks=pytest.mark.slow)
-            for first in (1000, 1900, 2800)
+            pytest.param(what, first, first + 2000, marks=pytest.mark.slow)
+            for what in ("sources", "models", "signed")
+            for first in (1000, 3000)
         ),
-        pytest.param("models", 1000, 3500, marks=pytest.mark.slow),
-        pytest.param("signed", 1000, 3500, marks=pytest.mark.slow),
     ],
 )
 def test_damage_gives_a_clear_error_or_a_right_result(what, first, last):
@@ -568,6 +586,7 @@ RESIGNED = {
     "a scale that is none": _plan(standardize="yes"),
     "predecessors that do not fit": _plan(lags=2),
     "no time to forget in": _plan(seconds=0.0),
+    "blocks of no known length": _plan(longest_block=100),
     "a time that is none": lambda a, d: d["tracker"].update(clock=[math.nan, None, 0.0, 0.0]),
     "a pace that is none": lambda a, d: d["tracker"].update(clock=[None, None, -1.0, 0.0]),
     "rows before of another width": lambda a, d: a.update({"recent": np.zeros((2, 5))}),
@@ -578,6 +597,11 @@ RESIGNED = {
     "a number in words": lambda a, d: d["tracker"].update(time="300"),
     "rows that wait without a block": lambda a, d: a.update({"waiting": np.zeros((99, 5))}),
     "an infinite row that waits": lambda a, d: a.update({"waiting": np.full(a["waiting"].shape, np.inf)}),
+    "a waiting row beyond any that is learnt": lambda a, d: a.update(
+        {"waiting": np.full(a["waiting"].shape, 1e74)}
+    ),
+    "a waiting row that counts more than any": lambda a, d: a["waiting_steps"].__setitem__((0, 0), 1e20),
+    "a waiting row that lets the past grow": lambda a, d: a["waiting_steps"].__setitem__((1, 0), 1e20),
     "counts below nothing": lambda a, d: d["tracker"]["tally"].update(learnt=-1),
 }
 RESIGNED_OF = {
@@ -585,11 +609,18 @@ RESIGNED_OF = {
         "half a scatter matrix": lambda a, d: a.update({"learner.C": np.eye(4)}),
         "NaN in what is learnt": lambda a, d: a["learner.C"].__setitem__((0, 0), np.nan),
         "a scatter matrix that is none": lambda a, d: a["learner.C"].__setitem__((0, 1), 1e9),
+        "variances below nothing": lambda a, d: a.update({"learner.C": -a["learner.C"]}),
+        "a covariance beyond the variances": lambda a, d: a.update(
+            {"learner.C": a["learner.C"] + 1e6 * (1 - np.eye(5))}
+        ),
+        "a first row that none can be": lambda a, d: a["learner.origin"].__setitem__(0, 1e100),
+        "a mean that no rows have": lambda a, d: a["learner.offset"].__setitem__(0, 1e100),
         "more axes than components": lambda a, d: a.update({"learner.axes": np.zeros((9, 5))}),
     },
     "subspace": {
         "NaN in what is learnt": lambda a, d: a["learner.L"].__setitem__((0, 0), np.nan),
         "a direction without variance": lambda a, d: a["learner.lam"].__setitem__(0, 0.0),
+        "a mean that no rows have": lambda a, d: a["learner.offset"].__setitem__(0, 1e100),
         "a negative count": lambda a, d: a["learner.totals"].__setitem__(0, -1.0),
         "more components than asked for": lambda a, d: a["learner.counters"].__setitem__(1, 9),
     },
@@ -620,12 +651,50 @@ def test_nonsense_under_a_right_checksum_is_refused(solver, damage, tmp_path):
     arrays = {name: np.array(array) for name, array in arrays.items()}
     checkpoint.write(tmp_path / "model", arrays, document)
     load(tmp_path / "model")
-    if solver == "network" and damage == "an infinite row that waits":
+    if solver == "network" and ("row that waits" in damage or "a waiting row" in damage):
         pytest.skip("no row waits for the network")
     (RESIGNED | RESIGNED_OF[solver])[damage](arrays, document)
     checkpoint.write(tmp_path / "model", arrays, document)
     with pytest.raises(ValueError, match="is a damaged eigenstream model"):
         load(tmp_path / "model")
+
+
+def _monitor(**changes):
+    return lambda a, d: d["monitor"].update(changes)
+
+
+RESIGNED_MONITOR = {
+    "an axis without variance": lambda a, d: a["monitor.reference.variances"].__setitem__(0, 0.0),
+    "limits of nothing": lambda a, d: a["monitor.limits"].__setitem__((1, 0), 0.0),
+    "limits of one statistic": lambda a, d: a.update({"monitor.limits": a["monitor.limits"][:, :1]}),
+    "charts of rows to come": lambda a, d: a["monitor.history"].__setitem__((-1, 0), 1e6),
+    "charts of half rows": lambda a, d: a.update({"monitor.history": a["monitor.history"] * 0.5}),
+    "limits due before": _monitor(correct_at=0),
+    "a model due before": _monitor(renewals=[-(2**62), 0, 0]),
+}
+
+
+@pytest.mark.parametrize("damage", RESIGNED_MONITOR)
+def test_a_monitor_that_makes_no_sense_is_refused(damage, tmp_path):
+    path = tmp_path / "model"
+    StreamMonitor(OnlineAdaptivePCA(max_components=3, random_state=0)).fit(ROWS).save(path)
+    arrays, document = checkpoint.read(path)
+    arrays = {name: np.array(array) for name, array in arrays.items()}
+    RESIGNED_MONITOR[damage](arrays, document)
+    checkpoint.write(path, arrays, document)
+    with pytest.raises(ValueError, match="is a damaged eigenstream model"):
+        load(path)
+
+
+def test_a_row_learnt_after_the_last_row_that_came_is_refused(tmp_path):
+    path = tmp_path / "model"
+    model = OnlineAdaptivePCA(max_components=3, half_life="100s", random_state=0)
+    model.partial_fit(ROWS, timestamps=np.arange(300.0)).save(path)
+    arrays, document = checkpoint.read(path)
+    document["tracker"]["clock"][1] = 1e30
+    checkpoint.write(path, arrays, document)
+    with pytest.raises(ValueError, match=r"is a damaged eigenstream model.*has learnt one of 1e\+30"):
+        load(path)
 
 
 def test_a_file_of_an_older_format_says_what_to_do(tmp_path):
@@ -645,7 +714,7 @@ def test_a_file_of_format_version_2_continues_exactly(tmp_path):
     arrays, document = checkpoint.read(tmp_path / "model")
     for part, names in (
         (document["parameters"], ("standardize", "lags")),
-        (document["tracker"]["plan"], ("standardize", "lags", "seconds")),
+        (document["tracker"]["plan"], ("standardize", "lags", "seconds", "longest_block")),
         (document["tracker"], ("clock",)),
     ):
         for name in names:

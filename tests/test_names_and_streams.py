@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.cli import main
+from tests.environment import ENVIRONMENT
 
-ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
 ODD = ["a[/b].csv", "a[red]b.csv", "cost_$100_$200.csv", "$x^2$ \\frac.csv", "a\x1b[31mb.csv"]
 
 

@@ -42,6 +42,25 @@ def test_capped_outliers_do_no_harm(solver, half_life, case, rng):
 
 
 @pytest.mark.parametrize("solver", ["exact", "subspace"])
+@pytest.mark.parametrize("row", [20, 70])
+def test_an_early_outlier_is_no_component(solver, row):
+    """Neither in the first block, before there are axes, nor in the next."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        axes = np.linalg.qr(rng.standard_normal((20, 20)))[0][:3]
+        X = (rng.standard_normal((900, 3)) * [9, 6, 4]) @ axes + rng.standard_normal((900, 20))
+        X[row] = 1000 * rng.standard_normal(20)
+        assert OnlineAdaptivePCA(solver=solver, outliers="cap").fit(X).n_components_ == 3
+
+
+def test_a_new_component_of_a_stream_without_noise_is_no_outlier(rng):
+    """What rows without noise are off by is next to nothing, and ten times that as well."""
+    X = rng.standard_normal((3000, 3)) @ rng.standard_normal((3, 8))
+    X[1000:] += rng.standard_normal((2000, 1)) @ rng.standard_normal((1, 8))
+    assert OnlineAdaptivePCA(outliers="cap").fit(X).spectrum_[3] > 0.1
+
+
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
 def test_gaussian_rows_are_left_alone(solver):
     kept, capped = (OnlineAdaptivePCA(solver=solver, outliers=o).fit(paper(3000)) for o in ("keep", "cap"))
     assert capped.tally_.capped == 0

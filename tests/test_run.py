@@ -14,8 +14,8 @@ import pytest
 
 import eigenstream
 from eigenstream import streams
+from tests.environment import ENVIRONMENT
 
-ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
 HARNESS = Path(__file__).parent / "kill_and_resume.py"
 ROWS, WIDTH = 6000, 6
 COMMON = ("--half-life", "300", "--batch-rows", "128", "--max-components", "4", "--quiet")

@@ -13,39 +13,53 @@ import pytest
 
 from eigenstream import sources
 from eigenstream.sources import SourceError, json_lines, lines, text
+from eigenstream.sources.line_reader import EMPTIEST
 from tests.source_files import read
 
 MOST = 400 << 20
 """Bytes beyond those of a process that has loaded everything."""
 BOMB = 100 << 20
 """Bytes of a line; gzip makes little of them."""
+SECONDS = 10
+"""Of work until a file is refused."""
 
 READ = """
-import json, resource, sys
+import json, resource, sys, time
 import pyarrow.compute, pyarrow.json
 from eigenstream import sources
 def used():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-before, told = used(), "nothing"
-try:
-    with sources.open(sys.argv[1], **json.loads(sys.argv[2])) as source:
-        for batch in source:
-            pass
-except sources.SourceError as error:
-    told = str(error)
-print(json.dumps([used() - before, told]))
+before = used()
+for path, options in json.loads(sys.argv[1]):
+    begun, told = time.process_time(), "nothing"
+    try:
+        with sources.open(path, **options) as source:
+            for batch in source:
+                pass
+    except sources.SourceError as error:
+        told = str(error)
+    print(json.dumps([used() - before, time.process_time() - begun, told]))
 """
 
 
-def refused(path, **options):
-    """What is said of a file, by a process that has taken little memory for it."""
+def told_of(*files):
+    """What is said of files (path, options), by a process that takes little memory and time for them."""
     done = subprocess.run(
-        [sys.executable, "-c", READ, str(path), json.dumps(options)],
-        capture_output=True, text=True, timeout=120, check=True,
+        [sys.executable, "-c", READ, json.dumps([(str(path), options) for path, options in files])],
+        capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
-    used, told = json.loads(done.stdout)
-    assert used < MOST
+    told = []
+    for (path, _), line in zip(files, done.stdout.splitlines(), strict=True):
+        used, seconds, message = json.loads(line)
+        assert used < MOST, path
+        assert seconds < SECONDS, path
+        told.append(message)
     return told
+
+
+def refused(path, **options):
+    """What is said of one file."""
+    return told_of((path, options))[0]
 
 
 def repeated(start, middle, end, size=BOMB):
@@ -73,12 +87,46 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("kind", BOMBS)
-def test_a_line_without_end_is_refused(kind, tmp_path):
-    path = tmp_path / "bomb.gz"
-    path.write_bytes(repeated(*BOMBS[kind]))
-    assert path.stat().st_size < 1 << 20
-    assert "longer than 33,554,432 bytes" in refused(path)
+def packed_files(folder, parts):
+    """One packed file for each, small."""
+    paths = [folder / f"{name}.gz" for name in parts]
+    for path, (*content, size) in zip(paths, parts.values(), strict=True):
+        path.write_bytes(repeated(*content, size=size))
+        assert path.stat().st_size < 1 << 20
+    return paths
+
+
+def test_a_line_without_end_is_refused(tmp_path):
+    paths = packed_files(tmp_path, {kind: (*parts, BOMB) for kind, parts in BOMBS.items()})
+    for path, told in zip(paths, told_of(*((path, {}) for path in paths)), strict=True):
+        assert "longer than 33,554,432 bytes" in told, path
+
+
+EMPTY = {
+    "blank lines": (b"", b"\n", {}),
+    "blank lines after a row": (b"1,2\n", b"\n", {}),
+    "blank lines after names": (b"a,b\n", b"\n", {}),
+    "lines of spaces": (b"1,2\n", b" \t\n", {}),
+    "comments": (b"1,2\n", b"# nothing to see here, nor in any of the lines that follow\n", {"comment": "#"}),
+}
+
+
+def test_lines_with_nothing_on_them_come_to_an_end(tmp_path):
+    parts = {kind: (start, line, b"1,2\n", 2 * EMPTIEST) for kind, (start, line, _) in EMPTY.items()}
+    paths = packed_files(tmp_path, parts)
+    options = [options for *_, options in EMPTY.values()]
+    for path, told in zip(paths, told_of(*zip(paths, options, strict=True)), strict=True):
+        assert "bytes of blank lines or comments without a row among them" in told, path
+
+
+def test_blank_lines_between_rows_do_not_add_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("eigenstream.sources.line_reader.EMPTIEST", 100)
+    (tmp_path / "x").write_bytes(b"1,2\n" + (b"\n" * 99 + b"3,4\n") * 10)
+    with sources.open(tmp_path / "x", batch_rows=1) as source:
+        assert [batch.rows.tolist() for batch in source] == [[[1, 2]], *([[[3, 4]]] * 10)]
+    (tmp_path / "x").write_bytes(b"1,2\n" + b"\n" * 150 + b"3,4\n")
+    with pytest.raises(SourceError, match=r"x, line \d+: 1\d\d bytes of blank lines"):
+        read(tmp_path / "x", batch_rows=1)
 
 
 LONG_LINES = {
@@ -100,12 +148,11 @@ LONG_LINES = {
 }
 
 
-@pytest.mark.parametrize("kind", LONG_LINES)
-def test_a_line_with_too_many_columns_is_refused(kind, tmp_path):
-    *parts, message = LONG_LINES[kind]
-    path = tmp_path / "bomb.gz"
-    path.write_bytes(repeated(*parts, size=30 << 20))
-    assert message in refused(path)
+def test_a_line_with_too_many_columns_is_refused(tmp_path):
+    paths = packed_files(tmp_path, {kind: (*parts, 30 << 20) for kind, (*parts, _) in LONG_LINES.items()})
+    told = told_of(*((path, {}) for path in paths))
+    for path, message, (*_, expected) in zip(paths, told, LONG_LINES.values(), strict=True):
+        assert expected in message, path
 
 
 def test_many_long_lines_are_not_held_together(tmp_path):
@@ -123,7 +170,8 @@ def test_a_sparse_matrix_that_is_too_wide_is_refused(tmp_path):
             head = {"descr": "|b1", "fortran_order": order == "F", "shape": shape}
             np.lib.format.write_array_header_1_0(file, head)
             os.truncate(path, min(file.tell() + shape[0] * shape[1], 2**42))
-        assert "rows of " in refused(path) or "cut off" in refused(path)
+        told = refused(path)
+        assert "rows of " in told or "cut off" in told
 
 
 def test_a_wide_matrix_by_columns_is_read_in_little_memory(tmp_path):

@@ -21,9 +21,8 @@ from eigenstream.sources.columns import Choice
 from eigenstream.sources.csv_lines import Csv
 from eigenstream.sources.formats import Format
 from eigenstream.sources.json_lines import JsonLines
-from eigenstream.sources.lines import piece_of
 from eigenstream.sources.text import Complaint
-from tests.source_files import DATA, TEXTS, read, rows_of
+from tests.source_files import DATA, TEXTS, piece_of, read, rows_of
 
 WORDS = [
     "", " ", "NA", "n/a", "NaN", "nan", "-nan", "+nan", "nan(1)", "NAN(abc)", "inf", "-inf", "Infinity",
@@ -56,7 +55,7 @@ FORMATS = [
 def agrees(parser, content):
     """Reading at once may give up, but what it gives is what reading each line gives; bits included."""
     content = [line for line in content if line.strip()]
-    quick = parser.quick(piece_of(content, np.arange(len(content)))) if content else None
+    quick = parser.quick(piece_of(content)) if content else None
     if quick is None:
         return False
     careful = np.array([parser.row(line) for line in content], dtype=float)

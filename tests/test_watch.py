@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +14,9 @@ from eigenstream import monitoring
 from eigenstream.cli import main
 from eigenstream.monitoring import COLUMNS, MonitoredModel, Settings
 from eigenstream.running import Request, prepare
+from tests.environment import ENVIRONMENT
 from tests.plant_files import FAULTS, HEAD, NAMES, plant_lines, plant_rows, write_plant
 
-ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
 HARNESS = Path(__file__).parent / "kill_and_resume.py"
 ROWS = 4500
 TIMED = ("--time-column", "time")

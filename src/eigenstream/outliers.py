@@ -2,8 +2,9 @@
 
 A row far off is scaled towards the mean by ``sqrt(min(1, c usual / SPE, c p / T2))``, where SPE is its
 squared distance from the subspace of the p kept components, T2 its squared length within that subspace in
-units of the variances there, and ``usual`` the running mean of the capped SPE. Gaussian rows are never that
-far off. A stream whose scale changes for good is followed all the same, since ``usual`` and the variances
+units of the variances there, and ``usual`` the running mean of the capped SPE since there are axes (before,
+the median), or a thousandth of a usual row's squared length if that is more. Gaussian rows are never that far
+off. A stream whose scale changes for good is followed all the same, since ``usual`` and the variances
 grow with what is let through.
 """
 
@@ -18,6 +19,10 @@ from .engine.learner import Seen
 
 LIMIT = 10.0
 """c: how many times the usual a row may pull."""
+
+LEAST = 1e-3
+"""Rows are taken to be off by at least this share of their squared length: without noise, whatever is new
+would be an outlier."""
 
 GAUSSIAN = 1.4826
 """The standard deviation of Gaussian numbers over their median absolute deviation."""
@@ -79,6 +84,7 @@ def cap(
     power = np.einsum("ij,ij->i", measured, measured, dtype=np.float64)
     spe = np.maximum(power - np.einsum("ij,ij->i", inside, inside, dtype=np.float64), 0.0)
     distance = usual.distance if usual.weight > 0 else float(np.median(spe))
+    distance = max(distance, LEAST * float(np.median(power)))
     share = np.ones(len(rows))
     np.divide(LIMIT * distance, spe, out=share, where=spe > LIMIT * distance)
     if len(axes):

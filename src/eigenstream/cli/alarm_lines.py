@@ -37,12 +37,15 @@ def _as_words(event: AlarmEvent) -> str:
         how = "ended after" if event.state == "ended" else "accepted as the new normal after"
         said = f"alarm {how} {event.length:,} row{'s' if event.length > 1 else ''}, peak {alarm.peak:.3g} "
         said += f"at row {alarm.peak_row:,}, {blamed}"
-    return shown(f"row {event.row:,}{time}: {said}")
+    key = "" if event.key is None else f"{event.key}, "
+    return shown(f"{key}row {event.row:,}{time}: {said}")
 
 
 def _as_json(event: AlarmEvent) -> str:
     alarm = event.alarm
     facts: dict[str, Any] = {"event": "alarm", "state": event.state, "row": event.row}
+    if event.key is not None:
+        facts["key"] = event.key
     if event.time is not None:
         facts["time"] = moment(event.time)
     facts |= {"since": alarm.began, "last": alarm.last, "rows": event.length, "exceeding": alarm.rows}

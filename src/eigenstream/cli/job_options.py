@@ -52,6 +52,19 @@ keeping_options = together(
 )
 """Where the model is kept and how fast rows are read."""
 
+key_options = together(
+    click.option(
+        "--key",
+        help="The column that says whose a row is: one model per key, all in the file --save names.",
+    ),
+    click.option(
+        "--max-models",
+        type=click.IntRange(min=1),
+        help="With --key: most models in memory; the longest idle wait in the file.  [default: all]",
+    ),
+)
+"""Many models instead of one."""
+
 showing_options = together(
     click.option("--live", is_flag=True, help="Show a live page in the browser."),
     click.option(
@@ -97,5 +110,7 @@ def check_job_options(given: dict[str, Any]) -> None:
         raise click.UsageError("--anyway needs --model MODEL: the model to go on from")
     if given["idle"] is not None and not given["follow"]:
         raise click.UsageError("--idle says when to stop following: it needs --follow")
+    if given["max_models"] is not None and given["key"] is None:
+        raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
     if given["save"] and given["output"] == "-":
         raise click.UsageError("standard output cannot be cut back to a checkpoint: --save needs a file")

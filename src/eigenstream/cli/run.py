@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from .job_options import check_job_options, keeping_options, showing_options
+from .job_options import check_job_options, keeping_options, key_options, showing_options
 from .jobs import carry_out, linger, looked_on, prepared, reading_and
 from .options import (
     ESTIMATOR_OPTIONS,
@@ -43,15 +43,7 @@ BUILT_IN_RATE = 2500.0
 )
 @residuals_option
 @keeping_options
-@click.option(
-    "--key",
-    help="The column that says whose a row is: one model per key, all in the file --save names.",
-)
-@click.option(
-    "--max-models",
-    type=click.IntRange(min=1),
-    help="With --key: most models in memory; the longest idle wait in the file.  [default: all]",
-)
+@key_options
 @click.option(
     "--picture", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG."
 )
@@ -82,8 +74,6 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     check_job_options(given)
     if given["residuals"] and not given["output"] and not given["resume"]:
         raise click.UsageError("--residuals are written beside the scores: they need --output")
-    if given["max_models"] is not None and given["key"] is None:
-        raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
     if given["key"] is not None:
         from .keyed import keyed_settings, refuse_other_options
 

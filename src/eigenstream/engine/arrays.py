@@ -102,6 +102,11 @@ def beside(array: Array, rows: Any) -> Array:
     return moved
 
 
+def launches(rows: Any) -> bool:
+    """Whether operations on these rows are launched on a device of its own, each at a price."""
+    return getattr(rows, "launches", False)
+
+
 def zeros(shape: tuple[int, ...], rows: Any, dtype: Any = None) -> Array:
     """Zeros where these rows live, of their type unless another is given."""
     dtype = rows.dtype if dtype is None else dtype

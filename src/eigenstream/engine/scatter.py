@@ -20,8 +20,11 @@ from .axes import matched
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .learner import Seen, Steps, center_block, rowwise
 from .scale import complete_count, gain_of, scale_of
-from .stored import stored_array
+from .stored import LARGEST_VALUE, stored_array
 from .threads import one_thread
+
+ROUNDING = 1 + 1e-6
+"""By this factor, at most, sums may miss an inequality that holds for exact sums."""
 
 
 class Scatter:
@@ -150,13 +153,13 @@ class Scatter:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        n = self.n
+        n, largest = self.n, LARGEST_VALUE[np.float64]
         self.C = stored_array(arrays, "C", (n, n))
-        self.origin = stored_array(arrays, "origin", (n,))
-        self.offset = stored_array(arrays, "offset", (n,))
+        self.origin = stored_array(arrays, "origin", (n,), most=largest)
+        self.offset = stored_array(arrays, "offset", (n,), most=largest)
         self.axes = stored_array(arrays, "axes", (None, n))
         self.count, self.extra, aligned = map(float, stored_array(arrays, "totals", (3,), least=0.0))
-        if not aligned <= len(self.axes) <= self.k or not np.array_equal(self.C, self.C.T):
+        if not aligned <= len(self.axes) <= self.k or not _may_be_scatter(self.C):
             raise ValueError("the scatter matrix or its axes do not fit together")
         self.aligned = int(aligned)
         self._moved()
@@ -197,3 +200,11 @@ class Scatter:
     def _standardized(self) -> Matrix:
         """C, of standardized inputs where that is asked for."""
         return self.C if self._gain is None else self.C * self._gain * self._gain[:, None]
+
+
+def _may_be_scatter(C: Matrix) -> bool:
+    """Whether a matrix is symmetric and no entry exceeds what its diagonal allows (Cauchy and Schwarz)."""
+    if not np.array_equal(C, C.T) or not (np.diag(C) >= 0).all():
+        return False
+    deviations = np.sqrt(np.diag(C))
+    return bool((np.abs(C) <= ROUNDING * np.outer(deviations, deviations) + np.finfo(np.float64).tiny).all())

@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 LARGEST: dict[Any, float] = {np.float64: 1e150, np.float32: 1e38}
 """No sum of squares of a stream that can be learnt comes near; squares of sums stay finite in float64."""
 
+LARGEST_VALUE: dict[Any, float] = {np.float64: 1e70, np.float32: 1e12}
+"""No value of a row that can be learnt, and no mean of rows, comes near: the sum of 10^9 squares of it stays
+below `LARGEST`."""
+
 
 def stored_array(
     arrays: Mapping[str, NDArray[Any]],

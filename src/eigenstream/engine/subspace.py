@@ -16,8 +16,8 @@ float32 its sums drifted by a thousandth in 10^7 samples.
 Where inputs are standardized, L is in units of the scale of each input so far. With every block scales move a
 little: the columns of L are multiplied by the old scale over the new one, and ``L L'`` is computed itself.
 
-What is as wide as the input lives where the rows do, on a GPU, say (see `engine.arrays`). The small matrices
-M and P, lam and all decisions stay on the host.
+What is as wide as the input lives where the rows do, on a GPU, say (see `engine.arrays`). M is decomposed
+there, too; P and lam come to the host, where decisions are made.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .learner import Seen, Steps, center_block, rowwise
 from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
-from .stored import stored_array
+from .stored import LARGEST_VALUE, stored_array
 from .threads import one_thread
 
 TILE = 4096
 """Columns of ``P' [L; R]`` computed at a time: the result replaces L without a second array of its size."""
 
-DEVICE_TILE = 65_536
+DEVICE_TILE = 262_144
 """The same on a device, which is faster with a few large products."""
 
 REFRESH = 64
@@ -233,11 +233,11 @@ class Subspace:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        n, most = self.n, len(self.rows) - self.block
+        n, most, largest = self.n, len(self.rows) - self.block, LARGEST_VALUE[np.float64]
         L = stored_array(arrays, "L", (None, n))
         self.lam = stored_array(arrays, "lam", (len(L),), least=0.0)
-        self.origin = stored_array(arrays, "origin", (n,))
-        self.offset = stored_array(arrays, "offset", (n,))
+        self.origin = stored_array(arrays, "origin", (n,), most=largest)
+        self.offset = stored_array(arrays, "offset", (n,), most=largest)
         self.inputs = stored_array(arrays, "inputs", (n,), least=0.0)
         if self.standardize:
             self.gain = stored_array(arrays, "gain", (n,), least=0.0)
@@ -280,22 +280,21 @@ class Subspace:
     def products(self, R: Any, decay: float) -> Matrix:
         """M of L and R, a sum over features, without ``L L'`` unless that has moved: `leading` knows it."""
         r, L = self.r, self.rows[: self.r]
-        M = np.zeros((r + len(R), r + len(R)))
+        M = zeros((r + len(R), r + len(R)), L)
         if self._refreshes:
-            M[:r, :r] = decay * host(L @ L.T)
-        M[r:, :r] = np.sqrt(decay) * host(R @ L.T)
-        M[r:, r:] = R.gram() if isinstance(R, SparseRows) else host(R @ R.T)
+            M[:r, :r] = decay * (L @ L.T)
+        M[r:, :r] = np.sqrt(decay) * (R @ L.T)
+        M[r:, r:] = R.gram() if isinstance(R, SparseRows) else R @ R.T
         return M
 
     def leading(self, M: Matrix, decay: float) -> tuple[Vector, Matrix]:
         """New eigenvalues, and P by which the new L is ``P' [L; R]``, of the products over all features."""
-        r = self.r
+        r, others = self.r, max(len(M) - self.directions, 0)
         if not self._refreshes:  # diagonal by construction
             M[np.arange(r), np.arange(r)] = decay * self.lam
         with one_thread():
             e, P = np.linalg.eigh(M)
-        keep = min(self.directions, len(P))
-        e, P = e[: -keep - 1 : -1], P[:, : -keep - 1 : -1]
+        e, P = host(e[others:])[::-1], host(P[:, others:])[:, ::-1]
         keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if decay != 1:

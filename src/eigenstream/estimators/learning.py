@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
-from ..engine.arrays import as_came
+from ..engine.arrays import as_came, launches
 from ..reading import Floats
 from ..tracking import RankChange, Tracker, plan_for, row_times
 from ..tracking.model import DEFAULTS
@@ -77,7 +77,8 @@ class WholeCalls:
             parameters = {name: getattr(self, name) for name in DEFAULTS}
             if not isinstance(rows, np.ndarray) and parameters["solver"] == "auto":
                 parameters["solver"] = "subspace"  # the one that learns rows where they live
-            self._tracker = Tracker(plan_for(parameters, rows.shape[1], rows.dtype.type))
+            plan = plan_for(parameters, rows.shape[1], rows.dtype.type, launches=launches(rows))
+            self._tracker = Tracker(plan)
             self._warned_at_capacity = self._warned_of_skipping = False
             self.position_ = None
         with np.errstate(over="ignore"):

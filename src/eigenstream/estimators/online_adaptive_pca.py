@@ -249,8 +249,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         """Learn from these rows, in order; returns each row's score before learning from it.
 
         No score knows its own row or what came after it: scores are those of the model as it stood at the
-        end of the last block of rows (64 of them, fewer with a short half-life). Scores are the same bits
-        whether rows come one by one or all at once. Rows that ``missing`` says to skip have NaN scores.
+        end of the last block of rows (64 of them, 256 on a GPU, fewer with a short half-life). Scores are
+        the same bits whether rows come one by one or all at once. Rows that ``missing`` says to skip have NaN
+        scores.
         """
         return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=self.scores)
 

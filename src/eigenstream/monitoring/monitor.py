@@ -104,7 +104,7 @@ class Monitor:
         start = 0
         with threads_for(self.tracker.plan.n):
             while start < len(rows):
-                part = slice(start, start + self._rows_until_due(fills=missing == "impute"))
+                part = slice(start, start + self.rows_until_due(fills=missing == "impute"))
                 found = self._take(rows[part], missing, None if times is None else times[part], blame)
                 parts.append(found.verdicts)
                 alarms += found.alarms
@@ -159,7 +159,7 @@ class Monitor:
         now = self._reference_now()
         return 0.0 if self.origin is None or now is None else self.origin.turned(now)
 
-    def _rows_until_due(self, *, fills: bool) -> int:
+    def rows_until_due(self, *, fills: bool) -> int:
         """How many rows can be judged before the model, the limits or an alarm may change.
 
         If gaps are filled, that is by the last block of the model.
@@ -179,7 +179,7 @@ class Monitor:
         return max(self.tracker.time if looked else self.tracker.look_at, self.soonest)
 
     def _take(self, rows: Floats, missing: Missing, times: Vector | None, blame: bool) -> Findings:
-        """Judge and learn at most `_rows_until_due` rows."""
+        """Judge and learn at most `rows_until_due` rows."""
         first = self.counts.came
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
         statistics = self._statistics(self.reference, judged, first)

@@ -86,9 +86,12 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     # Not `stored_array`: limits are infinite where there is none.
     table = np.array(arrays["history"], dtype=np.float64).reshape(-1, WIDTH)
     monitor.stretches = Stretches(max(whole(document, "stretch"), 1), table)
-    if not (np.isfinite(table[:, 0]).all() and (np.diff(table[:, 0]) > 0).all()):
+    rows = np.append(table[:, 0], monitor.counts.came)
+    if (rows[:-1] % monitor.stretches.length).any() or not (np.diff(rows, prepend=-1) > 0).all():
         raise ValueError("the rows of its control charts are not in order")
     _restore_watch(monitor, arrays, document)
+    if monitor.rows_until_due(fills=False) < 1:
+        raise ValueError("its limits or its model were due before its last row")
     return monitor
 
 
@@ -96,7 +99,9 @@ def _restore_limits(limits: Limits, arrays: Arrays, reference: Reference | None)
     limits.tail = Tail(stored_array(arrays, "tail", limits.tail.counts.shape, least=0.0))
     if reference is not None:
         limits.refer(reference)
-    _, limits.factors, limits.edges = np.array(arrays["limits"], dtype=np.float64)
+    _, limits.factors, limits.edges = np.array(arrays["limits"], dtype=np.float64).reshape(3, len(STATISTICS))
+    if not ((limits.factors > 0) & np.isfinite(limits.factors) & (limits.edges >= 0)).all():
+        raise ValueError("its limits are not above 0")
     limits.told = stored_array(arrays, "told", (len(STATISTICS),), np.bool_)
     limits.together = stored_array(arrays, "together", (2,), least=0.0)
 
@@ -128,5 +133,7 @@ def _restored_reference(arrays: Arrays, name: str, written: Any, n: int) -> Refe
     variances = stored_array(arrays, f"{name}.variances", (len(axes),), least=0.0)
     if not 0 <= int(rank) <= len(axes) or not effective > 0 or not rest >= 0:
         raise ValueError(f"the {name} that rows are judged by has rank {rank} of {len(axes)} axes")
+    if not (variances[: int(rank)] > 0).all():
+        raise ValueError(f"the {name} that rows are judged by keeps axes without variance")
     mean = stored_array(arrays, f"{name}.mean", (n,))
     return Reference(mean, scale, axes, variances, int(rank), float(rest), float(effective))

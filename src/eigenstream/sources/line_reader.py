@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count as counted
 from itertools import pairwise
 from operator import index
 from pathlib import Path
@@ -24,7 +23,9 @@ from .text import FEW, Parsed, Parser
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
 BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
-"""Which bytes a blank line begins with."""
+"""Which bytes a blank line is made of."""
+EMPTIEST = 1 << 25
+"""Bytes of blank lines and comments that may come between two rows; more is taken for a file without rows."""
 
 
 class LineReader(Reader):
@@ -113,11 +114,9 @@ class LineReader(Reader):
 
     def _peek(self) -> bytes | None:
         """The next line with something on it, which stays the next."""
-        for place in counted():
-            line = self.lines.peek(place)
-            if line is None or self._has_something(line):
-                return line
-        raise AssertionError("unreachable")
+        self._pass_over_empty()
+        coming = self.lines.coming(1)
+        return coming.data if len(coming) else None
 
     def take(self, count: int) -> Chunk | None:
         piece = self._next(count)
@@ -223,28 +222,46 @@ class LineReader(Reader):
     def _next(self, count: int) -> Piece:
         """At most so many lines with something on them, those held back first; none at the end."""
         piece, self._held = self._held, NOTHING
-        while not len(piece) and len(taken := self.lines.take(count)):
-            piece = self._with_something(taken)
+        if not len(piece):
+            piece = self._with_something(self.lines.take(count))
+        if not len(piece):
+            self._pass_over_empty()
+            piece = self._with_something(self.lines.take(count))
         return piece
 
     def _with_something(self, piece: Piece) -> Piece:
         """The lines that are neither blank nor comments."""
-        starts = piece.starts()
+        return piece.without(self._empty(piece)) if len(piece) else piece
+
+    def _pass_over_empty(self) -> None:
+        """Take the blank lines and comments that come next; an error if there is no end to them."""
+        passed_over, number = 0, 16
+        while len(coming := self.lines.coming(number)):
+            empty = self._empty(coming)
+            some = len(coming) if empty.all() else int(empty.argmin())
+            passed_over += len(self.lines.take(some).data)
+            if passed_over > EMPTIEST:
+                raise SourceError(
+                    f"{self.name}, line {self.lines.line}: {passed_over:,} bytes of blank lines or comments "
+                    "without a row among them; is this a file of rows?"
+                )
+            if some < len(coming):
+                return
+            number *= 2
+
+    def _empty(self, piece: Piece) -> NDArray[np.bool_]:
+        """Which lines are blank or comments."""
+        starts, comment = piece.starts(), self.format.comment
         perhaps = BLANK[starts]
-        comment = self.format.comment
         if comment is not None:
             perhaps = perhaps | (starts == comment.encode()[0])
         if not perhaps.any():
-            return piece
-        lines = piece.lines()
-        left_out: NDArray[np.bool_] = np.zeros(len(piece), dtype=bool)
-        for i in np.flatnonzero(perhaps):
-            left_out[i] = not self._has_something(lines[i])
-        return piece.without(left_out)
-
-    def _has_something(self, line: bytes) -> bool:
-        stripped, comment = line.strip(), self.format.comment
-        return bool(stripped) and not (comment is not None and stripped.startswith(comment.encode()))
+            return perhaps
+        empty: NDArray[np.bool_] = perhaps & ~piece.has_any(~BLANK)
+        if comment is not None:
+            for i in np.flatnonzero(perhaps & ~empty).tolist():
+                empty[i] = piece.line(i).strip().startswith(comment.encode())
+        return empty
 
     def _notice_index(self, rows: NDArray[np.float64]) -> None:
         parser = self.parser

@@ -46,23 +46,32 @@ class Piece(NamedTuple):
         data = self.data[first : int(self.ends[stop - 1])]
         return Piece(data, self.ends[start:stop] - first, self.numbers[start:stop])
 
+    def line(self, number: int) -> bytes:
+        """One of them, with its end."""
+        return self.data[int(self.ends[number - 1]) if number else 0 : int(self.ends[number])]
+
     def starts(self) -> NDArray[np.uint8]:
         """The first byte of each line."""
-        first = np.concatenate(([0], self.ends[:-1]))
-        return np.frombuffer(self.data, dtype=np.uint8)[first]
+        return np.frombuffer(self.data, dtype=np.uint8)[self._firsts()]
+
+    def has_any(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which lines have any of the bytes that are wanted (256)."""
+        found: NDArray[np.bool_] = np.logical_or.reduceat(
+            wanted[np.frombuffer(self.data, dtype=np.uint8)], self._firsts()
+        )
+        return found
 
     def without(self, left_out: NDArray[np.bool_]) -> Piece:
         """The lines that are not left out."""
         if not left_out.any():
             return self
-        kept = np.flatnonzero(~left_out)
-        lines = self.lines()
-        return piece_of([lines[i] for i in kept], self.numbers[kept])
+        kept, lengths = ~left_out, np.diff(self.ends, prepend=0)
+        data = np.frombuffer(self.data, dtype=np.uint8)[np.repeat(kept, lengths)].tobytes()
+        return Piece(data, np.cumsum(lengths[kept]), self.numbers[kept])
 
-
-def piece_of(lines: list[bytes], numbers: NDArray[np.int64]) -> Piece:
-    """Lines put together."""
-    return Piece(b"".join(lines), np.cumsum([len(line) for line in lines], dtype=np.int64), numbers)
+    def _firsts(self) -> NDArray[np.int64]:
+        """Where each line begins."""
+        return np.concatenate((np.zeros(1, dtype=np.int64), self.ends[:-1]))
 
 
 NOTHING = Piece(b"", np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
@@ -108,9 +117,9 @@ class Lines:
 
     def take(self, count: int) -> Piece:
         """At most so many of the next lines, out of one block; none at the end."""
-        while self._next == len(self._ends) and not self._ended:
-            self._fetch()
-        taken = self._cut(count) if self._next < len(self._ends) and count > 0 else NOTHING
+        taken = self.coming(count) if count > 0 else NOTHING
+        self.line += len(taken)
+        self._next += len(taken)
         self._remember(taken.data)
         return taken
 
@@ -123,14 +132,11 @@ class Lines:
             self._fetch()
         return True
 
-    def peek(self, place: int) -> bytes | None:
-        """One of the lines to come, counted from 0, which stays to come; None if there are not so many."""
-        while self._next + place >= len(self._ends) and not self._ended:
+    def coming(self, count: int) -> Piece:
+        """The lines that `take` would return, which stay to come."""
+        while self._next == len(self._ends) and not self._ended:
             self._fetch()
-        at = self._next + place
-        if at >= len(self._ends):
-            return None
-        return self._data[int(self._ends[at - 1]) if at else 0 : int(self._ends[at])]
+        return self._cut(count) if self._next < len(self._ends) else NOTHING
 
     def jump(self, line: int, offset: int, head: bytes, tail: bytes) -> None:
         """Go on from here, after so many lines and bytes, of which these are the first and the last."""
@@ -148,12 +154,9 @@ class Lines:
     def _cut(self, count: int) -> Piece:
         """Lines out of the block at hand."""
         start = int(self._ends[self._next - 1]) if self._next else 0
-        stop = min(self._next + count, len(self._ends))
-        ends = self._ends[self._next : stop] - start
-        first = self.line + 1
-        self.line += len(ends)
-        self._next = stop
-        return Piece(self._data[start : start + int(ends[-1])], ends, np.arange(first, self.line + 1))
+        ends = self._ends[self._next : self._next + count] - start
+        numbers = np.arange(self.line + 1, self.line + 1 + len(ends))
+        return Piece(self._data[start : start + int(ends[-1])], ends, numbers)
 
     def _remember(self, data: bytes) -> None:
         self.offset += len(data)
@@ -164,13 +167,13 @@ class Lines:
             self.digest.update(data)
 
     def _fetch(self) -> None:
-        """Read a block; its lines come after those that wait already."""
+        """Read a block, when all lines before have been taken."""
         block = self.read(BLOCK)
         if not block:
             self._ended = True
             rest, self._start = b"".join(self._start), []
             if rest and not self.growing:  # whoever is still writing has not finished this line
-                self._wait(rest, np.array([len(rest)]))
+                self._data, self._ends, self._next = rest, np.array([len(rest)]), 0
             return
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10) + 1
         before = sum(map(len, self._start))
@@ -180,22 +183,14 @@ class Lines:
             return
         rest = block[ends[-1] :]
         # The lines alone, so that taking all of them copies nothing.
-        self._wait(b"".join((*self._start, memoryview(block)[: ends[-1]])), ends + before)
+        self._data = b"".join((*self._start, memoryview(block)[: ends[-1]]))
+        self._ends, self._next = ends + before, 0
         self._start = [rest] if rest else []
-
-    def _wait(self, data: bytes, ends: NDArray[np.int64]) -> None:
-        if self._next < len(self._ends):
-            first = int(self._ends[self._next - 1]) if self._next else 0
-            last = int(self._ends[-1])
-            ends = np.concatenate((self._ends[self._next :] - first, ends + last - first))
-            data = self._data[first:last] + data
-        self._data, self._ends, self._next = data, ends, 0
 
     def _refuse_endless_line(self, length: int) -> None:
         if length > LONGEST:
             raise SourceError(
-                f"{self.name}, line {self.line + len(self._ends) - self._next + 1}: longer than "
-                f"{LONGEST:,} bytes; is this a file of lines?"
+                f"{self.name}, line {self.line + 1}: longer than {LONGEST:,} bytes; is this a file of lines?"
             )
 
 

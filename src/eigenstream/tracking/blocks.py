@@ -114,7 +114,8 @@ class Blocks(LastLook):
         decay = steps.fading.decay
         capped = cap(rows, seen.mean, seen.axes, variances, self.usual, decay, seen.gain)
         if learner is self.learner:  # a copy that only looks ahead leaves nothing behind
-            self.usual = capped.usual
+            # How far the first rows are from their mean says nothing of how far later ones are from axes.
+            self.usual = capped.usual if learner.started else Usual()
             self.tally.capped += capped.number
         return capped.rows
 
@@ -128,7 +129,6 @@ class Blocks(LastLook):
             # So few rows are known exactly by their own directions, which is cheaper for any learner.
             from ..engine.subspace import Subspace
 
-            block = self.learner.block
-            learner = Subspace(plan.n, block, block, center=plan.center, standardize=plan.standardize)
+            learner = Subspace(plan.n, number, number, center=plan.center, standardize=plan.standardize)
         self._learn(learner, *self.waiting.first(number))
         return learner

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..calibration import Decision, Memory
 from ..engine.arrays import host
 from ..engine.learner import Steps
-from ..engine.stored import LARGEST, stored_array
+from ..engine.stored import LARGEST, LARGEST_VALUE, stored_array
 from ..history import LIMIT, History
 from ..outliers import Usual
 from ..reading import Reading
@@ -23,13 +23,14 @@ from ..regularizers import REGULARIZERS
 from ..rules import Rule, rule_of
 from .events import RankChange, Tally
 from .pace import Clock, Pace
-from .plan import LEARNERS, Plan
+from .parameters import LARGEST_WEIGHT
+from .plan import BLOCK, DEVICE_BLOCK, LEARNERS, Plan
 from .tracker import CHANGES, Tracker
 
 Arrays = Mapping[str, NDArray[Any]]
 
-SINCE_3 = {"standardize", "lags", "seconds"}
-"""Entries of a plan that files of format version 2 do not have."""
+OPTIONAL = {"standardize", "lags", "seconds", "longest_block"}
+"""Entries of a plan that older files do not have."""
 
 
 def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -88,11 +89,12 @@ def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
     tracker.changes = deque(changes, CHANGES)
     tally = {field.name: whole(document["tally"], field.name) for field in fields(Tally)}
     tracker.tally, tracker.has_gaps = Tally(**tally), bool(document["has_gaps"])
-    first = stored_array(arrays, "first", (plan.n,), plan.dtype, gaps=True)
+    largest = LARGEST_VALUE[plan.dtype]
+    first = stored_array(arrays, "first", (plan.n,), plan.dtype, most=largest, gaps=True)
     tracker.inputs.set(first, stored_array(arrays, "varies", (plan.n,), np.bool_))
     if "recent" in arrays:
         shape = plan.lags, plan.width
-        tracker.recent = stored_array(arrays, "recent", shape, plan.dtype, gaps=True)
+        tracker.recent = stored_array(arrays, "recent", shape, plan.dtype, most=largest, gaps=True)
     tracker.clock = _restored_clock(document.get("clock", [None, None, 0.0, 0.0]))
     tracker.history = _restored_history(arrays, document, plan)
     tracker.learner.recalibrate(tracker.decision.alpha)
@@ -100,6 +102,8 @@ def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
     tracker.learner.restore(
         {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     )
+    if not (np.abs(tracker.learner.mean) < largest).all():
+        raise ValueError(f"its mean is beyond what rows of {document['plan']['dtype']} can have")
     _restore_waiting(tracker, arrays)
     if document["early"] is not None:
         tracker.early = _restored_first_look(tracker, arrays, document["early"])
@@ -110,7 +114,7 @@ def _restored_first_look(tracker: Tracker, arrays: Arrays, totals: Any) -> Readi
     n, decision = tracker.plan.n, tracker.decision
     axes = stored_array(arrays, "early.axes", (None, n))
     variances = stored_array(arrays, "early.variances", (len(axes),), least=0.0)
-    mean = stored_array(arrays, "early.mean", (n,))
+    mean = stored_array(arrays, "early.mean", (n,), most=LARGEST_VALUE[tracker.plan.dtype])
     if decision.rank > len(axes):
         raise ValueError(f"its rank is {decision.rank}, but it has {len(axes)} axes")
     scale = stored_array(arrays, "early.scale", (n,), least=0.0) if tracker.plan.standardize else None
@@ -126,6 +130,8 @@ def _restored_clock(written: Any) -> Clock:
     for stamp in (latest, learnt):
         if stamp is not None and not (isinstance(stamp, int | float) and math.isfinite(stamp)):
             raise ValueError(f"its last rows came at {stamp!r}")
+    if learnt is not None and not (latest is not None and learnt <= latest):
+        raise ValueError(f"its last row came at {latest!r}, but it has learnt one of {learnt!r}")
     return Clock(latest, learnt, Pace(_real("pace", total), _real("pace", squares)))
 
 
@@ -153,24 +159,28 @@ def _restore_waiting(tracker: Tracker, arrays: Arrays) -> None:
         "waiting",
         (None, plan.n),
         plan.dtype,
-        most=math.sqrt(LARGEST[plan.dtype]),
+        most=LARGEST_VALUE[plan.dtype],
         gaps=tracker.has_gaps,
     )
-    steps = stored_array(arrays, "waiting_steps", (3, len(rows)), least=0.0)
+    weight, discount, extra = stored_array(arrays, "waiting_steps", (3, len(rows)), least=0.0)
+    if not ((weight <= LARGEST_WEIGHT) & (discount <= 1)).all():
+        raise ValueError("rows that wait have weights or discounts that no row can have")
     if len(rows) != (tracker.time % block if block > 1 else 0):
         raise ValueError(f"{len(rows)} rows wait after {tracker.time} rows in blocks of {block}")
-    tracker.waiting.write(rows, Steps(*steps))
+    tracker.waiting.write(rows, Steps(weight, discount, extra))
     tracker.waiting.number = len(rows)
 
 
 def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
     """The plan, if its numbers make sense and the arrays are of its size."""
     expected = {field.name for field in fields(Plan)}
-    if not expected - SINCE_3 <= set(written) <= expected:
+    if not expected - OPTIONAL <= set(written) <= expected:
         raise ValueError("its plan has other entries than expected")
     if written["dtype"] not in ("float32", "float64") or not isinstance(written["center"], bool):
         raise ValueError(f"its numbers are of type {written['dtype']!r}, its center is {written['center']!r}")
-    written = {"standardize": False, "lags": 0, "seconds": None, **written}
+    written = {"standardize": False, "lags": 0, "seconds": None, "longest_block": BLOCK, **written}
+    if written["longest_block"] not in (BLOCK, DEVICE_BLOCK):
+        raise ValueError(f"its blocks have {written['longest_block']!r} rows")
     for name in ("cap_outliers", "standardize"):
         if not isinstance(written[name], bool):
             raise ValueError(f"its {name} is {written[name]!r}")

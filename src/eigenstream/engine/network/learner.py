@@ -20,7 +20,7 @@ from ...regularizers import Regularizer
 from ..axes import matched
 from ..knowledge import Floats, Knowledge, Matrix, Vector, nothing_known
 from ..learner import Seen, Steps, rowwise
-from ..stored import LARGEST, stored_array
+from ..stored import LARGEST_VALUE, stored_array
 from . import learn
 from .optimum import consolidate, known_from_rows, known_from_state, random_start, start_from
 from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, WEIGHT, Rule, State
@@ -195,7 +195,7 @@ class Network:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         n, k, dtype = self.settings.n, self.settings.k, self.settings.dtype
-        largest = math.sqrt(LARGEST[dtype])
+        largest = LARGEST_VALUE[dtype]
         self.rows = stored_array(arrays, "rows", (None, n), dtype, most=largest)
         self.weights = stored_array(arrays, "weights", (len(self.rows), 2), least=0.0)
         self.axes = stored_array(arrays, "axes", (None, n))
