@@ -101,8 +101,6 @@ def plain_words(app, ctx, lines):
 
 def is_foreign(app, what, name, thing, skip, options):
     """Leave out what classes inherit from other libraries, whose own pages describe it."""
-    if (getattr(thing, "__doc__", None) or "").startswith("Alias for field number"):
-        return True  # of a named tuple, without words of its own
     home = getattr(getattr(thing, "fget", thing), "__module__", None) or "eigenstream"
     return True if not home.startswith("eigenstream") else None
 
@@ -119,7 +117,7 @@ def tables_as_they_are(app, what, name, thing, options, lines):
 def words_of_attributes(app, what, name, thing, options, lines):
     """Napoleon takes what stands before a colon in the first line about an attribute for its type."""
     if what in ("attribute", "property"):
-        lines.insert(0, "")
+        lines[:] = ["", *(line for line in lines if not line.startswith("Alias for field number"))]
 
 
 def to_the_gallery(app, doctree):

@@ -34,7 +34,10 @@ def write(folder: Path) -> None:
         table(folder / f"{name}.csv", SENSORS, part)
     for i, day in enumerate(("monday", "tuesday", "tomorrow", "2024-01", "2024-02")):
         table(folder / f"{day}.csv", SENSORS, sound[1000 * i : 1000 * (i + 1)])
-    keyed = ([MACHINES[i % len(MACHINES)], *row] for i, row in enumerate(sound))
+    keyed = [[MACHINES[i % len(MACHINES)], *row] for i, row in enumerate(sound)]
+    for row in keyed[6000:7000]:
+        if row[0] == "truck-17":
+            row[1 + SENSORS.index("pressure")] *= 3  # its sensor is not what it was
     table(folder / "fleet.csv", ["vehicle", *SENSORS], keyed)
 
 
