@@ -6,14 +6,14 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-bank test-torch test-spark test-plain test-lowest test-python soak check bench evaluate reproduce docs clean
+.PHONY: run test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check release-check bench evaluate reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow and not bank and not torch and not spark"
+	$(BIN)/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark"
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
@@ -21,14 +21,19 @@ test-slow: $(READY)
 test-bank: $(READY)
 	$(BIN)/pytest -m bank tests/test_bank.py
 
+test-dask: $(READY)
+	$(BIN)/pytest -n 0 -m dask tests/test_dask_cluster.py tests/test_documents.py
+
 test-torch: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[torch]"
 	$(BIN)/pytest -n 0 tests/test_torch.py src/eigenstream/integrations/torch
+	$(BIN)/pytest -n 0 -m torch tests/test_documents.py tests/test_examples.py
 
 # Needs Java 17.
 test-spark: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,spark]"
 	$(BIN)/pytest tests/test_spark.py
+	$(BIN)/pytest -m spark tests/test_documents.py
 
 # The tests of the kernels and of the networks they are checked against: first as plain Python, where coverage sees
 # them, then compiled with bounds checked.
@@ -40,19 +45,19 @@ test-plain: $(READY)
 
 # The suite in environments of their own: with the lowest versions that pyproject.toml allows, which may warn of
 # things to come, and with another Python (make test-python PYTHON=python3.13).
-TEST_TOOLS := "pytest>=8" "pytest-xdist>=3.5" "pytest-cov>=5" "hypothesis>=6.100" "pandas>=2.2" "pdoc>=14" playwright
-USED := --editable ".[plot,parquet,zarr,redis,river,live,metrics,bench]" $(TEST_TOOLS)
+TEST_TOOLS := "pytest>=8" "pytest-xdist>=3.5" "pytest-cov>=5" "hypothesis>=6.100" "pandas>=2.2" playwright
+USED := --editable ".[plot,parquet,zarr,redis,live,metrics,bench]" $(TEST_TOOLS)
 test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
 	PYTHONWARNINGS=ignore NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto \
-		-m "not slow and not bank and not torch and not spark" -W default
+		-m "not slow and not bank and not dask and not torch and not spark" -W default
 
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
-	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank and not torch and not spark"
+	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark"
 
 # Watching for MINUTES at full speed with kills, rotations, full disks and lookers-on; writes tests/soak/report.md.
 MINUTES ?= 30
@@ -65,6 +70,11 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Wheel and sdist, built and tried with each of these in environments of their own; both end up in dist.
+PYTHONS ?= python3.11 python3.12 python3.13
+release-check:
+	$(PYTHON) tests/release_check.py $(PYTHONS)
+
 bench: $(READY)
 	$(BIN)/python -m benchmarks
 
@@ -73,16 +83,22 @@ bench: $(READY)
 evaluate: $(READY)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check "process-improve>=2.2"
 	$(BIN)/python -m evaluation --fetch $(OPTIONS)
+	$(BIN)/python docs/readme_table.py
 
 reproduce: $(READY)
 	$(BIN)/eigenstream reproduce --out build/reproduction
 
+# The documentation, into build/docs; its examples are run, and a warning is an error.
 docs: $(READY)
-	$(BIN)/python docs/build.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	$(BIN)/eigenstream reproduce --quick --out build/site/reproduction
+	$(BIN)/sphinx-build -W --keep-going -q -c docs -d build/doctrees . build/docs
+	@echo "open build/docs/index.html"
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
-	find src tests benchmarks evaluation -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf docs/gallery docs/generated
+	find src tests benchmarks evaluation docs examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 INTEGRATIONS = {
     "river": "src/eigenstream/integrations/river",
+    "distributed": "src/eigenstream/integrations/dask",
     "torch": "src/eigenstream/integrations/torch",
     "pyspark": "src/eigenstream/integrations/spark",
 }

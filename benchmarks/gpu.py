@@ -5,7 +5,8 @@ Needs PyTorch, NumPy and SciPy, and nothing else:
 
     PYTHONPATH=src python benchmarks/gpu.py --out FOLDER
 
-writes gpu.json and gpu.md. Rows are float32, in blocks of 64: 32 (or k / 2) components in white noise.
+writes gpu.json and gpu.md. Rows are float32: 32 (or k / 2) components in white noise. Blocks are those of the
+models: 256 rows on a GPU, 64 on the host.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from eigenstream.engine.arrays import host, wrap
 from eigenstream.engine.learner import Steps
 from eigenstream.engine.subspace import Subspace
 
-BLOCK = 64
+BLOCK = {"cuda": 256, "cpu": 64}
+"""Rows per block; `--block` sets it for the device."""
 SIZES = [(262_144, 64), (1_048_576, 64), (262_144, 256), (1_048_576, 256)]
 QUICK = [(4_096, 16)]
 SMALL = (8_192, 64)
@@ -47,6 +49,7 @@ COLUMNS = {
     "step": "our step",
     "products": "three products, float32",
     "products64": "three products, float64",
+    "products_short": "three products, float32, in blocks of 64",
     "svd": "`torch.linalg.svd` of stacked rows",
     "lowrank": "`torch.pca_lowrank` of the block",
     "eigh_host": "eigh of M on the host",
@@ -62,14 +65,17 @@ def sample_blocks(n, k, blocks, device):
     deviations = torch.linspace(3, 1, len(axes), device=device)
     rows = []
     for _ in range(blocks):
-        signal = torch.randn(BLOCK, len(axes), device=device, generator=generator) * deviations
-        noise = torch.randn(BLOCK, n, device=device, generator=generator)
+        signal = torch.randn(BLOCK[device], len(axes), device=device, generator=generator) * deviations
+        noise = torch.randn(BLOCK[device], n, device=device, generator=generator)
         rows.append(signal @ axes + noise + 1)
     return rows
 
 
-def per_row(function, device, seconds, least=2, most=60):
-    """Microseconds per row of a function that handles one block, given how many came before: the median."""
+def per_row(function, device, seconds, least=2, most=60, rows=None):
+    """Microseconds per row of a function that handles a block of the device's, or ``rows``: the median.
+
+    The function is told how many blocks came before.
+    """
     parts, count = [], 0
     stop = time.perf_counter() + seconds
     while count < most and (count < least or time.perf_counter() < stop):
@@ -79,7 +85,7 @@ def per_row(function, device, seconds, least=2, most=60):
         _wait(device)
         parts.append(time.perf_counter() - start)
         count += 1
-    return 1e6 * float(np.median(parts)) / BLOCK
+    return 1e6 * float(np.median(parts)) / (rows or BLOCK[device])
 
 
 def _wait(device):
@@ -89,8 +95,8 @@ def _wait(device):
 
 def learner(n, k, blocks, number):
     """A learner that has seen so many blocks, and a function that learns the next one."""
-    steps = Steps.even(BLOCK, 1.0)
-    subspace = Subspace(n, k, BLOCK)
+    size = len(blocks[0])
+    steps, subspace = Steps.even(size, 1.0), Subspace(n, k, size)
 
     def learn(count):
         subspace.learn(blocks[count % len(blocks)], steps)
@@ -100,10 +106,10 @@ def learner(n, k, blocks, number):
     return subspace, learn
 
 
-def products(r, n, device, dtype):
-    """The three products of a step, as a function."""
-    V = torch.randn(r + BLOCK, n, device=device, dtype=dtype)
-    P = torch.randn(r + BLOCK, r, device=device, dtype=dtype)
+def products(r, n, b, device, dtype):
+    """The three products of a step with b rows, as a function."""
+    V = torch.randn(r + b, n, device=device, dtype=dtype)
+    P = torch.randn(r + b, r, device=device, dtype=dtype)
     L, R = V[:r], V[r:]
 
     def multiply(_count):
@@ -138,36 +144,47 @@ def attempt(measure):
 
 def measured(n, k, device, seconds):
     """Microseconds per row of everything at one size."""
-    warm = 2 + (k + 8) // BLOCK
     blocks = sample_blocks(n, k, 4, device)
-    subspace, learn = learner(n, k, [wrap(rows) for rows in blocks], warm)
+    subspace, learn = learner(n, k, [wrap(rows) for rows in blocks], 2 + (k + 8) // BLOCK[device])
     r = subspace.r
     times = {"n": n, "k": k, "directions": r, "step": per_row(learn, device, seconds)}
     del subspace, learn
-    for name, dtype in (("products", torch.float32), ("products64", torch.float64)):
-        times[name] = attempt(lambda dtype=dtype: per_row(products(r, n, device, dtype), device, seconds))
-    M = torch.randn(r + BLOCK, r + BLOCK, dtype=torch.float64)
+    for name, b, dtype in (
+        ("products", BLOCK[device], torch.float32),
+        ("products64", BLOCK[device], torch.float64),
+        ("products_short", 64, torch.float32),
+    ):
+        times[name] = attempt(
+            lambda b=b, dtype=dtype: per_row(products(r, n, b, device, dtype), device, seconds, rows=b)
+        )
+    M = torch.randn(r + BLOCK[device], r + BLOCK[device], dtype=torch.float64)
     M = M @ M.T
     there = M.to(device)
     times["eigh_host"] = per_row(lambda _: np.linalg.eigh(M.numpy()), device, seconds)
     times["eigh_device"] = attempt(lambda: per_row(lambda _: torch.linalg.eigh(there), device, seconds))
-    q = min(k, BLOCK)
+    q = min(k, BLOCK[device])
     times["lowrank"] = per_row(lambda i: torch.pca_lowrank(blocks[i % 4], q=q), device, seconds)
     torch.linalg.svd(blocks[0][:8, :64])  # loads the library
     times["svd"] = attempt(lambda: per_row(stacked_svd(blocks, r), device, seconds, least=1, most=5))
-    on_host = [rows.cpu().numpy() for rows in blocks]
-    times["cpu"] = per_row(learner(n, k, on_host, warm)[1], "cpu", seconds, most=10)
+    on_host = host_blocks(blocks)
+    times["cpu"] = per_row(learner(n, k, on_host, 2 + (k + 8) // BLOCK["cpu"])[1], "cpu", seconds, most=10)
     return times
 
 
+def host_blocks(blocks):
+    """The same rows on the host, in its own blocks."""
+    rows = torch.vstack(blocks).cpu().numpy()
+    return [rows[start : start + BLOCK["cpu"]] for start in range(0, len(rows), BLOCK["cpu"])]
+
+
 def difference(n, k, device):
-    """How far the device is from the host: eigenvalues and the leading subspace, relative."""
-    blocks = sample_blocks(n, k, 20, device)
-    here, _ = learner(n, k, [rows.cpu().numpy() for rows in blocks], 20)
-    there, _ = learner(n, k, [wrap(rows) for rows in blocks], 20)
-    one, other = here.known(), there.known()
-    lam = float(np.abs(one.lam - other.lam).max() / one.lam[0])
-    signal = slice(k // 2)
+    """How far the device is from the host in its own blocks: eigenvalues and subspace of the signal."""
+    blocks = sample_blocks(n, k, 8, device)
+    same = host_blocks(blocks)
+    here, _ = learner(n, k, same, len(same))
+    there, _ = learner(n, k, [wrap(rows) for rows in blocks], len(blocks))
+    one, other, signal = here.known(), there.known(), slice(k // 2)
+    lam = float(np.abs(one.lam[signal] / other.lam[signal] - 1).max())
     cosines = np.linalg.svd(one.U[signal] @ host(other.U)[signal].T, compute_uv=False)
     return {"eigenvalues": lam, "subspace": float(np.sqrt(max(1 - cosines.min() ** 2, 0.0)))}
 
@@ -178,7 +195,8 @@ def table(results, check, device):
         "# The subspace learner on a GPU",
         "",
         f"{device}; host {platform.processor() or platform.machine()}; PyTorch {torch.__version__}, NumPy "
-        f"{np.__version__}. Microseconds per row, float32 rows in blocks of {BLOCK}.",
+        f"{np.__version__}. Microseconds per row, float32 rows in blocks of {BLOCK['cuda']}, on the host of "
+        f"{BLOCK['cpu']}. Command: `PYTHONPATH=src python benchmarks/gpu.py --out FOLDER`.",
         "",
         f"Against the host at n = {SMALL[0]:,}: eigenvalues differ by {check['eigenvalues']:.1e}, the "
         f"subspace by {check['subspace']:.1e}.",
@@ -192,6 +210,7 @@ def table(results, check, device):
     for key, words in (
         ("products", "step / products, float32"),
         ("products64", "step / products, float64"),
+        ("products_short", "step / products, float32, in blocks of 64"),
     ):
         lines.append(f"| {words} | " + " | ".join(_ratio(one, "step", key) for one in results) + " |")
     lines.append("| CPU / step | " + " | ".join(_ratio(one, "cpu", "step") for one in results) + " |")
@@ -208,11 +227,13 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder for gpu.json and gpu.md")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--block", type=int, default=BLOCK["cuda"], help="rows per block on the GPU")
     parser.add_argument("--quick", action="store_true", help="one small size, to see that it runs")
     chosen = parser.parse_args(arguments)
     if chosen.device == "cuda" and not torch.cuda.is_available():
         print("PyTorch sees no CUDA device; --device cpu --quick shows that the script runs")
         return 2
+    BLOCK["cuda"] = chosen.block
     torch.set_num_threads(1)
     chosen.out.mkdir(parents=True, exist_ok=True)
     device = torch.cuda.get_device_name() if chosen.device == "cuda" else "CPU"
@@ -222,7 +243,13 @@ def main(arguments=None):
         results.append(measured(n, k, chosen.device, 0.2 if chosen.quick else 3.0))
         print(results[-1], flush=True)
         # After every size, so that a run that is cut short leaves what it has.
-        document = {"device": device, "torch": torch.__version__, "check": check, "results": results}
+        document = {
+            "device": device,
+            "block": BLOCK[chosen.device],
+            "torch": torch.__version__,
+            "check": check,
+            "results": results,
+        }
         (chosen.out / "gpu.json").write_text(json.dumps(document, indent=1))
         (chosen.out / "gpu.md").write_text(table(results, check, device))
     print(table(results, check, device))

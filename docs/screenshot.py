@@ -5,8 +5,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from example_files import FAULTS, SENSORS
 from playwright.sync_api import sync_playwright
-from watching import FAULTS, SENSORS
 
 from eigenstream import OnlineAdaptivePCA, streams
 from eigenstream.live import Page

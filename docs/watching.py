@@ -2,16 +2,11 @@
 
 from pathlib import Path
 
+from example_files import FAULTS, ROWS, SENSORS
+
 from eigenstream.monitoring import MonitoredModel, Settings
 from eigenstream.plotting import draw_control
-from eigenstream.streams import Fault, plant
-
-ROWS, SENSORS = 8000, ["feed", "valve", "flow", "level", "heat", "pressure", "stirrer", "outlet"]
-FAULTS = [
-    Fault(SENSORS.index("valve"), 3000, 3060),
-    Fault(SENSORS.index("pressure"), 4500, 4600, "noisy"),
-    Fault(SENSORS.index("heat"), 6000, ROWS, size=8.0),  # it stays: after 1,000 rows this is the new normal
-]
+from eigenstream.streams import plant
 
 
 def main() -> None:

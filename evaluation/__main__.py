@@ -28,6 +28,9 @@ NAMES = {question.NAME: question for question in QUESTIONS}
     type=click.Path(path_type=Path),
     help="Where pages go; needed with --quick and --only.  [docs/evaluation]",
 )
+@click.option(
+    "--renew", is_flag=True, help="With --only: into the folder of a full run, whose other questions stay."
+)
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes at a time.  [default: as many as cores]")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all streams.")
 @click.option(
@@ -41,6 +44,7 @@ def main(
     quick: bool,
     only: tuple[str, ...],
     out: Path | None,
+    renew: bool,
     jobs: int | None,
     seed: int,
     cache: Path,
@@ -50,7 +54,9 @@ def main(
 
     Cases are kept: an interrupted run goes on where it was, and a second run only writes pages.
     """
-    if (quick or only) and out is None:
+    if renew and (quick or not only):
+        raise click.UsageError("--renew needs --only and full settings: some questions in the pages of all")
+    if (quick or only) and out is None and not renew:
         raise click.UsageError("--quick and --only need --out: their pages must not replace the full ones")
     if fetch and sensors.wheel() is None and not sensors.fetch():
         click.echo(f"{sensors.PACKAGE} could not be downloaded: the question about gaps is skipped", err=True)
@@ -64,8 +70,11 @@ def main(
         except (CaseError, Lost) as error:
             raise click.ClickException(str(error) or "a worker process was ended from outside") from error
     out = out or ROOT / "docs" / "evaluation"
-    page.write(outcomes, out, quick=quick)
-    click.echo(f"The page is {out / 'README.md'}")
+    if renew:
+        page.renew(outcomes, out)
+    else:
+        page.write(outcomes, out, quick=quick)
+    click.echo(f"The page is {out / page.OVERVIEW}")
 
 
 def _measured(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from eigenstream.paper.reproduction.verdict import Verdict
 from evaluation.methods import why_not_process_improve
 from evaluation.question import OURS, Row, median_ratio, times, worst
 
-TABLE = "results.json"
+TABLE, OVERVIEW = "results.json", "README.md"
 COLOURS = 64
 """In a picture; enough for lines and bars, and a third of the bytes."""
 
@@ -25,12 +26,55 @@ def write(outcomes: Sequence[Outcome], out: Path, *, quick: bool) -> None:
     """Everything into this folder."""
     out.mkdir(parents=True, exist_ok=True)
     found = {outcome.item.LETTER: _rows(outcome) for outcome in outcomes}
-    (out / TABLE).write_text(json.dumps(_results(outcomes, found), indent=1, ensure_ascii=False) + "\n")
+    _write_table(_results(outcomes, found), out)
     for outcome in outcomes:
         name = outcome.item.NAME
         (out / f"{name}.png").write_bytes(_picture(outcome))
         (out / f"{name}.md").write_text(_question(outcome, found[outcome.item.LETTER]))
-    (out / "README.md").write_text(_overview(outcomes, found, quick))
+    (out / OVERVIEW).write_text(_overview(outcomes, found, quick))
+
+
+def renew(outcomes: Sequence[Outcome], out: Path) -> None:
+    """Some questions into a folder that has pages of all: what is said of the others stays as it is."""
+    letters = {outcome.item.LETTER for outcome in outcomes}  # type: ignore[attr-defined]
+    before = {path.name: path.read_text() for path in (out / TABLE, out / OVERVIEW)}
+    write(outcomes, out, quick=False)
+    after = {name: (out / name).read_text() for name in before}
+    old, new = (json.loads(texts[TABLE]) for texts in (before, after))
+    rows = _merged(old["rows"], new["rows"], letters, lambda row: row["anchor"].split("/")[0])
+    targets = _merged(old["targets"], new["targets"], letters, lambda target: target["question"])
+    _write_table({"machine": old["machine"], "rows": rows, "targets": targets}, out)
+    (out / OVERVIEW).write_text(_renewed(before[OVERVIEW], after[OVERVIEW], letters))
+
+
+def _renewed(old: str, new: str, letters: set[str]) -> str:
+    """An overview in which lines of tables about these questions are those of another."""
+    fresh = iter([list(lines) for entries, lines in groupby(new.splitlines(), _is_entry) if entries])
+    parts: list[str] = []
+    for entries, lines in groupby(old.splitlines(), _is_entry):
+        found = list(lines)
+        parts += _merged(found, next(fresh), letters, _letter) if entries else found
+    return "\n".join(parts) + "\n"
+
+
+def _is_entry(line: str) -> bool:
+    """Whether a line belongs to a table of questions or targets."""
+    return line.startswith("| (")
+
+
+def _letter(line: str) -> str:
+    """The question that a line of the overview is about: ``| (d) ...``."""
+    return line[3]
+
+
+def _merged(old: list[Any], new: list[Any], letters: set[str], letter: Callable[[Any], str]) -> list[Any]:
+    """Old entries, those of these questions replaced by the new ones."""
+    kept = [entry for entry in old if letter(entry) not in letters]
+    return sorted(kept + new, key=letter)
+
+
+def _write_table(results: dict[str, Any], out: Path) -> None:
+    (out / TABLE).write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
 
 
 def _rows(outcome: Outcome) -> list[Row]:

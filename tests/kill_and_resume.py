@@ -13,9 +13,9 @@ import subprocess
 import sys
 import time
 
-import eigenstream.live
-import eigenstream.plotting
-import eigenstream.running  # noqa: F401
+import matplotlib.backends.backend_agg
+import matplotlib.figure  # noqa: F401
+
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.cli import main
 

@@ -586,6 +586,7 @@ RESIGNED = {
     "a scale that is none": _plan(standardize="yes"),
     "predecessors that do not fit": _plan(lags=2),
     "no time to forget in": _plan(seconds=0.0),
+    "blocks of no known length": _plan(longest_block=100),
     "a time that is none": lambda a, d: d["tracker"].update(clock=[math.nan, None, 0.0, 0.0]),
     "a pace that is none": lambda a, d: d["tracker"].update(clock=[None, None, -1.0, 0.0]),
     "rows before of another width": lambda a, d: a.update({"recent": np.zeros((2, 5))}),
@@ -713,7 +714,7 @@ def test_a_file_of_format_version_2_continues_exactly(tmp_path):
     arrays, document = checkpoint.read(tmp_path / "model")
     for part, names in (
         (document["parameters"], ("standardize", "lags")),
-        (document["tracker"]["plan"], ("standardize", "lags", "seconds")),
+        (document["tracker"]["plan"], ("standardize", "lags", "seconds", "longest_block")),
         (document["tracker"], ("clock",)),
     ):
         for name in names:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from zipfile import ZipFile
@@ -12,11 +13,11 @@ from click.testing import CliRunner
 from evaluation import methods, page, sensors
 from evaluation.__main__ import main
 from evaluation.question import HINDSIGHT, OURS, Row, median_ratio, target, times, worst
-from evaluation.questions import QUESTIONS, missing, rank
+from evaluation.questions import QUESTIONS, memory, missing, rank
 from evaluation.streams import RANKS, Known, Stream, changing, edge_of
 
 from eigenstream.paper.reproduction import cache
-from eigenstream.paper.reproduction.runner import Outcome
+from eigenstream.paper.reproduction.runner import Outcome, Reproduction
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "evaluation"
@@ -51,6 +52,37 @@ def test_quick_pages_do_not_replace_the_real_ones():
     outcome = CliRunner().invoke(main, ["--quick"])
     assert outcome.exit_code == 2
     assert "need --out" in outcome.output
+
+
+def test_some_questions_are_renewed_among_the_pages_of_all(out, tmp_path):
+    """The memory's lines and rows are new; those of the other question stay as they were, to the letter."""
+    pages = tmp_path / "pages"
+    shutil.copytree(out / "pages", pages)
+    old = {name: (pages / name).read_text() for name in ("README.md", "results.json")}
+    (pages / "README.md").write_text(
+        re.sub(r"\| \(([gh])\) (.*) \|\n", r"| (\1) \2 old |\n", old["README.md"])
+    )
+    results = json.loads(old["results.json"])
+    for entry in (*results["rows"], *results["targets"]):
+        entry["measure"] = "old"
+    (pages / "results.json").write_text(json.dumps(results))
+    run = Reproduction([memory], quick=True, seed=0, folder=out / "cache")
+    page.renew([run.outcome(memory)], pages)
+    lines = [line for line in (pages / "README.md").read_text().splitlines() if line.startswith("| (")]
+    assert {line[3]: line.endswith("old |") for line in lines} == {"g": False, "h": True}
+    assert len(lines) == old["README.md"].count("\n| (")
+    renewed = json.loads((pages / "results.json").read_text())
+    assert {row["anchor"]: row["measure"] == "old" for row in renewed["rows"]} == {
+        "g/64/4": False,
+        "h/1": True,
+    }
+    assert len(renewed["targets"]) == len(results["targets"])
+
+
+def test_renewing_needs_some_questions_at_full_settings():
+    outcome = CliRunner().invoke(main, ["--renew"])
+    assert outcome.exit_code == 2
+    assert "--renew needs --only" in outcome.output
 
 
 def row(ours, rivals, **options):

@@ -8,7 +8,18 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def marked(path):
+    """An example that needs PyTorch is run by `make test-torch`."""
+    marks = [pytest.mark.torch] if "integrations.torch" in path.read_text() else []
+    return pytest.param(path, marks=marks, id=path.stem)
+
+
+def test_each_makes_a_point():
+    for path in EXAMPLES:
+        assert "The point: **" in path.read_text(), path.name
+
+
+@pytest.mark.parametrize("path", list(map(marked, EXAMPLES)))
 def test_it_runs_and_draws(path, monkeypatch, tmp_path):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")

@@ -131,7 +131,7 @@ def test_what_lies_below_the_threshold_is_shown(solver, rng):
 
 @pytest.mark.parametrize("solver", ["exact", "subspace"])
 def test_a_half_life_of_nearly_forever_is_none(solver):
-    X = REAL["breast cancer"]()
+    X = np.vstack(list(streams.paper_stream(2000, random_state=0)))
     plain, long = (OnlineAdaptivePCA(solver=solver, half_life=h).fit(X) for h in (None, 1e9))
     assert plain.n_components_ == long.n_components_
     np.testing.assert_allclose(plain.explained_variance_, long.explained_variance_, rtol=1e-5)

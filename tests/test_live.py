@@ -21,9 +21,9 @@ import numpy as np
 import pytest
 
 from eigenstream import OnlineAdaptivePCA, streams
-from eigenstream.history import SpectrumHistory
+from eigenstream.history import LIMIT, SpectrumHistory, Thinned
 from eigenstream.live import Page, board
-from eigenstream.live.board import LIMIT, Board, Spread
+from eigenstream.live.board import Board
 from eigenstream.live.snapshot import MOST_COMPONENTS, MOST_POINTS, Moment, merged, thinned
 
 pytest.importorskip("bokeh")
@@ -92,7 +92,7 @@ def test_the_whole_and_the_recent_part_make_one_timeline() -> None:
 
 
 def test_moments_are_spread_over_the_whole_in_bounded_memory() -> None:
-    spread = Spread()
+    spread: Thinned[Moment] = Thinned(lambda moment: moment.sample)
     for t in range(10_000):
         spread.add(Moment(t, np.zeros(0), 0.0, 0, 0.0, 0.0))
         assert len(spread.moments) <= LIMIT

@@ -38,7 +38,7 @@ def test_charts_show_statistics_limits_and_alarms() -> None:
     columns = ControlCharts().show(board.latest)
     history = model.control_history_
     np.testing.assert_array_equal(columns["control"]["sample"], history.row)
-    np.testing.assert_array_equal(columns["control"]["spe"], history.chart(1)[0])
+    np.testing.assert_array_equal(columns["control"]["spe"], history.chart("spe")[0])
     np.testing.assert_array_equal(columns["alarms"]["began"], [1200, 1600])
     np.testing.assert_array_equal(columns["alarms"]["last"], [1240, 1650])
     timed = ControlCharts(timed=True)

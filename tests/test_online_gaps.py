@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, metrics, streams
-from tests.online_model import paper, with_gaps
+from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, load, metrics, streams
+from eigenstream.imputation import Belief, Gaussian, gaussian
+from tests.online_model import paper, stored, with_gaps
 
 
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.2])
@@ -124,15 +125,171 @@ def test_missing_values_say_what_to_do(online):
         online().fit(with_gaps(paper(50), 0.1))
 
 
-def test_gaps_in_input_without_noise_do_not_make_the_model_diverge(rng):
-    """What is filled in is learnt, so that errors of the axes can feed on themselves."""
+def slow_without_noise(rng):
+    """Twelve slow waves in 40 inputs, and the same with inputs that are gone for 50 rows."""
     t = np.arange(400)[:, None]
     slow = np.sin(2 * np.pi * t / rng.uniform(60, 400, 12) + rng.uniform(0, 6, 12))
     X = slow @ rng.standard_normal((12, 40))
     gappy = X.copy()
     for start in range(0, 400, 50):
         gappy[start : start + 50, rng.random(40) < 0.2] = np.nan
+    return X, gappy
+
+
+def test_gaps_in_input_without_noise_do_not_make_the_model_diverge(rng):
+    """What is filled in is learnt, so that errors of the axes can feed on themselves."""
+    X, gappy = slow_without_noise(rng)
     model = OnlineAdaptivePCA(missing="impute", half_life=200)
     for row in gappy:
         model.partial_fit(row[None])
     assert model.explained_variance_.max() < X.var(axis=0).sum()
+
+
+def test_rows_come_back_filled_before_they_are_learnt(online):
+    """Any chunking gives the same bits; filled values are near the truth; known ones stay as they are."""
+    X, gappy = paper(700), with_gaps(paper(700), 0.2)
+    gappy[650], gappy[1] = np.nan, X[1]  # a network starts once every input has had a value
+    whole = online(missing="impute", random_state=0)
+    filled = whole.learn_and_impute(gappy)
+    parts = online(missing="impute", random_state=0)
+    pieces = [parts.learn_and_impute(chunk) for chunk in np.split(gappy, [1, 20, 50, 333, 334])]
+    np.testing.assert_array_equal(np.vstack(pieces), filled)
+    np.testing.assert_array_equal(parts.components_, whole.components_)
+    known = ~np.isnan(gappy)
+    np.testing.assert_array_equal(filled[known], gappy[known])
+    assert np.isnan(filled[650]).all()
+    late = ~known
+    late[:300] = late[650] = False
+    assert np.std((filled - X)[late]) < 0.7 * np.std(X[late])
+
+
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+def test_a_row_is_filled_by_all_rows_before_it(solver):
+    """Not by the last block alone, which ends at row 128: then two sensors begin to move together."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((192, 6))
+    X[128:, :2] += 20 * rng.standard_normal((64, 1))
+    gappy = X.copy()
+    gappy[150::3, 1] = np.nan
+    gaps = np.isnan(gappy)
+    filled = OnlineAdaptivePCA(missing="impute", solver=solver).learn_and_impute(gappy)
+    by_block = OnlineAdaptivePCA(missing="impute", solver=solver).fit(gappy[:128]).impute(gappy)
+    assert np.std((filled - X)[gaps]) < 0.2 * np.std((by_block - X)[gaps])
+
+
+def test_gaps_are_filled_to_the_same_bits_after_a_file_in_the_middle_of_a_block(online, tmp_path):
+    gappy = with_gaps(paper(500), 0.2)
+    whole = online(missing="impute", random_state=0, lags=1)
+    filled = whole.learn_and_impute(gappy)
+    first = online(missing="impute", random_state=0, lags=1)
+    first.learn_and_impute(gappy[:333])
+    first.save(tmp_path / "model")
+    second = load(tmp_path / "model")
+    np.testing.assert_array_equal(second.learn_and_impute(gappy[333:]), filled[333:])
+    np.testing.assert_array_equal(second.components_, whole.components_)
+
+
+def test_rows_are_imputed_without_learning(online):
+    X = paper(2000)
+    model = online(missing="impute", random_state=0).fit(X[:1990])
+    gappy, before = with_gaps(X[1990:], 0.2), stored(model)
+    gappy[3] = np.nan
+    filled = model.impute(gappy)
+    assert stored(model) == before
+    np.testing.assert_array_equal(filled[~np.isnan(gappy)], gappy[~np.isnan(gappy)])
+    np.testing.assert_array_equal(np.isnan(filled).any(axis=1), np.arange(10) == 3)
+    np.testing.assert_allclose(model.transform(filled), model.transform(gappy), atol=1e-9)
+    offline = AdaptivePCA(max_components=64).fit(X[:1990]).impute(gappy)
+    if model.solver == "exact":
+        np.testing.assert_allclose(filled, offline, atol=1e-6)
+    with pytest.raises(ValueError, match="infinity"):
+        model.impute(np.full((1, 64), np.inf))
+
+
+def test_what_is_not_kept_helps_to_fill_gaps():
+    """Neighbours in a chain resemble each other although no component stands out."""
+    rng = np.random.default_rng(0)
+    X = np.array([np.convolve(noise, np.ones(3), "same") for noise in rng.standard_normal((3000, 40))])
+    gappy = with_gaps(X, 0.1)
+    model = OnlineAdaptivePCA(missing="impute", alpha=1e6)  # no component is kept
+    filled, gaps = model.learn_and_impute(gappy), np.isnan(gappy)
+    gaps[:1000] = False
+    assert model.n_components_ == 0
+    assert np.std((filled - X)[gaps]) < 0.75 * np.std(X[gaps])
+
+
+def test_of_white_noise_nothing_but_the_level_is_believed():
+    rng = np.random.default_rng(0)
+    lam = np.linalg.eigvalsh(np.cov(rng.standard_normal((30, 500))))[::-1]
+    known = gaussian(np.zeros(30), np.eye(30), lam, 0, float(lam.sum()), 500.0)
+    assert len(known.axes) == 0
+    assert known.noise == pytest.approx(lam.mean(), rel=0.1)
+
+
+def test_a_filled_entry_is_the_expectation_of_a_gaussian():
+    """Against the textbook formula, before and after rows have corrected it."""
+    rng = np.random.default_rng(0)
+    U, V = np.linalg.qr(rng.standard_normal((8, 3)))[0].T, np.array([4.0, 2.0, 1.0])
+    belief, rows = Belief(Gaussian(np.ones(8), U, V, 0.1, 50.0)), 1 + rng.standard_normal((5, 3)) @ U
+    S, mean, count, faded = 50 * U.T @ np.diag(V) @ U, np.ones(8), 50.0, 0.9
+    gap, seen = [1, 4, 5], [0, 2, 3, 6, 7]
+    for row in [mean, *rows]:
+        belief.correct(row, 1.0, faded, center=True)
+        share = faded * count / (faded * count + 1)
+        S, count = faded * S + share * np.outer(row - mean, row - mean), faded * count + 1
+        mean = mean + (row - mean) / count
+        cov, x = S / count + 0.1 * np.eye(8), rng.standard_normal(8)
+        slope = cov[np.ix_(gap, seen)] @ np.linalg.inv(cov[np.ix_(seen, seen)])
+        lack = cov[np.ix_(gap, gap)] - slope @ cov[np.ix_(seen, gap)]
+        expected = mean[gap] + slope @ (x[seen] - mean[seen])
+        x[gap] = np.nan
+        filled, along, extra = belief.fill_and_tell(x)
+        np.testing.assert_allclose(filled[gap], expected, atol=1e-9)
+        assert np.trace(along) + extra == pytest.approx(np.trace(lack))
+        np.testing.assert_allclose(along, U[:, gap] @ lack @ U[:, gap].T, atol=1e-9)
+
+
+def test_a_row_adds_the_direction_that_the_axes_miss():
+    belief = Belief(Gaussian(np.zeros(3), np.eye(1, 3), np.ones(1), 0.01, 10.0))
+    for _ in range(20):
+        belief.correct(np.array([0.0, 1.0, 1.0]), 1.0, 1.0, center=False)
+    assert len(belief.axes) == 2
+    assert belief.fill(np.array([0.0, 1.0, np.nan]))[2] == pytest.approx(1, abs=0.05)
+
+
+def test_learning_and_imputing_needs_missing_values_to_be_allowed(online):
+    with pytest.raises(ValueError, match="missing='impute', got missing='skip'"):
+        online(missing="skip").learn_and_impute(paper(50))
+
+
+@pytest.mark.parametrize("solver", ["subspace", "network"])
+def test_gaps_without_noise_do_not_make_any_solver_diverge(solver, rng):
+    X, gappy = slow_without_noise(rng)
+    gappy[0] = X[0]  # a network starts once every input has had a value
+    model = OnlineAdaptivePCA(missing="impute", half_life=200, solver=solver, random_state=0)
+    filled = model.learn_and_impute(gappy)
+    assert np.abs(filled).max() < 3 * np.abs(X).max()
+    assert model.explained_variance_.max() < 1.5 * X.var(axis=0).sum()
+
+
+def test_gaps_after_a_long_time_without_variation_or_without_rows():
+    """Nothing has varied yet, or nearly everything is forgotten: what is filled in stays finite."""
+    rng = np.random.default_rng(0)
+    X = np.vstack((np.ones((130, 5)), rng.standard_normal((70, 5))))
+    X[140, 2] = np.nan
+    filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(X)
+    assert np.abs(filled).max() < 5
+    gappy, times = with_gaps(paper(400), 0.1), np.arange(400.0)
+    times[210:] += 1e9
+    model = OnlineAdaptivePCA(missing="impute", half_life="1min")
+    filled = model.learn_and_impute(gappy, timestamps=times)
+    assert np.abs(filled).max() < 3 * np.nanmax(np.abs(gappy))
+    assert np.isfinite(model.explained_variance_).all()
+
+
+@pytest.mark.parametrize("options", [{"standardize": True}, {"outliers": "cap"}, {"center": False}])
+def test_filling_is_the_same_for_any_chunking_with_other_settings(options):
+    gappy = with_gaps(paper(400) * np.geomspace(1, 100, 64), 0.2)
+    whole = OnlineAdaptivePCA(missing="impute", **options).learn_and_impute(gappy)
+    model = OnlineAdaptivePCA(missing="impute", **options)
+    np.testing.assert_array_equal(np.vstack([model.learn_and_impute(row[None]) for row in gappy]), whole)

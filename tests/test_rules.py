@@ -14,7 +14,9 @@ from eigenstream import AdaptivePCA, InputOutput, OnlineAdaptivePCA, load, rules
 from eigenstream.advice import advice
 from eigenstream.calibration import decide
 from eigenstream.cli.options import estimator_options
+from eigenstream.engine.knowledge import Profile
 from eigenstream.rules import Evidence, NoiseEdge, ParallelAnalysis, VarianceShare, rule_of
+from eigenstream.rules.edges import independence_edges
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
 
@@ -23,6 +25,7 @@ NOISES = {
     "uniform": lambda n, rng: rng.uniform(0, 2, n),
     "decaying": lambda n, rng: np.exp(-3 * np.arange(n) / n),
     "decaying fast": lambda n, rng: np.exp(-5 * np.arange(n) / n),
+    "exponential": lambda n, rng: rng.exponential(1.0, n),
 }
 
 
@@ -30,8 +33,8 @@ SIZES = [(50, 75, 200), (50, 500, 100), (200, 300, 20), (200, 1000, 10)]
 """Inputs, samples, and how many draws."""
 
 
-def spectrum_of_noise(noise, n, T, seed, *, spikes=0):
-    """Sample eigenvalues of independent inputs, with spikes of 2.5 to 40 times the edge of that noise."""
+def noise_evidence(noise, n, T, seed, *, spikes=0):
+    """Evidence about independent inputs, with spikes of 2.5 to 40 times the edge of that noise."""
     rng = np.random.default_rng(seed)
     v = NOISES[noise](n, rng)
     X = rng.standard_normal((T, n)) * np.sqrt(v)
@@ -40,7 +43,10 @@ def spectrum_of_noise(noise, n, T, seed, *, spikes=0):
         axes = np.linalg.qr(rng.standard_normal((n, spikes)))[0]
         X += rng.standard_normal((T, spikes)) * np.sqrt(edge * np.geomspace(2.5, 40, spikes)) @ axes.T
     X -= X.mean(axis=0)
-    return np.linalg.eigvalsh(X.T @ X / T)[::-1]
+    lam, V = np.linalg.eigh(X.T @ X / T)
+    lam, U = np.maximum(lam[::-1], 0), V.T[::-1]
+    profile = Profile.of(np.mean(X**2, axis=0), np.sqrt(lam[:, None]) * U)
+    return Evidence(lam, float(lam.sum()), n, n, T - 1, profile=profile)
 
 
 def rank(lam, n, T, rule=None):
@@ -52,7 +58,7 @@ def rank(lam, n, T, rule=None):
     ("n", "T", "draws"), [(50, 75, 200), (50, 500, 100), (200, 300, 20), (200, 1000, 10)]
 )
 def test_noise_of_any_colour_has_no_components(noise, n, T, draws):
-    found = [rank(spectrum_of_noise(noise, n, T, seed), n, T) for seed in range(draws)]
+    found = [NoiseEdge().judge(noise_evidence(noise, n, T, seed)).rank() for seed in range(draws)]
     assert np.count_nonzero(found) <= draws // 100
 
 
@@ -61,8 +67,54 @@ def test_noise_of_any_colour_has_no_components(noise, n, T, draws):
     ("n", "T", "draws"), [(50, 75, 200), (50, 500, 100), (200, 300, 20), (200, 1000, 10)]
 )
 def test_spikes_are_counted(noise, n, T, draws):
-    found = [rank(spectrum_of_noise(noise, n, T, seed, spikes=5), n, T) for seed in range(draws)]
+    found = [NoiseEdge().judge(noise_evidence(noise, n, T, seed, spikes=5)).rank() for seed in range(draws)]
     assert np.count_nonzero(np.array(found) != 5) <= draws // 20
+
+
+FAMILIES = ["white", "uniform", "decaying", "exponential"]
+
+
+@pytest.mark.parametrize("noise", FAMILIES)
+def test_a_component_of_one_and_a_half_times_the_edge_is_counted(noise):
+    n, T, right = 50, 600, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        v = NOISES[noise](n, rng)
+        axes = np.linalg.qr(rng.standard_normal((n, 3)))[0]
+        strengths = rules.independence_edge(v, T) * np.array([6.0, 3.0, 1.5])
+        X = rng.standard_normal((T, n)) * np.sqrt(v)
+        X += rng.standard_normal((T, 3)) * np.sqrt(strengths) @ axes.T
+        right += AdaptivePCA().fit(X).n_components_ == 3
+    assert right >= 36
+
+
+def test_wide_input_is_judged_by_a_sample_of_its_inputs():
+    rng = np.random.default_rng(0)
+    n, T = 5000, 400
+    v = rng.exponential(1.0, n)
+    axes = np.linalg.qr(rng.standard_normal((n, 3)))[0]
+    X = rng.standard_normal((T, n)) * np.sqrt(v)
+    X += rng.standard_normal((T, 3)) * np.sqrt(2.5 * rules.independence_edge(v, T)) @ axes.T
+    X -= X.mean(axis=0)
+    powers = np.mean(X**2, axis=0)
+    profile = Profile.of(powers, np.zeros((0, n)))
+    assert len(profile.inputs) < n
+    assert profile.weights.sum() == pytest.approx(n)
+    assert profile.weights @ profile.inputs == pytest.approx(powers.sum(), rel=0.05)
+    edges = independence_edges(profile.inputs, profile.weights, T)
+    assert edges == pytest.approx(rules.independence_edge(powers, T), rel=0.02)
+    assert AdaptivePCA().fit(X).n_components_ == 3
+    assert OnlineAdaptivePCA(solver="subspace").fit(X).n_components_ == 3
+
+
+def test_edges_of_many_are_those_of_each(rng):
+    v = rng.exponential(1.0, (5, 4, 30))
+    v[2, 1] = 0.0
+    together = independence_edges(v, np.ones(30), 70.0)
+    assert together[2, 1] == 0
+    for i in range(5):
+        for j in range(4):
+            assert together[i, j] == rules.independence_edge(v[i, j], 70.0)
 
 
 @pytest.mark.parametrize("spikes", [12, 20])
@@ -74,7 +126,7 @@ def test_many_equal_components_are_found_by_the_gap_behind_them(spikes):
 @pytest.mark.parametrize("n", [2, 3, 4, 8, 64])
 @pytest.mark.parametrize("T", [2, 3, 5, 16, 32])
 def test_few_samples_of_white_noise_have_hardly_ever_components(n, T):
-    found = [rank(spectrum_of_noise("white", n, T, seed), n, T) for seed in range(100)]
+    found = [NoiseEdge().judge(noise_evidence("white", n, T, seed)).rank() for seed in range(100)]
     assert np.count_nonzero(found) <= 8
 
 

@@ -153,7 +153,8 @@ def test_wide_sources_come_in_fewer_rows_at_a_time(tmp_path, monkeypatch):
 
 
 def test_the_built_in_stream():
-    expected = np.vstack(list(streams.switching_stream(10_000, batch_size=100, random_state=0)))
+    ranks = {0: 3, 3000: 5, 6000: 2}
+    expected = np.vstack(list(streams.changing_rank(10_000, ranks=ranks, batch_size=100, random_state=0)))
     batches, positions = read(None, batch_rows=937)
     np.testing.assert_array_equal(np.vstack([batch.rows for batch in batches]), expected)
     for position in positions[::4]:

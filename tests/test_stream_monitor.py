@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
 from eigenstream.monitoring import COLUMNS
+from tests.online_model import paper, with_gaps
 from tests.plant import FAULTS, INPUTS, in_control
 
 KINDS = ["gaussian", "student", "correlated", "drifting"]
@@ -328,3 +329,13 @@ def test_a_refused_call_leaves_the_monitor_as_it_was(trained):
         with pytest.raises(ValueError, match=r"features|NaN|too large"):
             monitor.partial_fit(wrong)
     assert (monitor.limits_, monitor.n_rows_seen_, monitor.model_.n_samples_seen_) == before
+
+
+def test_verdicts_on_rows_with_gaps_do_not_depend_on_chunks():
+    gappy = with_gaps(paper(700), 0.05)
+    whole, parts = (StreamMonitor(OnlineAdaptivePCA(missing="impute", half_life=400)) for _ in range(2))
+    verdicts = whole.learn_many(gappy)
+    pieces = [parts.learn_many(chunk) for chunk in np.split(gappy, [1, 100, 333, 334])]
+    for name in ("t2", "spe", "distance"):
+        together = np.concatenate([getattr(piece, name) for piece in pieces])
+        np.testing.assert_array_equal(together, getattr(verdicts, name))

@@ -15,6 +15,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from benchmarks import gpu  # noqa: E402
 
 from eigenstream.integrations.torch import StreamingPCA, follow  # noqa: E402
+from eigenstream.integrations.torch.arrays import TensorArray  # noqa: E402
+from eigenstream.tracking.plan import BLOCK, DEVICE_BLOCK  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -24,7 +26,16 @@ WIDTH = 300
 
 
 @pytest.fixture(params=DEVICES)
-def device(request):
+def device(request, monkeypatch):
+    # Blocks of NumPy's length, so that models can be compared number by number.
+    monkeypatch.setattr("eigenstream.tracking.parameters.DEVICE_BLOCK", BLOCK)
+    return request.param
+
+
+@pytest.fixture(params=DEVICES)
+def long_blocks(request, monkeypatch):
+    """A device that models learn from in long blocks: a GPU, or the CPU as if it were one."""
+    monkeypatch.setattr(TensorArray, "launches", True)
     return request.param
 
 
@@ -95,6 +106,44 @@ def test_cutting_into_calls_does_not_change_the_model(device):
     one = OnlineAdaptivePCA()
     scores = torch.stack([one.learn_one(row) for row in T[:100]])
     torch.testing.assert_close(scores, OnlineAdaptivePCA().learn_many(T[:100]), rtol=0, atol=1e-10)
+
+
+def test_long_blocks_give_what_short_ones_give(long_blocks):
+    X = sample_rows(2000, dtype=np.float32)
+    T = torch.from_numpy(X).to(long_blocks)
+    model, expected = OnlineAdaptivePCA().fit(T), OnlineAdaptivePCA(solver="subspace").fit(X)
+    assert (model._tracker.plan.block, expected._tracker.plan.block) == (DEVICE_BLOCK, BLOCK)
+    assert model.n_components_ == expected.n_components_ == 6
+    again = expected.inverse_transform(expected.transform(X))
+    assert error(model.inverse_transform(model.transform(T)), again) < 1e-3
+    assert error(model.score_samples(T), expected.score_samples(X)) < 1e-3
+    np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-3)
+
+
+def test_cutting_into_calls_does_not_change_long_blocks(long_blocks):
+    T = torch.from_numpy(sample_rows(1100)).to(long_blocks)
+    whole, parts = OnlineAdaptivePCA().fit(T), OnlineAdaptivePCA()
+    for part in torch.tensor_split(T, [1, 2, 40, 256, 257, 900]):
+        parts.partial_fit(part)
+    assert torch.equal(whole.components_, parts.components_)
+    assert whole.rank_history_ == parts.rank_history_
+
+
+@pytest.mark.parametrize("cut", [40, 256, 700])
+def test_long_blocks_go_on_from_a_file_and_on_the_host(long_blocks, tmp_path, cut):
+    X = sample_rows(1100)
+    T = torch.from_numpy(X).to(long_blocks)
+    expected = OnlineAdaptivePCA().fit(T).transform(T)
+    OnlineAdaptivePCA().fit(T[:cut]).save(tmp_path / "model")
+    torch.testing.assert_close(load(tmp_path / "model").partial_fit(T[cut:]).transform(T), expected)
+    assert error(expected, load(tmp_path / "model").partial_fit(X[cut:]).transform(X)) < 1e-8
+
+
+def test_what_is_learnt_on_the_host_has_short_blocks(long_blocks):
+    T = torch.from_numpy(sample_rows(100)).to(long_blocks)
+    for parameters in ({"missing": "skip"}, {"outliers": "cap"}, {"lags": 1}, {"solver": "exact"}):
+        assert OnlineAdaptivePCA(**parameters).fit(T)._tracker.plan.block <= BLOCK
+    assert OnlineAdaptivePCA(half_life=1000).fit(T)._tracker.plan.block == 2 * BLOCK
 
 
 def test_models_move_with_the_rows(device):

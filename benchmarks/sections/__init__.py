@@ -23,6 +23,7 @@ from benchmarks.sections import (
     monitor,
     offline,
     rules,
+    startup,
     throughput,
 )
 
@@ -31,6 +32,7 @@ SECTIONS: list[ModuleType] = [
     accuracy,
     rules,
     latency,
+    startup,
     throughput,
     growth,
     bank,

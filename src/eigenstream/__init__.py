@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import metrics as metrics
     from . import offline as offline
+    from . import plotting as plotting
     from . import regularizers as regularizers
     from . import rules as rules
     from . import sources as sources
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .network import EqualizingNetwork as EqualizingNetwork
     from .network import HardThresholdNetwork as HardThresholdNetwork
     from .network import HebbianNetwork as HebbianNetwork
+    from .portable import export_json as export_json
     from .regularizers import InputOutput as InputOutput
     from .regularizers import ScaleDependent as ScaleDependent
     from .regularizers import SquaredOutput as SquaredOutput
@@ -48,10 +50,11 @@ _HOME_OF = {
     "calibrate_alpha": "calibration",
     "compare_half_lives": "estimators",
     "compare_to_offline": "estimators",
+    "export_json": "portable",
     "load": "estimators",
     "merge": "estimators",
 }
-_MODULES = ("metrics", "offline", "regularizers", "rules", "sources", "streams", "theory")
+_MODULES = ("metrics", "offline", "plotting", "regularizers", "rules", "sources", "streams", "theory")
 
 __all__ = [
     "AdaptivePCA",
@@ -67,10 +70,12 @@ __all__ = [
     "calibrate_alpha",
     "compare_half_lives",
     "compare_to_offline",
+    "export_json",
     "load",
     "merge",
     "metrics",
     "offline",
+    "plotting",
     "regularizers",
     "rules",
     "sources",

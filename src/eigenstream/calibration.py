@@ -7,11 +7,15 @@ rule says is in `eigenstream.rules`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .array_types import Floats, Matrix
+from .delays import embedded, last_rows
+from .engine.scale import gain_of
 from .offline import spectrum
 from .regularizers import Regularizer, kind_of
 from .rules import Evidence as Evidence
@@ -71,6 +75,56 @@ def calibrate_alpha(
     return kind.for_threshold(lam, threshold).alpha
 
 
+def second_moment(
+    batches: Iterable[Floats], *, center: bool = True, lags: int = 0, standardize: bool = False
+) -> Matrix | None:
+    """The second moment of a stream, whose eigenvalues `calibrate_alpha` takes; in one pass.
+
+    Parameters
+    ----------
+    batches
+        Rows, batch by batch. Rows with gaps (NaN) are left out.
+    center
+        Whether to subtract the mean.
+    lags
+        How many predecessors stand beside each row.
+    standardize
+        Whether to divide each input by its standard deviation.
+
+    Returns
+    -------
+    The matrix; None if no row is without gaps.
+
+    Examples
+    --------
+    >>> second_moment([np.array([[1.0, 2.0]]), np.array([[3.0, 2.0]])])
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    moment, total, first, before, count = np.zeros((0, 0)), np.zeros(0), np.zeros(0), None, 0
+    for batch in batches:
+        raw = batch.astype(np.float64)
+        rows, before = embedded(raw, lags, before), last_rows(raw, lags, before)
+        rows = rows[~np.isnan(rows).any(axis=1)]
+        if not len(rows):
+            continue
+        if not count:
+            n = rows.shape[1]
+            moment, total, first = np.zeros((n, n)), np.zeros(n), center * rows[0]
+        rows = rows - first  # far from zero, squares would drown the variances
+        moment += rows.T @ rows
+        total += rows.sum(axis=0)
+        count += len(rows)
+    if not count:
+        return None
+    mean = center * total / count
+    moment = moment / count - np.outer(mean, mean)
+    if standardize:
+        gain = gain_of(np.maximum(np.diag(moment), 0.0), 1.0, np.zeros(len(moment)))
+        moment = gain * moment * gain[:, None]
+    return moment
+
+
 class Memory(NamedTuple):
     """What a decision remembers of the decisions before it on the same stream."""
 
@@ -79,7 +133,8 @@ class Memory(NamedTuple):
     since: float = 0.0
     """Effective number of samples when the rank last changed."""
     doubt: float = 0.0
-    """For how many samples the rule has asked, without pause, for more components (or fewer: negative)."""
+    """For how many samples, times standard deviations, the rule has asked without pause for more components
+    (or fewer: negative)."""
     asked: float = 0.0
     """The mean rank that it asked for meanwhile."""
 
@@ -98,8 +153,11 @@ ENTER, LEAVE = 5.0, 8.0
 """By how many standard deviations of an eigenvalue the rule must want more components, or fewer, for the rank
 to change at once."""
 
-PATIENCE = 5.0
-"""For how many windows it must want them otherwise."""
+MOST_DEVIATIONS = 100.0
+"""More than these are as good as any."""
+
+PATIENCE = 6.0
+"""For how many windows it must want them otherwise, by one standard deviation; by two, half as long."""
 
 
 def decide(
@@ -109,11 +167,12 @@ def decide(
 
     On a stream, eigenvalues fluctuate about the lines that a rule draws. The rank therefore changes only
     where lines are crossed by several standard deviations of an eigenvalue (``sqrt(2 / T)`` of it in T
-    effective samples), or where the rule has asked for more components, or for fewer, during five
-    windows without pause. While the window fills, the number of samples has to double between two changes.
-    There is no memory where alpha is a number, or where nothing is forgotten: such a model becomes ever more
-    certain, and says what an offline model of the same rows says. Nor is there one for a network, which does
-    not learn what its threshold holds back.
+    effective samples), or by fewer for longer: the deviations by which the rule asks for more components, or
+    for fewer, without pause, have to add up to those of one deviation during six windows. While the window
+    fills, the number of samples has to double between two changes. There is no memory where alpha is a
+    number, or where nothing is forgotten: such a model becomes ever more certain, and says what an offline
+    model of the same rows says. Nor is there one for a network, which does not learn what its threshold holds
+    back.
 
     Parameters
     ----------
@@ -160,15 +219,15 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
     memory = before.memory._replace(since=min(before.memory.since, evidence.effective))
     asked = judgement.rank()
     wanted = min(asked, capacity)
-    samples = evidence.effective
+    deviations = _deviations(judgement, evidence, held, wanted)
     doubt, mean = 0.0, float(wanted)
     if memory.samples and wanted != held:
-        passed = evidence.n_samples - memory.samples
-        doubt = passed if wanted > held else -passed
+        gained = deviations * (evidence.n_samples - memory.samples)
+        doubt = gained if wanted > held else -gained
         if memory.doubt * doubt > 0:
             doubt += memory.doubt
-            mean = memory.asked + (wanted - memory.asked) * passed / abs(doubt)
-    if wanted == held or not memory.samples or _is_clear(judgement, evidence, held, memory.since):
+            mean = memory.asked + (wanted - memory.asked) * gained / abs(doubt)
+    if wanted == held or not memory.samples or _is_clear(evidence, deviations, wanted > held, memory.since):
         rank = wanted
     elif abs(doubt) >= PATIENCE * _window(evidence.beta2):
         rank = round(mean)
@@ -176,20 +235,25 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
         return max(held, asked) if held == capacity < asked else held, Memory(
             evidence.n_samples, memory.since, doubt, mean
         )
-    since = memory.since if rank == held and memory.samples else samples
+    since = memory.since if rank == held and memory.samples else evidence.effective
     return asked if rank == capacity else rank, Memory(evidence.n_samples, since)
 
 
-def _is_clear(judgement: Judgement, evidence: Evidence, held: int, since: float) -> bool:
+def _deviations(judgement: Judgement, evidence: Evidence, held: int, wanted: int) -> float:
+    """By how many standard deviations lines are crossed that speak against the rank that is held."""
+    crossed = float(judgement.ratios[: held + (wanted > held)].min(initial=math.inf))
+    if wanted == held or not crossed:
+        return 0.0 if wanted == held else MOST_DEVIATIONS
+    return min(abs(math.log(crossed)) / math.sqrt(2 / evidence.effective), MOST_DEVIATIONS)
+
+
+def _is_clear(evidence: Evidence, deviations: float, more: bool, since: float) -> bool:
     """Whether the rank has to change at once."""
-    capacity, samples = evidence.capacity, evidence.effective
     if evidence.beta2 == 1 and evidence.tells_below_threshold:
         return True
-    if samples < min(2 * since, 0.75 * effective_samples(math.inf, evidence.beta2)):
+    if evidence.effective < min(2 * since, 0.75 * effective_samples(math.inf, evidence.beta2)):
         return False
-    deviation = math.sqrt(2 / samples)
-    least, most = judgement.rank(math.exp(ENTER * deviation)), judgement.rank(math.exp(-LEAVE * deviation))
-    return not min(least, capacity) <= held <= min(most, capacity)
+    return deviations > (ENTER if more else LEAVE)
 
 
 def _window(beta2: float) -> float:

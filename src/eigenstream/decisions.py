@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .calibration import ENTER, LARGEST_ALPHA, LEAVE, PATIENCE, _window
+from .calibration import ENTER, LARGEST_ALPHA, LEAVE, MOST_DEVIATIONS, PATIENCE, _window
 from .regularizers import Regularizer
 from .rules import Evidence, Judgement, Rule, effective_samples
 
@@ -71,16 +71,16 @@ def _remembered_together(
     memory = before.memory._replace(since=np.minimum(before.memory.since, evidence.effective))
     asked = judgement.ranks()
     wanted = np.minimum(asked, capacity)
-    started = memory.samples > 0
-    passed = np.where(wanted > held, 1, -1) * (evidence.n_samples - memory.samples)
+    started, more = memory.samples > 0, wanted > held
+    deviations = _deviations_together(judgement, evidence, held, wanted)
+    gained = deviations * (evidence.n_samples - memory.samples)
     differs = started & (wanted != held)
-    lasts = differs & (memory.doubt * passed > 0)
-    doubt = np.where(differs, passed, 0.0) + np.where(lasts, memory.doubt, 0.0)
-    share = np.divide(
-        (wanted - memory.asked) * np.abs(passed), np.abs(doubt), where=lasts, out=np.zeros(len(held))
-    )
+    against = np.where(differs, np.where(more, gained, -gained), 0.0)
+    lasts = differs & (memory.doubt * against > 0)
+    doubt = against + np.where(lasts, memory.doubt, 0.0)
+    share = np.divide((wanted - memory.asked) * gained, np.abs(doubt), where=lasts, out=np.zeros(len(held)))
     mean = np.where(lasts, memory.asked + share, wanted)
-    at_once = ~differs | _is_clear_together(judgement, evidence, held, memory.since)
+    at_once = ~differs | _is_clear_together(evidence, deviations, more, memory.since)
     changes = at_once | (np.abs(doubt) >= PATIENCE * _window(evidence.beta2))
     rank = np.where(at_once, wanted, np.where(changes, np.rint(mean), held)).astype(np.int64)
     since = np.where(changes & ~((rank == held) & started), evidence.effective, memory.since)
@@ -90,18 +90,30 @@ def _remembered_together(
     return np.where(full, asked, rank), Memories(samples, since, doubt, mean)
 
 
+def _deviations_together(
+    judgement: Judgement, evidence: Evidence, held: NDArray[np.int64], wanted: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """`_deviations` for many streams."""
+    streams, r = np.arange(len(held)), judgement.ratios.shape[1]
+    last = np.minimum(held + (wanted > held), r) - 1
+    lowest = np.minimum.accumulate(judgement.ratios, axis=1)[streams, np.maximum(last, 0)]
+    deviation = math.sqrt(2 / evidence.effective)
+    found = [
+        MOST_DEVIATIONS if not ratio else min(abs(math.log(ratio)) / deviation, MOST_DEVIATIONS)
+        for ratio in lowest.tolist()  # not NumPy's logarithm, whose last bit may differ
+    ]
+    return np.where(wanted == held, 0.0, found)
+
+
 def _is_clear_together(
-    judgement: Judgement, evidence: Evidence, held: NDArray[np.int64], since: NDArray[np.float64]
+    evidence: Evidence, deviations: NDArray[np.float64], more: NDArray[np.bool_], since: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """`_is_clear` for many streams."""
-    capacity, samples = evidence.capacity, evidence.effective
     if evidence.beta2 == 1:
-        return np.ones(len(held), dtype=bool)
-    deviation = math.sqrt(2 / samples)
-    least = np.minimum(judgement.ranks(math.exp(ENTER * deviation)), capacity)
-    most = np.minimum(judgement.ranks(math.exp(-LEAVE * deviation)), capacity)
+        return np.ones(len(since), dtype=bool)
     full = 0.75 * effective_samples(math.inf, evidence.beta2)
-    return (samples >= np.minimum(2 * since, full)) & ~((least <= held) & (held <= most))
+    settled = evidence.effective >= np.minimum(2 * since, full)
+    return np.asarray(settled & (deviations > np.where(more, ENTER, LEAVE)))
 
 
 def _between_together(

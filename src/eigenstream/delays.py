@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+from .array_types import Floats as Floats
 
 
 def embedded(rows: Floats, lags: int, before: Floats | None = None) -> Floats:

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+Item = TypeVar("Item")
+
 LIMIT = 256
 """Most moments kept."""
+
+STATISTIC_NAMES = {"t2": "T²", "spe": "SPE", "distance": "distance"}
+"""What a monitor watches, in the order of the columns of `ControlHistory`, and what people read for it."""
+
+
+ROUNDING = 1e-12
+"""Variances below this share of the largest are rounding."""
+
+
+def above_rounding(variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Variances as a logarithmic axis shows them: NaN where rounding or zero would stretch it.
+
+    Examples
+    --------
+    >>> above_rounding(np.array([3.0, 1e-17, 0.0]))
+    array([ 3., nan, nan])
+    """
+    return np.where(variances > ROUNDING * variances.max(initial=0), variances, np.nan)
 
 
 class SpectrumHistory(NamedTuple):
@@ -39,12 +60,17 @@ class ControlHistory(NamedTuple):
     alarm: NDArray[np.bool_]
     """Whether a row of it alarmed (m)."""
 
-    def chart(self, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """A statistic and its limit as a chart shows them: NaN where there is nothing to show.
+    def chart(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A statistic, or the index, and its limit as a chart shows them: NaN where there is nothing to show.
 
         Before there is a limit, and just after, a model knows so little that statistics are of any size.
         """
-        statistic, limit = self.statistics[:, i].copy(), self.limits[:, i].copy()
+        if name == "index":
+            statistic = self.index.copy()
+            limit = np.where(np.isfinite(self.limits).any(axis=1), 1.0, np.inf)
+        else:
+            i = list(STATISTIC_NAMES).index(name)
+            statistic, limit = self.statistics[:, i].copy(), self.limits[:, i].copy()
         told = np.flatnonzero(np.isfinite(limit))
         first = told[len(told) // 50] if len(told) else len(limit)
         statistic[:first] = limit[:first] = np.nan
@@ -53,27 +79,46 @@ class ControlHistory(NamedTuple):
 
 
 @dataclass
-class History:
-    """At most `LIMIT` moments of a stream; which ones depends on the sample counts offered alone."""
+class Thinned(Generic[Item]):
+    """At most `LIMIT` of any number of moments, evenly spread; which ones depends on their places alone."""
 
-    k: int
+    place_of: Callable[[Item], int]
+    """Where in the stream a moment is: how many samples had been seen."""
     stride: int = 1
     """Of the moments within this many samples only the first is kept; doubled whenever there are too many."""
-    moments: list[NDArray[np.float64]] = field(default_factory=list)
-    """Each is (sample, threshold, rank, variances...)."""
+    moments: list[Item] = field(default_factory=list)
 
-    def add(self, sample: int, variances: NDArray[np.float64], threshold: float, rank: int) -> None:
+    def add(self, moment: Item) -> None:
         """Offer one moment, later than those before."""
-        if self.moments and sample // self.stride == int(self.moments[-1][0]) // self.stride:
+        if self.moments and self._bin(moment) == self._bin(self.moments[-1]):
             return
-        moment = np.zeros(3 + self.k)
-        moment[:3] = sample, threshold, rank
-        moment[3 : 3 + len(variances)] = variances
         self.moments.append(moment)
         while len(self.moments) > LIMIT:
             self.stride *= 2
-            bins = [int(kept[0]) // self.stride for kept in self.moments]
+            bins = [self._bin(kept) for kept in self.moments]
             self.moments = [m for i, m in enumerate(self.moments) if i == 0 or bins[i] != bins[i - 1]]
+
+    def _bin(self, moment: Item) -> int:
+        return self.place_of(moment) // self.stride
+
+
+def _sample_of(moment: NDArray[np.float64]) -> int:
+    return int(moment[0])
+
+
+class History(Thinned[NDArray[np.float64]]):
+    """Moments of a spectrum of k variances, each (sample, threshold, rank, variances...)."""
+
+    def __init__(self, k: int, stride: int = 1, moments: Iterable[NDArray[np.float64]] = ()) -> None:
+        super().__init__(_sample_of, stride, list(moments))
+        self.k = k
+
+    def note(self, sample: int, variances: NDArray[np.float64], threshold: float, rank: int) -> None:
+        """Offer the spectrum at this moment."""
+        moment = np.zeros(3 + self.k)
+        moment[:3] = sample, threshold, rank
+        moment[3 : 3 + len(variances)] = variances
+        self.add(moment)
 
     def history(self) -> SpectrumHistory:
         """What has been kept, as arrays."""

@@ -10,14 +10,12 @@ grow with what is let through.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .array_types import Floats as Floats
 from .engine.learner import Seen
-
-Floats = NDArray[np.floating[Any]]
 
 LIMIT = 10.0
 """c: how many times the usual a row may pull."""

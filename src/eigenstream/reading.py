@@ -9,11 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .array_types import Floats as Floats
 from .engine.arrays import beside, elsewhere, zeros
 from .engine.scale import standardized
 from .engine.sparse import SparseRows
-
-Floats = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from benchmarks.markdown import mark, table
 from benchmarks.meter import Meter
 from benchmarks.peers.peer import Array
 from benchmarks.sections.rules import published
-from benchmarks.sections.rules.data import SPIKES, VARIANCES, real_sets, spectrum, stationary_streams
+from benchmarks.sections.rules.data import SPIKES, VARIANCES, evidence_of, real_sets, stationary_streams
 from benchmarks.sections.rules.data import draw as draw_noise
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, streams
 from eigenstream.plotting import BLACK, BLUE, ORANGE, panels
@@ -28,19 +28,23 @@ MOST_EVENTS = 5
 PICTURES = ("Tennessee Eastman (normal), standardized", "photograph (china)", "paper's stream", "digits")
 
 
-def ours(rule: Rule) -> Callable[[Array, int, int, Array], int]:
-    return lambda lam, n, T, v: rule.judge(
-        Evidence(lam, float(lam.sum()), n, n, T - 1, input_variances=v)
-    ).rank()
+def ours(rule: Rule) -> Callable[[Evidence, int], int]:
+    return lambda evidence, T: rule.judge(evidence).rank()
 
 
-RULES: dict[str, Callable[[Array, int, int, Array], int | None]] = {
+def others(
+    count: Callable[[Array, int, int], int | None],
+) -> Callable[[Evidence, int], int | None]:
+    return lambda evidence, T: count(evidence.variances, evidence.n_inputs, T)
+
+
+RULES: dict[str, Callable[[Evidence, int], int | None]] = {
     "default": ours(NoiseEdge()),
     "parallel analysis": ours(ParallelAnalysis()),
-    "Gavish-Donoho": lambda lam, n, T, v: published.gavish_donoho(lam, n, T),
-    "BEMA": lambda lam, n, T, v: published.bema(lam, n, T),
-    "ScreeNOT": lambda lam, n, T, v: published.screenot(lam, n, T),
-    "Minka": lambda lam, n, T, v: published.minka(lam, n, T),
+    "Gavish-Donoho": others(published.gavish_donoho),
+    "BEMA": others(published.bema),
+    "ScreeNOT": others(published.screenot),
+    "Minka": others(published.minka),
     "95 %": ours(VarianceShare(0.95)),
 }
 
@@ -100,11 +104,10 @@ def _known(family: str, chosen: Settings, meter: Meter) -> dict[str, dict[str, A
             for spikes in (0, SPIKES):
                 found: dict[str, list[int]] = {rule: [] for rule in RULES}
                 for seed in range(draws):
-                    X = draw_noise(family, n, T, spikes, seed)
-                    lam, v = spectrum(X), np.mean(X**2, axis=0)
+                    evidence = evidence_of(draw_noise(family, n, T, spikes, seed))
                     for rule, count in RULES.items():
                         if rule != "Minka" or (seed < 5 and n <= 50):
-                            found[rule].append(int(count(lam, n, T, v) == spikes))
+                            found[rule].append(int(count(evidence, T) == spikes))
                 for rule, hits in found.items():
                     if hits:
                         right[str(spikes)][rule].append(float(np.mean(hits)))
@@ -120,8 +123,8 @@ def _known(family: str, chosen: Settings, meter: Meter) -> dict[str, dict[str, A
 def _real(name: str, X: Array, chosen: Settings, meter: Meter) -> dict[str, Any]:
     meter.note(name)
     centered = X - X.mean(axis=0)
-    lam, v = spectrum(centered), centered.var(axis=0)
-    n, T = int(np.count_nonzero(v)), len(X)
+    n, T = int(centered.any(axis=0).sum()), len(X)
+    evidence = evidence_of(centered)._replace(n_inputs=n)
     shuffled = X[np.random.default_rng(0).permutation(T)]
     online = {}
     for k in chosen.capacities:
@@ -131,16 +134,14 @@ def _real(name: str, X: Array, chosen: Settings, meter: Meter) -> dict[str, Any]
             OnlineAdaptivePCA(max_components=k).fit(X).n_components_,
             OnlineAdaptivePCA(max_components=k).fit(shuffled).n_components_,
         ]
-    judged = NoiseEdge().judge(Evidence(lam, float(lam.sum()), n, n, T - 1))
-    independent = ParallelAnalysis().judge(Evidence(lam, float(lam.sum()), n, n, T - 1, input_variances=v))
     return {
         "n": n,
         "T": T,
-        "ranks": {rule: count(lam, n, T, v) for rule, count in RULES.items()},
+        "ranks": {rule: count(evidence, T) for rule, count in RULES.items()},
         "online": online,
-        "spectrum": lam[:48].tolist(),
-        "lines": judged.lines[:48].tolist(),
-        "independence": float(independent.lines[0]),
+        "spectrum": evidence.variances[:48].tolist(),
+        "lines": NoiseEdge().judge(evidence).lines[:48].tolist(),
+        "independence": float(ParallelAnalysis().judge(evidence).lines[0]),
     }
 
 

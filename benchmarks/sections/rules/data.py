@@ -11,7 +11,8 @@ from sklearn import datasets
 
 from benchmarks.peers.peer import Array
 from eigenstream import streams
-from eigenstream.rules import independence_edge
+from eigenstream.engine.knowledge import Profile
+from eigenstream.rules import Evidence, independence_edge
 
 FOLDER = "EIGENSTREAM_DATA"
 """The environment variable that names the folder of data that no package brings."""
@@ -54,9 +55,13 @@ def draw(family: str, n: int, T: int, spikes: int, seed: int) -> Array:
     return np.asarray(X - X.mean(axis=0))
 
 
-def spectrum(X: Array) -> Array:
-    """Eigenvalues of centered rows, largest first."""
-    return np.maximum(np.linalg.eigvalsh(X.T @ X / len(X))[::-1], 0.0)
+def evidence_of(X: Array) -> Evidence:
+    """What a rule is told of centered rows: as much as a model would tell it."""
+    n = X.shape[1]
+    lam, V = np.linalg.eigh(X.T @ X / len(X))
+    lam, powers = np.maximum(lam[::-1], 0.0), np.mean(X**2, axis=0)
+    profile = Profile.of(powers, np.sqrt(lam[:, None]) * V.T[::-1])
+    return Evidence(lam, float(lam.sum()), n, n, len(X) - 1, input_variances=powers, profile=profile)
 
 
 def standardized(X: Array) -> Array:

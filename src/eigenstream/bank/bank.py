@@ -17,7 +17,9 @@ from ..tracking.model import DEFAULTS, plain, rebuilt_parameters
 from ..tracking.parameters import check_words, refuse_gaps, refuse_huge, refuse_tiny
 from ..tracking.plan import Plan
 from ..tracking.stored_form import restored, stored
+from .grouping import factorized, grouped
 from .models import Call, Models, cores
+from .shelf import Shelf
 from .store import Entry, Key, Store
 
 
@@ -77,6 +79,8 @@ class Bank:
         self.on_rank_change: Callable[[Key, RankChange], object] | None = None
         self.store = Store(path if path is not None else ":memory:", fresh=fresh)
         try:
+            if self.store.fact("monitors"):
+                raise ValueError(f"{self.store.path!r} holds monitors: go on with eigenstream watch --key")
             self.parameters = self._agreed(parameters)
         except BaseException:
             self.store.close()
@@ -88,10 +92,7 @@ class Bank:
         """Those in memory; None before the first row."""
         if (width := self.store.fact("width")) is not None:
             self._begin(width, np.dtype(self.store.fact("dtype")).type)
-        self._calls: int = self.store.fact("calls") or 0
-        self._stored = {entry.key for entry in self.store.entries()}
-        self._changed: set[Key] = set()
-        """Keys in memory that have learnt something since they were stored."""
+        self._shelf = Shelf(self.store, self._packed)
 
     @property
     def plan(self) -> Plan | None:
@@ -113,7 +114,7 @@ class Bank:
             When each row came, if the half-life is a duration, as of `OnlineAdaptivePCA.partial_fit`.
         """
         X = self._checked(rows)
-        names, codes = _factorized(keys)
+        names, codes = factorized(keys)
         if len(codes) != len(X):
             raise ValueError(f"expected one key per row, got {len(codes)} keys and {len(X)} rows")
         if not len(X):
@@ -123,8 +124,7 @@ class Bank:
             models = self._begin(X.shape[1], X.dtype.type)
         else:
             models = self._models
-        ends = np.cumsum(np.bincount(codes, minlength=len(names)))
-        own = dict(zip(names, np.split(np.argsort(codes, kind="stable"), ends[:-1]), strict=True))
+        own = grouped(names, codes)
         new = self._bring(names, models)
         try:
             times = models.times(own, timestamps)
@@ -134,9 +134,8 @@ class Bank:
             raise
         call = Call(X, own, times, np.zeros((len(X), models.plan.k), dtype=models.plan.dtype))
         changes = models.learn(call, [names[i] for i in self._gappy(X, codes)])
-        self._calls += 1
         self.samples += len(X)
-        self._changed.update(names)
+        self._shelf.learnt(names)
         self._evict(models)
         if self.on_rank_change is not None:
             for key, change in changes:
@@ -152,28 +151,25 @@ class Bank:
 
     def keys(self) -> Iterator[Key]:
         """All keys, in memory or not."""
-        yield from self._stored | self._changed
+        return self._shelf.keys()
 
     def __iter__(self) -> Iterator[Key]:
         return self.keys()
 
     def __len__(self) -> int:
-        return len(self._stored | self._changed)
+        return len(self._shelf)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._stored or key in self._changed
+        return key in self._shelf
 
     def save(self, position: Any = None) -> None:
         """Write everything to the file, and a position in the source with it: all or nothing."""
-        self._put(self._changed)
-        self._changed.clear()
         self.position_ = position
-        self.store.commit(
+        self._shelf.save(
             {
                 "parameters": plain(self.parameters, 0 if self.plan is None else self.plan.seed),
                 "position": position,
                 "samples": self.samples,
-                "calls": self._calls,
                 "width": None if self.plan is None else self.plan.width,
                 "dtype": None if self.plan is None else np.dtype(self.plan.dtype).name,
             }
@@ -228,7 +224,7 @@ class Bank:
         for key in keys:
             if key in models:
                 continue
-            if key in self._stored:
+            if key in self._shelf.stored:
                 models.add(key, restored(*self._state_of(key)))
             else:
                 models.add(key, Tracker(models.plan))
@@ -247,15 +243,9 @@ class Bank:
         if self.max_models is None:
             return
         idle = models.idle(self.max_models)
-        self._put(key for key in idle if key in self._changed)
+        self._shelf.put_away(idle)
         for key in idle:
             models.remove(key)
-            self._changed.discard(key)
-
-    def _put(self, keys: Any) -> None:
-        chosen = list(keys)
-        self.store.put(map(self._packed, chosen), self._calls)
-        self._stored.update(chosen)
 
     def _packed(self, key: Key) -> tuple[Entry, bytes]:
         arrays, document = self._state_of(key)
@@ -264,19 +254,7 @@ class Bank:
     def _state_of(self, key: Key) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         if self._models is not None and key in self._models:
             return stored(self._models.tracker(key))
-        state = self.store.state(key) if key in self._stored else None
+        state = self.store.state(key) if key in self._shelf.stored else None
         if state is None:
             raise KeyError(f"there is no model with the key {key!r}")
         return checkpoint.unpacked(state, str(key))
-
-
-def _factorized(keys: Sequence[Key] | NDArray[Any]) -> tuple[list[Key], NDArray[Any]]:
-    """The different keys in the order in which they come, and for each row which of them it has."""
-    each = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
-    index = {key: i for i, key in enumerate(dict.fromkeys(each))}
-    for key in index:
-        if type(key) not in (str, int) or (type(key) is int and not -(2**63) <= key < 2**63):
-            raise TypeError(f"keys must be strings or whole numbers of 64 bits, got {key!r}")
-    # Sorting 16-bit numbers takes a tenth of the time.
-    dtype = np.uint16 if len(index) <= 2**16 else np.int64
-    return list(index), np.fromiter(map(index.__getitem__, each), dtype=dtype, count=len(each))

@@ -9,7 +9,7 @@ import click
 from .calibrate import calibrate
 from .completion import completion
 from .hints import in_words
-from .models import inspect, merge, transform
+from .models import export, inspect, merge, transform
 from .reproduce import reproduce
 from .run import run
 from .watch import watch
@@ -33,5 +33,5 @@ def main() -> None:
     """Streaming PCA that finds its own number of components."""
 
 
-for _command in (run, watch, transform, inspect, calibrate, merge, reproduce, completion):
+for _command in (run, watch, transform, inspect, export, calibrate, merge, reproduce, completion):
     main.add_command(_command)

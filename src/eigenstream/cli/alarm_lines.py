@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ..durations import moment
 from ..files import shown
+from ..history import STATISTIC_NAMES
 from ..running import Watcher
 from ..running.alarms import in_words
 
 if TYPE_CHECKING:
     from ..running import AlarmEvent
-
-SHOWN = {"t2": "T²", "spe": "SPE", "distance": "distance"}
-"""What the statistics are called in words."""
 
 
 class AlarmLines(Watcher):
@@ -31,7 +29,7 @@ class AlarmLines(Watcher):
 
 def _as_words(event: AlarmEvent) -> str:
     alarm, time = event.alarm, "" if event.time is None else f" ({moment(event.time).replace('T', ' ')})"
-    blamed = f"{SHOWN[alarm.statistic]}; {in_words(alarm.contributors)}"
+    blamed = f"{STATISTIC_NAMES[alarm.statistic]}; {in_words(alarm.contributors)}"
     if event.state == "began":
         since = f", since row {alarm.began:,}" if alarm.began != event.row else ""
         said = f"alarm began{since}, index {alarm.peak:.3g}, {blamed}"
@@ -39,12 +37,15 @@ def _as_words(event: AlarmEvent) -> str:
         how = "ended after" if event.state == "ended" else "accepted as the new normal after"
         said = f"alarm {how} {event.length:,} row{'s' if event.length > 1 else ''}, peak {alarm.peak:.3g} "
         said += f"at row {alarm.peak_row:,}, {blamed}"
-    return shown(f"row {event.row:,}{time}: {said}")
+    key = "" if event.key is None else f"{event.key}, "
+    return shown(f"{key}row {event.row:,}{time}: {said}")
 
 
 def _as_json(event: AlarmEvent) -> str:
     alarm = event.alarm
     facts: dict[str, Any] = {"event": "alarm", "state": event.state, "row": event.row}
+    if event.key is not None:
+        facts["key"] = event.key
     if event.time is not None:
         facts["time"] = moment(event.time)
     facts |= {"since": alarm.began, "last": alarm.last, "rows": event.length, "exceeding": alarm.rows}

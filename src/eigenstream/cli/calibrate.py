@@ -21,7 +21,7 @@ MOST_COLUMNS = 10_000
 @click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
 @standardize_option
 @lags_option
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @missing_option
 @source_options
 def calibrate(
@@ -51,9 +51,7 @@ def calibrate(
             "--missing impute needs a model: use skip, which leaves out rows that lack values"
         )
     with open_source(source, options, allow_nan=missing == "skip") as opened:
-        moment = _second_moment(opened, center, lags)
-        if standardize:
-            moment = _correlation(moment)
+        moment = _second_moment(opened, center, lags, standardize)
         eigenvalues = np.maximum(np.linalg.eigvalsh(moment)[::-1], 0)
     found: dict[str, float | None] = {}
     for name in REGULARIZERS:
@@ -70,43 +68,19 @@ def calibrate(
         _show(found, eigenvalues)
 
 
-def _second_moment(source: Any, center: bool, lags: int) -> Any:
-    """The second moment of all rows beside their predecessors, in one pass."""
-    import numpy as np
-
-    from ..delays import embedded, last_rows
+def _second_moment(source: Any, center: bool, lags: int, standardize: bool) -> Any:
+    """The second moment of all rows of a source, beside their predecessors."""
+    from ..calibration import second_moment
     from ..sources import SourceError
 
     n = source.width * (lags + 1)
     if n > MOST_COLUMNS:
         raise SourceError(f"{source.name}: {n:,} columns are too many to calibrate by; choose some of them")
-    moment, total, first, before, count = np.zeros((n, n)), np.zeros(n), None, None, 0
-    for batch in source:
-        raw = batch.rows.astype(np.float64)
-        rows, before = embedded(raw, lags, before), last_rows(raw, lags, before)
-        rows = rows[~np.isnan(rows).any(axis=1)]
-        if not len(rows):
-            continue
-        count += len(rows)
-        first = (rows[0].copy() if center else np.zeros(n)) if first is None else first
-        rows -= first  # far from zero, squares would drown the variances
-        moment += rows.T @ rows
-        total += rows.sum(axis=0)
-    if first is None:
+    rows = (batch.rows for batch in source)
+    moment = second_moment(rows, center=center, lags=lags, standardize=standardize)
+    if moment is None:
         raise SourceError(f"{source.name} has no rows" + (" without gaps" if source.count else ""))
-    mean = total / count if center else np.zeros(n)
-    return moment / count - np.outer(mean, mean)
-
-
-def _correlation(moment: Any) -> Any:
-    """The second moment of inputs that are each divided by their root mean square."""
-    import numpy as np
-
-    from ..engine.scale import gain_of
-
-    variances = np.maximum(np.diag(moment), 0.0)
-    gain = gain_of(variances, 1.0, np.zeros(len(variances)))
-    return gain * moment * gain[:, None]
+    return moment
 
 
 def _show(found: dict[str, float | None], eigenvalues: Any) -> None:

@@ -47,24 +47,42 @@ keeping_options = together(
         show_default=True,
         help="... and after so many seconds.",
     ),
-    click.option("--rate", type=Finite(min=1e-3), help="Most rows per second."),
+    click.option("--rate", type=Finite(min=1e-3), help="Read at most so many rows per second."),
     threads_option,
 )
 """Where the model is kept and how fast rows are read."""
 
+key_options = together(
+    click.option(
+        "--key",
+        help="The column that says whose a row is: one model per key, all in the file --save names.",
+    ),
+    click.option(
+        "--max-models",
+        type=click.IntRange(min=1),
+        help="With --key: most models in memory; the longest idle wait in the file.  [default: all]",
+    ),
+)
+"""Many models instead of one."""
+
 showing_options = together(
     click.option("--live", is_flag=True, help="Show a live page in the browser."),
-    click.option("--live-address", default="127.0.0.1", show_default=True, help="Where the page listens."),
+    click.option(
+        "--live-address",
+        default="127.0.0.1",
+        show_default=True,
+        help="The address at which the live page listens.",
+    ),
     click.option(
         "--live-port",
         default=0,
         type=click.IntRange(0, 65535),
-        help="Its port.  [default: any that is free]",
+        help="The port of the live page.  [default: any that is free]",
     ),
     click.option(
         "--live-seconds",
         type=Finite(min=0),
-        help="How long it stays after the end.  [default: on a terminal, until Ctrl-C]",
+        help="Serve the live page for so many seconds after the end.  [default: on a terminal, until Ctrl-C]",
     ),
     click.option(
         "--metrics",
@@ -72,7 +90,12 @@ showing_options = together(
         metavar="PORT",
         help="Serve numbers to Prometheus on this port; 0: any that is free.",
     ),
-    click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Where they are served."),
+    click.option(
+        "--metrics-host",
+        default="127.0.0.1",
+        show_default=True,
+        help="The address at which these numbers are served.",
+    ),
 )
 """Who may look on."""
 
@@ -87,5 +110,7 @@ def check_job_options(given: dict[str, Any]) -> None:
         raise click.UsageError("--anyway needs --model MODEL: the model to go on from")
     if given["idle"] is not None and not given["follow"]:
         raise click.UsageError("--idle says when to stop following: it needs --follow")
+    if given["max_models"] is not None and given["key"] is None:
+        raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
     if given["save"] and given["output"] == "-":
         raise click.UsageError("standard output cannot be cut back to a checkpoint: --save needs a file")

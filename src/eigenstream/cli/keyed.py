@@ -1,4 +1,4 @@
-"""One model per key: what `run --key` shows, and what `inspect` says of a bank."""
+"""One model or monitor per key: what `run --key` and `watch --key` show; what `inspect` says of a bank."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from ..running import Watcher
 from .display import SELDOM, Pace
-from .summary import say
+from .summary import rows_read, say
 from .tables import table
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ CHECKPOINT_ROWS = 10_000_000
 """Rows between saves, unless asked otherwise: a save costs as much per key as hundreds of rows."""
 SHOWN = 20
 """Keys that are listed."""
-EXCLUDED = ("model", "picture", "live", "metrics", "residuals")
+EXCLUDED = ("model", "picture", "live", "metrics", "residuals", "frozen")
 """Options that are for one model."""
 
 
 def refuse_other_options(given: dict[str, Any]) -> None:
     """An error where an option has no meaning for many models."""
     for name in EXCLUDED:
-        if given[name] is not None and given[name] is not False:  # a port may be 0
+        if given.get(name) is not None and given[name] is not False:  # a port may be 0
             raise click.UsageError(f"--{name} is for one model: it cannot be used with --key")
-    if given["source"] is None:
+    if given["source"] is None and not given["resume"]:
         raise click.UsageError("--key needs a SOURCE with a column of keys")
 
 
@@ -45,8 +45,8 @@ def keyed_settings(given: dict[str, Any], stated: set[str]) -> dict[str, Any]:
     return given | {name: value for name, value in suited.items() if name not in stated}
 
 
-def carry_out(job: Job, given: dict[str, Any], words: TextIO) -> Outcome:
-    """Run the job, with a line now and then; says at the end what came of it."""
+def carry_out(job: Job, given: dict[str, Any], words: TextIO, *watchers: Watcher) -> Outcome:
+    """Run the job, with a line now and then for others than these; says at the end what came of it."""
     from rich.console import Console
 
     bank = job.model
@@ -55,9 +55,10 @@ def carry_out(job: Job, given: dict[str, Any], words: TextIO) -> Outcome:
         stack.callback(bank.close)
         job.source.on_skip = job.skipped
         if given["as_json"]:
-            job.watchers = (KeyedEvents(job, words),)
+            watchers = (*watchers, KeyedEvents(job, words))
         elif not given["quiet"]:
-            job.watchers = (KeyedLines(job, Console(stderr=True)),)
+            watchers = (*watchers, KeyedLines(job, Console(stderr=True)))
+        job.watchers = watchers
         outcome = job.run()
         _report(job, outcome, given, words)
     return outcome
@@ -110,12 +111,17 @@ def _report(job: Job, outcome: Outcome, given: dict[str, Any], words: TextIO) ->
     bank: Any = job.model
     facts = {"rows": outcome.rows, "keys": len(bank), "samples": bank.samples}
     facts |= {"seconds": outcome.seconds, "signal": outcome.signal}
+    if job.request.watches:
+        facts["alarms"] = bank.alarms
     if given["as_json"]:
         print(json.dumps({"event": "end", **facts}), file=words)
     elif not given["quiet"]:
-        console, pace = Console(file=words), f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
-        say(console, f"{job.source.name}: {outcome.rows:,} rows of {len(bank):,} keys, {pace}")
-        for what, where in {"scores": job.request.output, "bank": job.file and job.file.path}.items():
+        console = Console(file=words)
+        say(console, rows_read(job, outcome, f"{len(bank):,} keys"))
+        if job.request.watches:
+            say(console, f"alarms: {bank.alarms:,}" if bank.alarms else "no alarm", "bold")
+        output = "verdicts" if job.request.watches else "scores"
+        for what, where in {output: job.request.output, "bank": job.file and job.file.path}.items():
             if where:
                 say(console, f"{what}: {where}")
         if outcome.signal is not None:
@@ -136,6 +142,7 @@ def inspect_bank(path: str, as_json: bool) -> None:
         entries = list(store.entries())
         samples, width = store.fact("samples"), store.fact("width")
         parameters, position = store.fact("parameters"), store.fact("position")
+        what = "monitors" if store.fact("monitors") else "models"
     finally:
         store.close()
     if as_json:
@@ -144,7 +151,7 @@ def inspect_bank(path: str, as_json: bool) -> None:
         print(json.dumps({**facts, "keys": [entry._asdict() for entry in entries]}))
         return
     console = Console()
-    say(console, f"{path}: a bank of {len(entries):,} models, {samples:,} samples of {width} numbers")
+    say(console, f"{path}: a bank of {len(entries):,} {what}, {samples:,} samples of {width} numbers")
     listed = table("key", "samples", "rank")
     for entry in entries[:SHOWN]:
         listed.add_row(Text(shown(str(entry.key))), f"{entry.samples:,}", str(entry.rank))
@@ -155,10 +162,12 @@ def inspect_bank(path: str, as_json: bool) -> None:
 
 def model_of(path: str, key: str) -> Any:
     """One model of a bank."""
-    from ..bank import Bank
+    from ..running.monitors import opened
 
-    with Bank(path, workers=1) as bank:
-        try:
-            return bank.model(key)
-        except KeyError:
-            raise click.ClickException(f"{path} has no model with the key {key!r}") from None
+    bank = opened(path)
+    try:
+        return bank.model(key)
+    except KeyError:
+        raise click.ClickException(f"{path} has no model with the key {key!r}") from None
+    finally:
+        bank.close()

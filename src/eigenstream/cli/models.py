@@ -1,4 +1,4 @@
-"""What can be done with a model once it is in a file: transform, inspect, merge."""
+"""What can be done with a model once it is in a file: transform, inspect, export, merge."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 @click.option(
     "--output",
     default="-",
-    help="NAME.csv, NAME.jsonl, NAME.npy, NAME.parquet.  [default: CSV on the terminal]",
+    help="Write scores to NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet.  [default: CSV on the terminal]",
 )
 @residuals_option
 @click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 @click.option(
     "--missing",
     type=click.Choice(["raise", "skip", "impute"]),
-    help="Of values.  [default: as the model was made]",
+    help="What to do with missing values.  [default: as the model was made]",
 )
 @threads_option
 @source_options
@@ -113,28 +113,25 @@ def _opened(
 @click.command(epilog="Example: eigenstream inspect sensors.model --plot sensors.png")
 @model_argument
 @click.option("--plot", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
-@click.option("--key", help="Of a bank of models: show the one with this key.  [default: list them]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--key", help="Show the model with this key in a file of keyed models.  [default: list them]")
 def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> None:
     """What a model is, what it has seen, and how it was made; or which models a bank holds."""
     from ..bank import is_bank
     from ..files import refuse_shared, shown
-    from ..monitoring import MonitoredModel, load
-    from .keyed import inspect_bank, model_of
+    from ..monitoring import MonitoredModel
+    from .keyed import inspect_bank
     from .watch_summary import watched
 
     if plot is not None:
         require_picture(plot)
         refuse_shared({"model": model, "picture": plot})
-    keyed = is_bank(model)
-    if keyed and key is None:
+    if key is None and is_bank(model):
         if plot is not None:
             raise click.UsageError("--plot draws one model: name it with --key KEY")
         inspect_bank(model, as_json)
         return
-    if key is not None and not keyed:
-        raise click.UsageError(f"--key is for banks of models, and {model} is one model")
-    loaded = load(model) if key is None else model_of(model, key)
+    loaded = _loaded(model, key)
     watches = isinstance(loaded, MonitoredModel)
     if as_json:
         facts = {
@@ -152,9 +149,9 @@ def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> Non
 
         times = times_of(loaded.position_)
         if isinstance(loaded, MonitoredModel):
-            draw_control(loaded.control_history_, shown(model), times).savefig(plot)
+            draw_control(loaded, shown(model), times).savefig(plot)
         else:
-            draw_history(loaded.spectrum_history_, shown(model), times).savefig(plot)
+            draw_history(loaded, shown(model), times).savefig(plot)
 
 
 def _show(name: str, model: StreamModel) -> None:
@@ -205,6 +202,43 @@ def _parameters(model: StreamModel) -> dict[str, Any]:
         name: value if isinstance(value, int | float | str | None) else str(value)
         for name, value in model.parameters.items()
     }
+
+
+@click.command(epilog="Example: eigenstream export sensors.model sensors.json")
+@model_argument
+@click.argument("output", type=click.Path(dir_okay=False))
+@click.option("--key", help="Export the model with this key from a file of keyed models.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
+    """Write a model as plain JSON: mean, axes and gains, to score rows in any language.
+
+    What is written is frozen: it cannot learn on. docs/export.md shows how to read it.
+    """
+    from ..files import refuse_shared, shown
+    from ..portable import export_json
+    from ..running.outlet import refuse_existing
+
+    refuse_shared({"model": model, "output": output})
+    refuse_existing(output, overwrite)
+    loaded = _loaded(model, key)
+    export_json(loaded, output, input_names(loaded))
+    click.echo(f"{shown(output)}: {loaded.n_components_} components of {loaded.n_features_in_} inputs")
+
+
+def _loaded(path: str, key: str | None) -> StreamModel:
+    """The model in a file, or the one with this key in a bank."""
+    from ..bank import is_bank
+    from ..monitoring import load
+    from .keyed import model_of
+
+    if is_bank(path):
+        if key is None:
+            raise click.UsageError(f"{path} is a bank of models: name one with --key KEY")
+        found: StreamModel = model_of(path, key)
+        return found
+    if key is not None:
+        raise click.UsageError(f"--key is for banks of models, and {path} is one model")
+    return load(path)
 
 
 @click.command(epilog="Example: eigenstream merge monday.model tuesday.model --save week.model")

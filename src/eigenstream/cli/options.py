@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,16 +45,19 @@ def together(*options: Decorator) -> Callable[[Command], Command]:
 
 
 source_options = together(
-    click.option("--columns", help="Names, numbers from 0 or ranges: 'a,b', '0:8' or '1:'.  [default: all]"),
+    click.option(
+        "--columns",
+        help="Columns to learn, by names, numbers from 0 or ranges: 'a,b', '0:8' or '1:'.  [default: all]",
+    ),
     click.option(
         "--exclude",
         help="Columns to leave out: the same, patterns such as '*_id', or text for those without numbers.",
     ),
-    click.option("--rows", type=RowRange(), help="Only these rows, such as 1000:5000."),
+    click.option("--rows", type=RowRange(), help="Read only these rows, such as 1000:5000."),
     click.option(
         "--batch-rows",
         type=click.IntRange(min=1),
-        help="Most rows at a time.  [default: 1024, or fewer where rows are very wide]",
+        help="Read at most so many rows at a time.  [default: 1024, or fewer where rows are very wide]",
     ),
     click.option(
         "--on-bad-row",
@@ -65,7 +67,8 @@ source_options = together(
         help="What to do with a row that cannot be understood.",
     ),
     click.option(
-        "--delimiter", help="CSV field separator; a space: any run of spaces.  [default: found out]"
+        "--delimiter",
+        help="What separates CSV fields; a space stands for any run of spaces.  [default: found out]",
     ),
     click.option(
         "--header/--no-header", default=None, help="Whether CSV begins with names.  [default: found out]"
@@ -81,7 +84,9 @@ source_options = together(
         show_default=True,
         help="Pass over so many lines at the top.",
     ),
-    click.option("--encoding", help="Of text, such as latin-1.  [default: UTF-8, or as its first bytes say]"),
+    click.option(
+        "--encoding", help="Encoding of text, such as latin-1.  [default: UTF-8, or as its first bytes say]"
+    ),
     click.option("--na", help="More ways to write a missing value, such as '-999,?,Bad Input'."),
     click.option(
         "--thousands",
@@ -112,7 +117,7 @@ keep_options = together(
     ),
     click.option(
         "--time-format",
-        help="How it is written: iso, s, ms, us or ns since 1970, or such as '%d.%m.%Y %H:%M'.  "
+        help="How --time-column is written: iso, s, ms, us or ns since 1970, or such as '%d.%m.%Y %H:%M'.  "
         "[default: found out]",
     ),
 )
@@ -124,7 +129,7 @@ residuals_option = click.option(
 )
 
 threads_option = click.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="How many parse text."
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="How many threads parse text."
 )
 
 missing_option = click.option(
@@ -154,7 +159,9 @@ _threshold_options = together(
         "same as auto), parallel (parallel analysis: all correlation), share:0.95 (a share of the variance).",
     ),
     click.option(
-        "--max-components", type=click.IntRange(min=1), help="Most components.  [default: 32, or the width]"
+        "--max-components",
+        type=click.IntRange(min=1),
+        help="Keep at most so many components.  [default: 32, or the width]",
     ),
     click.option(
         "--solver",
@@ -220,7 +227,7 @@ _network_options = together(
         default=0,
         show_default=True,
         type=click.IntRange(min=0),
-        help="Of random directions.",
+        help="Seed of random directions.",
     ),
 )
 
@@ -249,8 +256,12 @@ def require_picture(path: str) -> None:
         raise click.BadParameter(f"{path!r} must end in .png or .svg", param_hint="picture")
     if not Path(path).absolute().parent.is_dir():
         raise click.BadParameter(f"there is no folder for {path!r}", param_hint="picture")
-    if find_spec("matplotlib") is None:
-        raise click.ClickException("a picture needs matplotlib: pip install 'eigenstream[plot]'")
+    from ..plotting import require_matplotlib
+
+    try:
+        require_matplotlib()
+    except ImportError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def names_of(options: Decorator) -> tuple[str, ...]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
@@ -71,9 +69,13 @@ def reproduce(
     Results are kept: an interrupted run goes on where it was, and a second run only draws. The report names
     every setting; with --set, claims may come out otherwise than expected.
     """
-    if find_spec("matplotlib") is None:
-        raise CannotGoOnError("the figures need matplotlib: pip install 'eigenstream[plot]'")
+    from ..plotting import require_matplotlib
     from ..running.signals import StopRequest
+
+    try:
+        require_matplotlib()
+    except ImportError as error:
+        raise CannotGoOnError(str(error)) from None
 
     with StopRequest() as stop:
         from ..paper.reproduction.changes import ChangeError
@@ -174,6 +176,8 @@ def _tell(outcomes: list[Outcome], page: Path, show: bool) -> None:
         console.print(claims_table(outcome), "")
     console.print(f"The report is {page}", soft_wrap=True, highlight=False)
     if show:
+        import webbrowser
+
         webbrowser.open(page.resolve().as_uri())
     if lines := complaints(outcomes):
         click.echo("\n".join(["Claims that came out otherwise than expected:", *lines]), err=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 from click.core import ParameterSource
 
-from .job_options import check_job_options, keeping_options, showing_options
+from .job_options import check_job_options, keeping_options, key_options, showing_options
 from .jobs import carry_out, linger, looked_on, prepared, reading_and
 from .options import (
     ESTIMATOR_OPTIONS,
@@ -44,21 +43,13 @@ BUILT_IN_RATE = 2500.0
 )
 @residuals_option
 @keeping_options
-@click.option(
-    "--key",
-    help="The column that says whose a row is: one model per key, all in the file --save names.",
-)
-@click.option(
-    "--max-models",
-    type=click.IntRange(min=1),
-    help="With --key: most models in memory; the longest idle wait in the file.  [default: all]",
-)
+@key_options
 @click.option(
     "--picture", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG."
 )
 @showing_options
 @click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
-@click.option("--json", "as_json", is_flag=True, help="Say what happens as JSON, one object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Say what happens as JSON, one object per line.")
 @source_options
 @keep_options
 @estimator_options
@@ -68,8 +59,8 @@ def run(ctx: click.Context, /, **given: Any) -> None:
 
     SOURCE is a file of CSV or JSON lines (gzip too), an NPY or NPZ file, a Parquet file or folder, a Zarr
     array, a Redis stream (redis://HOST/0?stream=NAME), or - for CSV or JSON lines on standard input. Several
-    files, or a folder of them, are read one after the other. Without SOURCE: a built-in stream that changes
-    its scale.
+    files, or a folder of them, are read one after the other. Without SOURCE: a built-in stream whose
+    number of components changes.
 
     With --save, a job that was killed continues with --resume as if nothing had happened: the final model and
     output are those of an uninterrupted run, bit for bit. Give the same command again, and --resume.
@@ -83,8 +74,6 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     check_job_options(given)
     if given["residuals"] and not given["output"] and not given["resume"]:
         raise click.UsageError("--residuals are written beside the scores: they need --output")
-    if given["max_models"] is not None and given["key"] is None:
-        raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
     if given["key"] is not None:
         from .keyed import keyed_settings, refuse_other_options
 
@@ -173,13 +162,13 @@ def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any])
 
 
 def _drawn(job: Job, path: str, notes: list[str]) -> bool:
-    if find_spec("matplotlib") is None:
-        notes.append("there is no picture: it needs matplotlib, pip install 'eigenstream[plot]'")
-        return False
     from ..files import shown
     from ..plotting import draw_history
 
-    draw_history(job.model.spectrum_history_, shown(job.source.name), job.times_until_now().at_all).savefig(
-        path
-    )
+    try:
+        figure = draw_history(job.model, shown(job.source.name), job.times_until_now().at_all)
+    except ImportError as error:
+        notes.append(f"there is no picture: {error}")
+        return False
+    figure.savefig(path)
     return True

@@ -6,9 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..delays import input_names as delayed_names
 from .hints import in_flags
 from .tables import table
 
@@ -25,7 +22,8 @@ SHOWN = 12
 """Rows of a table before it is cut short."""
 RESTLESS = 100
 """Samples in which changes of rank say little."""
-
+TIMED_FROM = 5.0
+"""Seconds: a pace over less would be mostly that of the start."""
 
 LARGEST = 4
 """How many inputs of a component are named."""
@@ -50,6 +48,10 @@ def times_of(position: Any) -> Callable[[ArrayLike], Any] | None:
 
 def loadings(model: Model, names: Sequence[str] | None, most: int = LARGEST) -> list[list[tuple[str, float]]]:
     """The inputs that make up each component: those with the largest loadings, by name or number."""
+    import numpy as np
+
+    from ..delays import input_names as delayed_names
+
     plan = model._fitted().plan
     named = delayed_names(names or [f"input {i}" for i in range(plan.width)], plan.lags)
     found = []
@@ -134,6 +136,25 @@ def rows_told(model: Model) -> str:
     return ", ".join([*told, *([f"{tally.skipped:,} skipped for their gaps"] if tally.skipped else [])])
 
 
+def story_told(model: Model) -> str:
+    """What happened, for people who see it for the first time; rows in which a model begins are left out."""
+    begun = [change.after for change in model.rank_history_ if change.sample <= RESTLESS]
+    later = [change for change in model.rank_history_ if change.sample > RESTLESS]
+    found = [f"{(begun or [0])[-1]} components", *(f"{c.after} from row {c.sample:,} on" for c in later)]
+    return (
+        f"In {len(model.mean_)} noisy inputs it found {', then '.join(found)}. "
+        "Nobody told it how many there are: it reads that off the noise."
+    )
+
+
+def rows_read(job: Job, outcome: Outcome, of: str) -> str:
+    """How many rows came, and how fast: unless the time was short, or set by --rate."""
+    told = f"{job.source.name}: {outcome.rows:,} rows of {of}"
+    if outcome.seconds < TIMED_FROM or job.rate is not None:
+        return told
+    return f"{told}, {outcome.rows / outcome.seconds:,.0f} rows/s"
+
+
 def nothing_new(job: Job) -> str:
     """What to say of a job that was resumed and had nothing left to do."""
     start, stop = job.request.rows
@@ -146,9 +167,8 @@ def print_summary(
 ) -> None:
     """A summary of a job."""
     source = job.source
-    pace = f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
     if outcome.rows or job.position is None:
-        say(console, f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}")
+        say(console, rows_read(job, outcome, f"{source.width} numbers"))
     else:
         say(console, nothing_new(job), "yellow")
     print_model(console, job.model, job.names or source.names)
@@ -164,6 +184,8 @@ def print_summary(
             say(console, f"{what}: {where}")
     for note in notes:
         say(console, f"note: {note}", "yellow")
+    if job.request.source is None and outcome.signal is None:
+        say(console, story_told(job.model), "bold")
     if outcome.signal is not None:
         again = " Continue with --resume." if job.file else ""
         say(console, f"stopped before the end.{again}", "yellow")

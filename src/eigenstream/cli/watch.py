@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from .job_options import check_job_options, keeping_options, showing_options
+from .job_options import check_job_options, keeping_options, key_options, showing_options
 from .jobs import carry_out, linger, looked_on, prepared, reading_and
 from .options import (
     WATCHING_OPTIONS,
@@ -100,11 +100,12 @@ MONITOR_OPTIONS = (
 )
 @monitor_options
 @keeping_options
+@key_options
 @click.option("--picture", type=click.Path(dir_okay=False), help="Draw control charts: PNG or SVG.")
 @click.option("--exit-code", is_flag=True, help=f"Exit with status {ALARMED} if there was an alarm.")
 @showing_options
 @click.option("--quiet", is_flag=True, help="Say nothing but alarms.")
-@click.option("--json", "as_json", is_flag=True, help="Alarms as JSON, one object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print alarms as JSON, one object per line.")
 @source_options
 @keep_options
 @watching_options
@@ -120,6 +121,8 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
     Alarms are lines on standard output; everything else goes to standard error. There is no alarm before
     there is a basis for one: at least 64 rows.
 
+    With --key, each key has a monitor of its own, the same as if its rows came alone; alarms name the key.
+
     With --save, a job that was killed continues with --resume as if nothing had happened: model and --output
     end up the same, bit for bit. A line about an alarm may be printed twice then; it says its row.
     """
@@ -131,9 +134,16 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
         raise click.UsageError("--frozen needs --model MONITOR: the monitor to judge by")
     if given["frozen"] and given["freeze_after"]:
         raise click.UsageError("--frozen and --freeze-after exclude each other")
+    if given["key"] is not None:
+        from .keyed import keyed_settings, refuse_other_options
+
+        refuse_other_options(given)
+        given = keyed_settings(given, stated)
     if given["picture"]:
         require_picture(given["picture"])
     require_input(given["source"])
+    if given["key"] is not None:
+        ctx.exit(_watch_keyed(given, stated))
     with _prepared(given, stated) as job, looked_on(given, job) as (page, watchers):
         watchers = [_lines(given), *watchers]
         outcome, notes = carry_out(job, watchers, _display(job, given))
@@ -146,13 +156,25 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
         ctx.exit(ALARMED)
 
 
+def _watch_keyed(given: dict[str, Any], stated: set[str]) -> int:
+    """One monitor per key; returns the exit status."""
+    from .keyed import carry_out
+
+    with _prepared(given, stated) as job:
+        outcome = carry_out(job, given, sys.stderr, _lines(given))
+    if outcome.signal is not None:
+        return 128 + outcome.signal
+    return ALARMED if given["exit_code"] and job.model.alarms else 0
+
+
 def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
     """The job that these options ask for."""
     from ..running import Request
 
     asked = {**given, "rows": given["rows"] or (0, None)}
     parameters = {name: asked[name] for name in (*WATCHING_OPTIONS, *MONITOR_OPTIONS)}
-    request = Request(given["source"], given["output"], **reading_and(given, asked), parameters=parameters)
+    how = reading_and(given, asked)
+    request = Request(given["source"], given["output"], **how, key=given["key"], parameters=parameters)
     # A monitor that learns nothing may judge what it has learnt.
     return prepared(request, given | {"anyway": given["anyway"] or given["frozen"]}, stated)
 
@@ -203,9 +225,7 @@ def _draw(job: Job, path: str) -> None:
     from ..plotting import draw_control
 
     assert isinstance(job.model, MonitoredModel)
-    draw_control(job.model.control_history_, shown(job.source.name), job.times_until_now().at_all).savefig(
-        path
-    )
+    draw_control(job.model, shown(job.source.name), job.times_until_now().at_all).savefig(path)
 
 
 def _has_alarmed(job: Job) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..history import STATISTIC_NAMES
 from ..monitoring import STATISTICS, MonitoredModel
-from .alarm_lines import SHOWN
 from .hints import in_flags
-from .summary import nothing_new, say
+from .summary import nothing_new, rows_read, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,7 +69,9 @@ def rows_in_words(facts: dict[str, Any]) -> str:
 
 def limits_in_words(facts: dict[str, Any]) -> str:
     """The limits as they are now."""
-    told = [f"{SHOWN[name]} {limit:.4g}" for name, limit in facts["limits"].items() if limit is not None]
+    told = [
+        f"{STATISTIC_NAMES[name]} {limit:.4g}" for name, limit in facts["limits"].items() if limit is not None
+    ]
     return ", ".join(told) or "none yet: there is no basis for one"
 
 
@@ -87,8 +89,7 @@ def print_watched(
     assert isinstance(job.model, MonitoredModel)
     source, facts = job.source, watched(job.model)
     if outcome.rows or job.position is None:
-        pace = f"{outcome.rows / max(outcome.seconds, 1e-9):,.0f} rows/s"
-        say(console, f"{source.name}: {outcome.rows:,} rows of {source.width} numbers, {pace}")
+        say(console, rows_read(job, outcome, f"{source.width} numbers"))
     else:
         say(console, nothing_new(job), "yellow")
     print_watching(console, facts)

@@ -3,10 +3,14 @@
 The code of this package is NumPy's. An array of another library comes in a wrapper that follows NumPy's
 protocols (NEP 13 and NEP 18): ``rows @ axes.T`` of wrapped rows is then that library's own product, computed
 where the rows live. Small arrays of the host go there by themselves; what is to come back, `host` fetches.
+
+Arrays of chunks, Dask's, are computed when they are asked for: what is made of them chunk by chunk, `of_rows`
+leaves to their library.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +22,10 @@ Array = NDArray[Any]
 
 WRAPPERS = {"torch": "eigenstream.integrations.torch.arrays"}
 """By the name of a library: the module whose ``wrap`` gives its arrays NumPy's protocols."""
+
+
+CHUNKED = {"dask": "eigenstream.integrations.dask.arrays"}
+"""By the name of a library whose arrays are of chunks: the module that checks and maps them."""
 
 
 def is_foreign(X: Any) -> bool:
@@ -53,6 +61,32 @@ def as_came(result: Array, X: Any) -> Array:
     return unwrap(beside(result, wrap(X))) if is_foreign(X) else result
 
 
+def is_chunked(X: Any) -> bool:
+    """Whether this is an array of chunks, which may be anywhere."""
+    return _library(X) in CHUNKED
+
+
+def chunks(X: Any, columns: int | None = None) -> Any:
+    """An array of chunks as a model may take it: a matrix of floating-point numbers, of so many columns."""
+    return import_module(CHUNKED[_library(X)]).checked(X, columns)
+
+
+def of_rows(X: Any, compute: Callable[[Any], Array], columns: int, width: int | None = None) -> Array:
+    """What is computed of each row, as an array of the library that rows came from.
+
+    Parameters
+    ----------
+    X
+        Rows of ``columns`` numbers.
+    compute
+        Makes an array of some rows: ``width`` numbers of each, a single one if None.
+    """
+    if not is_chunked(X):
+        return as_came(compute(X), X)
+    mapped: Array = import_module(CHUNKED[_library(X)]).mapped(chunks(X, columns), compute, width)
+    return mapped
+
+
 def elsewhere(array: Any, rows: Any) -> bool:
     """Whether an array does not live where these rows do."""
     if type(array) is type(rows) is np.ndarray:
@@ -66,6 +100,11 @@ def beside(array: Array, rows: Any) -> Array:
         return array
     moved: Array = host(array) if _place(rows) is None else rows.beside(array)
     return moved
+
+
+def launches(rows: Any) -> bool:
+    """Whether operations on these rows are launched on a device of its own, each at a price."""
+    return getattr(rows, "launches", False)
 
 
 def zeros(shape: tuple[int, ...], rows: Any, dtype: Any = None) -> Array:

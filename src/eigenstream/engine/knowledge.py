@@ -3,17 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..array_types import Floats as Floats
+from ..array_types import Matrix as Matrix
+from ..array_types import Vector as Vector
 from .arrays import host
 from .scale import gain_of, scale_of
 
-Floats = NDArray[np.floating[Any]]
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+WIDEST = 2048
+"""How many inputs a profile shows at most. Half of them are then those with the largest variances."""
+
+
+class Profile(NamedTuple):
+    """What the leading directions hold of each input: sums of squares over samples.
+
+    Of wide input it shows a sample: the inputs with the largest variances, and others at equal distances.
+    Profiles of m streams are stacked: inputs (m, w) and held (m, p, w).
+    """
+
+    inputs: Vector
+    """Sum of squares of each centered input that is shown (w)."""
+    held: Matrix
+    """What each of the leading directions holds of it, ``lam_j u_ij^2`` (p, w)."""
+    weights: Vector
+    """How many inputs each of them stands for (w)."""
+
+    @classmethod
+    def of(cls, inputs: Floats, factor: Floats, widest: int = WIDEST) -> Profile:
+        """The profile of inputs with these sums of squares, and of directions ``sqrt(lam_j) u_j`` as rows."""
+        sums: Vector = host(inputs).astype(np.float64, copy=False)
+        n = len(sums)
+        if n <= widest:
+            return cls(sums, np.square(host(factor), dtype=np.float64), np.ones(n))
+        half = widest // 2
+        largest = np.sort(np.argpartition(sums, n - half)[n - half :])
+        others = np.delete(np.arange(n), largest)
+        others = others[np.linspace(0, len(others) - 1, widest - half).astype(np.int64)]
+        shown = np.concatenate((largest, others))
+        weights = np.repeat([1.0, (n - half) / len(others)], [half, len(others)])
+        return cls(sums[shown], np.square(host(factor[:, shown]), dtype=np.float64), weights)
 
 
 class Knowledge(NamedTuple):
@@ -35,6 +66,8 @@ class Knowledge(NamedTuple):
     """``(tau, theta0)`` of a network, whose threshold is ``alpha tau + theta0``; None: the closed form's."""
     scale: Vector | None = None
     """What each input is divided by (n): everything else but the mean is in these units. None: raw units."""
+    profile: Profile | None = None
+    """What the leading directions hold of each input; None if inputs are not kept."""
 
     def on_host(self) -> Knowledge:
         """The same with NumPy's arrays."""

@@ -6,15 +6,10 @@ begins to vary counts nothing until its scale is known.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from .sparse import SparseRows
-
-Floats = NDArray[np.floating[Any]]
-Vector = NDArray[np.float64]
+from ..array_types import Floats as Floats
+from ..array_types import Vector as Vector
 
 CONSTANT = 1e-14
 """An input that varies by less than this share of its level is constant but for rounding errors."""
@@ -68,9 +63,6 @@ def scale_of_rows(centered: Floats, weights: Vector | None = None) -> Vector:
     weights
         One per row; ones if None.
     """
-    if isinstance(centered, SparseRows):
-        sums = centered.sums_of_squares()
-        return scale_of(gain_of(sums, len(centered), np.zeros(len(sums))))
     squares = np.square(centered, dtype=np.float64)
     sums = squares.sum(axis=0) if weights is None else weights @ squares
     count = len(centered) if weights is None else float(weights.sum())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..offline import fixed_signs
 from .axes import matched
-from .knowledge import Floats, Knowledge, Matrix, Vector
+from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .learner import Seen, Steps, center_block, rowwise
 from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
@@ -188,14 +188,14 @@ class Scatter:
         return lam[order], U[order] * signs[:, None]
 
     def _knowledge(self, lam: Vector, U: Matrix) -> Knowledge:
-        sums = np.diag(self.C)
-        if self._gain is None:
-            trace = float(np.trace(self.C)) + self.extra
-            return Knowledge(lam, U, self.count, trace, self.mean, sums + self.extra / self.n)
-        sums = sums * np.square(self._gain)
-        trace = float(sums.sum()) + self.extra
-        inputs = sums + self.extra / self.n * (self._gain > 0)
-        return Knowledge(lam, U, self.count, trace, self.mean, inputs, scale=scale_of(self._gain))
+        inputs, trace, scale = np.diag(self.C), float(np.trace(self.C)), None
+        share = np.full(self.n, self.extra / self.n)
+        if self._gain is not None:
+            inputs, scale = inputs * np.square(self._gain), scale_of(self._gain)
+            trace, share = float(inputs.sum()), share * (self._gain > 0)
+        inputs, trace = inputs + share, trace + self.extra
+        profile = Profile.of(inputs, np.sqrt(lam[: self.k, None]) * U[: self.k])
+        return Knowledge(lam, U, self.count, trace, self.mean, inputs, None, scale, profile)
 
     def _standardized(self) -> Matrix:
         """C, of standardized inputs where that is asked for."""

@@ -12,10 +12,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-Floats = NDArray[np.floating[Any]]
-Matrix = NDArray[np.float64]
+from ..array_types import Floats as Floats
+from ..array_types import Matrix as Matrix
 
 PART = 64
 """Rows that are filled at a time, where nothing else helps."""
@@ -81,7 +80,7 @@ class SparseRows:
         if factors.ndim == 2:
             self.s = self.s * factors[:, 0]
         else:
-            self.X, self.m = csr_array(self.X.multiply(factors)), self.m * factors
+            self.X, self.m = _csr(self.X.multiply(factors)), self.m * factors
         return self
 
     def __truediv__(self, scale: Floats) -> Self:
@@ -137,9 +136,15 @@ class SparseRows:
         return np.asarray(differ | ((first != 0) & ~filled))
 
 
+def _csr(X: Any) -> Any:
+    from scipy.sparse import csr_array  # here, because it would double the time a command takes to start
+
+    return csr_array(X)
+
+
 def without_zeros(X: Any) -> SparseRows:
     """Rows of a CSR matrix, whose stored form depends on its numbers alone."""
-    X = csr_array(X)
+    X = _csr(X)
     if not X.has_canonical_format or (X.data == 0).any():
         X = X.copy()
         X.sum_duplicates()

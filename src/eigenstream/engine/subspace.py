@@ -16,8 +16,8 @@ float32 its sums drifted by a thousandth in 10^7 samples.
 Where inputs are standardized, L is in units of the scale of each input so far. With every block scales move a
 little: the columns of L are multiplied by the old scale over the new one, and ``L L'`` is computed itself.
 
-What is as wide as the input lives where the rows do, on a GPU, say (see `engine.arrays`). The small matrices
-M and P, lam and all decisions stay on the host.
+What is as wide as the input lives where the rows do, on a GPU, say (see `engine.arrays`). M is decomposed
+there, too; P and lam come to the host, where decisions are made.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ..offline import fixed_signs
 from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
-from .knowledge import Floats, Knowledge, Matrix, Vector
+from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .learner import Seen, Steps, center_block, rowwise
 from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
@@ -41,7 +41,7 @@ from .threads import one_thread
 TILE = 4096
 """Columns of ``P' [L; R]`` computed at a time: the result replaces L without a second array of its size."""
 
-DEVICE_TILE = 65_536
+DEVICE_TILE = 262_144
 """The same on a device, which is faster with a few large products."""
 
 REFRESH = 64
@@ -76,13 +76,19 @@ class Subspace:
         Whether to subtract the mean.
     standardize
         Whether to divide each input by its standard deviation.
+    width
+        Width of the whole input, where these are only some of its columns, perhaps none; n if 0. Such shards
+        do `enter`, `products` and `turn` each by itself; `leading` gets the sum of their products.
     """
 
     tells_below_threshold = True
 
-    def __init__(self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False) -> None:
+    def __init__(
+        self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False, width: int = 0
+    ) -> None:
         self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
-        self.rows: Matrix = np.zeros((min(3 * k + LEAST, n) + block, n))
+        self.width = width or n
+        self.rows: Matrix = np.zeros((min(3 * k + LEAST, self.width) + block, n))
         """L in the first r rows; room for a block below it."""
         self.lam: Vector = np.zeros(0)
         self.origin: Vector = np.zeros(n)
@@ -105,7 +111,7 @@ class Subspace:
     @property
     def directions(self) -> int:
         """How many directions are kept: a few more than asked for, many more if variances go on falling."""
-        return min(max(3 * self.k - 8 if self.decays else 0, self.k + 8, LEAST), self.n)
+        return min(max(3 * self.k + LEAST if self.decays else 0, self.k + 8, LEAST), self.width)
 
     @property
     def mean(self) -> Vector:
@@ -116,6 +122,11 @@ class Subspace:
         return self.count > 0
 
     def learn(self, rows: Floats, steps: Steps) -> None:
+        self._absorb(*self.enter(rows, steps))
+        self.blocks += 1
+
+    def enter(self, rows: Floats, steps: Steps) -> tuple[Any, float]:
+        """The block R, centered and weighted, and the discount over it; unless sparse, R stands below L."""
         self._live_beside(rows)
         sparse = isinstance(rows, SparseRows)
         if not self.started and self.center and not sparse:
@@ -135,8 +146,7 @@ class Subspace:
         self.count = block.effective
         if self.standardize and self.count > 0:
             self._rescale(R)
-        self._absorb(R, block.decay)
-        self.blocks += 1
+        return R, block.decay
 
     def spread(self, factor: Matrix) -> None:
         for start in range(0, len(factor), self.block):
@@ -155,7 +165,9 @@ class Subspace:
             sums, scale = sums * np.square(self.gain), scale_of(self.gain)
             share *= self.gain > 0
         trace, inputs = float(sums.sum()) + self.extra, sums + share
-        return Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean, inputs, None, scale)
+        profile = Profile.of(inputs, self.rows[: min(self.k, self.r)])
+        none = np.zeros((self.r, 0))
+        return Knowledge(self.lam, none, self.count, trace, self.mean, inputs, None, scale, profile)
 
     def rows_until_due(self) -> float:
         return np.inf
@@ -198,7 +210,9 @@ class Subspace:
             self.inputs *= np.square(known.scale)
 
     def copy(self) -> Self:
-        twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
+        twin = type(self)(
+            self.n, self.k, self.block, center=self.center, standardize=self.standardize, width=self.width
+        )
         twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "rows"}
         if elsewhere(twin.rows, self.rows):
             twin.rows = np.zeros_like(self.rows)
@@ -256,17 +270,40 @@ class Subspace:
         self.lam = np.maximum(host(np.einsum("ij,ij->i", L, L)), tiny)  # no longer all there is of L L'
         self.gain = gain
 
-    def _absorb(self, R: Floats, decay: float) -> None:
-        """Replace L and lam by the leading directions of L and R: sparse rows, or the rows below L."""
-        r, sparse = self.r, isinstance(R, SparseRows)
+    def _absorb(self, R: Any, decay: float) -> None:
+        """Replace L and lam by the leading directions of L and R."""
+        first = not self.r
+        self.turn(*self.leading(self.products(R, decay), decay), R)
+        if first:  # there is nothing to follow: the largest entry of each axis is positive
+            self.rows[: self.r] = fixed_signs(self.rows[: self.r])
+
+    def products(self, R: Any, decay: float) -> Matrix:
+        """M of L and R, a sum over features, without ``L L'`` unless that has moved: `leading` knows it."""
+        r, L = self.r, self.rows[: self.r]
+        M = zeros((r + len(R), r + len(R)), L)
+        if self._refreshes:
+            M[:r, :r] = decay * (L @ L.T)
+        M[r:, :r] = np.sqrt(decay) * (R @ L.T)
+        M[r:, r:] = R.gram() if isinstance(R, SparseRows) else R @ R.T
+        return M
+
+    def leading(self, M: Matrix, decay: float) -> tuple[Vector, Matrix]:
+        """New eigenvalues, and P by which the new L is ``P' [L; R]``, of the products over all features."""
+        r, others = self.r, max(len(M) - self.directions, 0)
+        if not self._refreshes:  # diagonal by construction
+            M[np.arange(r), np.arange(r)] = decay * self.lam
         with one_thread():
-            e, P = np.linalg.eigh(self._gram(R, decay))
-        keep = min(self.directions, len(P))
-        e, P = e[: -keep - 1 : -1], P[:, : -keep - 1 : -1]
+            e, P = np.linalg.eigh(M)
+        e, P = host(e[others:])[::-1], host(P[:, others:])[:, ::-1]
         keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if decay != 1:
             P[:r] *= np.sqrt(decay)
+        return e, P
+
+    def turn(self, e: Vector, P: Matrix, R: Any) -> None:
+        """``L <- P' [L; R]`` and ``lam <- e``, where R is sparse or stands below L."""
+        r, keep, sparse = self.r, len(e), isinstance(R, SparseRows)
         V = self.rows[: r if sparse else len(P)]
         dense, tile = beside(P[: len(V)], V), TILE if isinstance(V, np.ndarray) else DEVICE_TILE
         for start in range(0, self.n, tile):
@@ -274,24 +311,12 @@ class Subspace:
             self.rows[:keep, columns] = dense.T @ V[:, columns]
         if sparse:
             self.rows[:keep] += P[r:].T @ R
-        if not r:  # there is nothing to follow: the largest entry of each axis is positive
-            self.rows[:keep] = fixed_signs(self.rows[:keep])
         self.lam = e
 
-    def _gram(self, R: Floats, decay: float) -> Matrix:
-        """M, whose leading part is diagonal by construction, unless the scale has moved.
-
-        It is recomputed now and then: see `REFRESH`.
-        """
-        r, L = self.r, self.rows[: self.r]
-        M = np.zeros((r + len(R), r + len(R)))
-        if self.standardize or self.blocks % REFRESH == REFRESH - 1:
-            M[:r, :r] = decay * host(L @ L.T)
-        else:
-            M[np.arange(r), np.arange(r)] = decay * self.lam
-        M[r:, :r] = np.sqrt(decay) * host(R @ L.T)
-        M[r:, r:] = R.gram() if isinstance(R, SparseRows) else host(R @ R.T)
-        return M
+    @property
+    def _refreshes(self) -> bool:
+        """Whether the next M needs ``L L'`` itself: its scale has moved, or it is time, see `REFRESH`."""
+        return self.standardize or self.blocks % REFRESH == REFRESH - 1
 
     def _aligned(self, e: Vector, P: Matrix, decay: float) -> tuple[Vector, Matrix]:
         """Order and signs of the first axes like those of their predecessors, by r^2 numbers.

@@ -9,19 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from .. import offline
 from ..advice import advice
 from ..calibration import Evidence, decide
 from ..delays import embedded
-from ..engine.scale import scale_of_rows
-from ..engine.sparse import SparseRows
-from ..engine.sparse_spectrum import leading_spectrum
+from ..engine.knowledge import Profile
+from ..moments import moments
 from ..reading import Reading
 from ..regularizers import Regularizer
 from ..rules import Rule, other_ranks
 from ..tracking.parameters import checked_lags, chosen_alpha
 from .shell import ReadingTransformer
-from .validation import finite
+from .validation import finite, refuse_lags
 
 
 class AdaptivePCA(ReadingTransformer):
@@ -58,12 +56,14 @@ class AdaptivePCA(ReadingTransformer):
         The rank found.
     max_components_ : int
         The capacity, which is also the number of columns `transform` returns.
-    components_ : ndarray (n_components_ x n_features (lags + 1))
+    components_ : ndarray (``n_components_`` x ``n_features (lags + 1)``)
         Orthonormal principal axes, largest variance first, the largest entry of each positive.
-    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (n_components_)
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray (``n_components_``)
         Input variance along each axis (divided by the number of samples), as a share of the whole, and the
         matching singular values.
-    output_variance_ : ndarray (n_components_)
+    spectrum_ : ndarray (``max_components_``)
+        Input variance along the first directions, kept or not, largest first.
+    output_variance_ : ndarray (``n_components_``)
         ``explained_variance_ - threshold_``, the variance of the shrunk scores.
     threshold_ : float
         What separates kept from dropped variances.
@@ -115,41 +115,29 @@ class AdaptivePCA(ReadingTransformer):
         self.scores = scores
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Solve the offline problem on these rows; ``y`` is ignored."""
+        """Solve the offline problem on these rows; ``y`` is ignored.
+
+        Rows of a Dask array stay with its workers: they need not fit into memory.
+        """
         kind, alpha = chosen_alpha(self.regularizer, self.alpha)
         self._checked_scores()
         lags = checked_lags(self.lags)
         data: Any = finite(self, X, reset=True)
-        sparse = isinstance(data, SparseRows)
-        if sparse and lags:
-            raise ValueError("sparse rows are learnt without lags: leave them out, or use X.toarray()")
+        refuse_lags(data, lags)
         self._lags = lags
         data = embedded(data, lags) if lags else data
-        T, n = data.shape
-        k = self._capacity(n)
-
-        first = data[:1].get()[0] if sparse else data[0]
-        varies = data.differ_from(first) if sparse else data.min(axis=0) != data.max(axis=0)
-        mean = np.zeros(n, dtype=data.dtype)
-        if self.center:
-            # A constant column must vanish exactly: its mean, being a sum, would leave a rounding residue.
-            means = np.full(T, 1 / T) @ data if sparse else data.mean(axis=0, dtype=np.float64)
-            mean = np.where(varies, means, first).astype(data.dtype)
-            data = data - mean
-        scale = None
-        if self.standardize:
-            scale = scale_of_rows(data).astype(data.dtype)
-            data = data / scale
-        powers = data.sums_of_squares() / T if sparse else np.mean(np.square(data, dtype=np.float64), axis=0)
-        lam, axes = (leading_spectrum if sparse else offline.spectrum)(data, min(k, T))
+        k = self._capacity(data.shape[1])
+        found = moments(data, k, center=self.center, standardize=self.standardize)
+        lam, axes, T = found.lam, found.axes, found.n_samples
         evidence = Evidence(
             lam.astype(np.float64),
-            float(powers.sum() if sparse else lam.sum(dtype=np.float64)),
+            found.total,
             len(axes),
-            max(int(varies.sum()), 1),
+            max(found.n_inputs, 1),
             T - bool(self.center),
-            input_variances=powers,
-            rounding=float(np.finfo(data.dtype).eps),
+            input_variances=found.input_variances,
+            rounding=float(np.finfo(lam.dtype).eps),
+            profile=Profile.of(found.input_variances, np.sqrt(lam[: len(axes), None]) * axes),
         )
         decision = decide(kind, alpha, evidence)
         rank, threshold = decision.rank, decision.threshold
@@ -162,7 +150,15 @@ class AdaptivePCA(ReadingTransformer):
         self.alpha_ = decision.alpha
         self.n_samples_seen_ = T
         self._reading = Reading(
-            mean, axes, lam[: len(axes)], rank, threshold, self.alpha_, evidence.total, T, scale=scale
+            found.mean,
+            axes,
+            lam[: len(axes)],
+            rank,
+            threshold,
+            self.alpha_,
+            evidence.total,
+            T,
+            scale=found.scale,
         )
         return self
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 from .. import metrics
 from ..calibration import Evidence, decide
 from ..engine.arrays import fetched
-from ..engine.knowledge import Vector
+from ..engine.knowledge import Profile, Vector
 from ..engine.scale import scale_of_rows
 from ..offline import spectrum
 from ..reading import Floats
@@ -93,6 +93,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
         data = data / scale_of_rows(data, weights).astype(data.dtype)
     lam, axes = spectrum(data, min(plan.k, len(data)), sample_weight=weights)
     lam = lam.astype(np.float64)
+    powers = weights @ np.square(data, dtype=np.float64) / weights.sum()
     evidence = Evidence(
         lam.astype(np.float64),
         float(lam.sum()),
@@ -100,8 +101,9 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
         tracker.n_inputs,
         len(data) - plan.center,
         plan.beta2,
-        input_variances=weights @ np.square(data, dtype=np.float64) / weights.sum(),
+        input_variances=powers,
         rounding=float(np.finfo(data.dtype).eps),
+        profile=Profile.of(powers, np.sqrt(lam[: len(axes), None]) * axes),
     )
     if plan.seconds is not None:
         pace = Pace(float(weights.sum()), float(weights @ weights))
@@ -137,7 +139,7 @@ def _same_rows(model: OnlineAdaptivePCA, X: ArrayLike, timestamps: Any) -> tuple
     if plan.seconds is not None:
         timestamps = times_of(X, timestamps)
     times = row_times(timestamps, len(rows), plan)
-    data = tracker.prepared(rows, model.missing)
+    data = tracker.completed(rows, model.missing)
     complete = ~np.isnan(data).any(axis=1)
     if not complete.any():
         raise ValueError("every row has missing values: there is nothing to compare with")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
-from ..engine.arrays import as_came
+from ..engine.arrays import as_came, launches
 from ..reading import Floats
 from ..tracking import RankChange, Tracker, plan_for, row_times
 from ..tracking.model import DEFAULTS
@@ -51,7 +51,7 @@ class WholeCalls:
         timestamps: Any,
         *,
         fresh: bool,
-        scored: bool = False,
+        how: str | None = None,
     ) -> Floats:
         """Check everything, then change: a refused or interrupted call leaves the model as it was."""
         with alone(self._lock()):
@@ -60,7 +60,7 @@ class WholeCalls:
                 weights = row_weights(sample_weight, _num_samples(X))
                 rows = self._checked_rows(X, fresh=fresh)
                 times = self._times(X, timestamps, len(rows))
-                scores, changes = self._followed(rows, weights, times, scored)
+                scores, changes = self._followed(rows, weights, times, how)
             except BaseException:
                 self.__dict__.clear()
                 self.__dict__.update(before)
@@ -77,7 +77,8 @@ class WholeCalls:
             parameters = {name: getattr(self, name) for name in DEFAULTS}
             if not isinstance(rows, np.ndarray) and parameters["solver"] == "auto":
                 parameters["solver"] = "subspace"  # the one that learns rows where they live
-            self._tracker = Tracker(plan_for(parameters, rows.shape[1], rows.dtype.type))
+            plan = plan_for(parameters, rows.shape[1], rows.dtype.type, launches=launches(rows))
+            self._tracker = Tracker(plan)
             self._warned_at_capacity = self._warned_of_skipping = False
             self.position_ = None
         with np.errstate(over="ignore"):
@@ -100,10 +101,9 @@ class WholeCalls:
         rows: Floats,
         weights: NDArray[np.float64] | None,
         times: NDArray[np.float64] | None,
-        scored: bool,
+        how: str | None,
     ) -> tuple[Floats | None, list[RankChange]]:
         """Hand rows to the tracker. Where that takes long, to a copy, which an interruption leaves behind."""
-        how = self.scores if scored else None
         if len(rows) <= SHORT:
             # Rows that only wait change the model in one step; nothing can come in between.
             only_wait = self._tracker.would_wait(len(rows)) and self.missing == "raise"

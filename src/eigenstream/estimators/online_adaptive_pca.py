@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine.arrays import as_came, is_foreign
+from ..engine.arrays import is_foreign
 from ..reading import Floats
 from ..regularizers import Regularizer
 from ..rules import Rule
 from ..tracking import RankChange, Tracker, network_weights
 from ..tracking.attributes import TrackedAttributes
 from ..tracking.parameters import LARGEST_POWER
+from ..tracking.tracker import FILLED
 from .learning import WholeCalls
 from .locking import SHARED
 from .shell import ReadingTransformer
@@ -70,8 +71,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         harder than ten usual ones, so that a single gross outlier does no harm; not for the network. It is
         not the default, because it makes heavy-tailed inputs look lighter than they are.
     missing
-        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it from what is known. One
-        warning is given if most rows so far were skipped.
+        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it: fill it with its expectation
+        by all rows before, and learn from the row (`learn_and_impute` returns it). One warning is given if
+        most rows so far were skipped.
     scores
         ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, as
         `HardThresholdNetwork` transmits them; ``"whitened"``: projections with variance 1, as
@@ -98,7 +100,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         When the rank changed, from what to what (the last 1,000 changes).
     n_samples_seen_ : int
         Rows learnt from.
-    components_, explained_variance_, explained_variance_ratio_, singular_values_, noise_variance_, threshold_
+    components_, explained_variance_, explained_variance_ratio_, singular_values_ : ndarray
+        As of `AdaptivePCA`, of everything learnt so far.
+    noise_variance_, threshold_ : float
         As of `AdaptivePCA`, of everything learnt so far.
     mean_, scale_ : ndarray
         What is subtracted from each input, and what it is then divided by: None unless ``standardize``.
@@ -245,20 +249,36 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         """Learn from these rows, in order; returns each row's score before learning from it.
 
         No score knows its own row or what came after it: scores are those of the model as it stood at the
-        end of the last block of rows (64 of them, fewer with a short half-life). Scores are the same bits
-        whether rows come one by one or all at once. Rows that ``missing`` says to skip have NaN scores.
+        end of the last block of rows (64 of them, 256 on a GPU, fewer with a short half-life). Scores are
+        the same bits whether rows come one by one or all at once. Rows that ``missing`` says to skip have NaN
+        scores.
         """
-        return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), scored=True)
+        return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=self.scores)
 
-    def transform(self, X: ArrayLike) -> Floats:
-        """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero.
+    def learn_and_impute(self, X: ArrayLike, timestamps: Any = None) -> Floats:
+        """Learn from these rows, in order; returns each row with its gaps filled before learning from it.
 
-        A row that ``missing`` says to skip has NaN scores. With lags, the rows are a stretch of their own: it
-        counts as having stood still before its first row.
+        Needs ``missing="impute"``. Every missing value is replaced by its expectation given the other values
+        of the row, with lags also those of its predecessors, by the model of all rows before it. Rows without
+        any value are not learnt from and come back as they came. The results are the same bits whether rows
+        come one by one or all at once. To fill rows without learning from them: `impute`.
+
+        Examples
+        --------
+        >>> from eigenstream import OnlineAdaptivePCA, streams
+        >>> X = np.vstack(list(streams.changing_rank(random_state=0)))
+        >>> gappy = X.copy()
+        >>> gappy[::3, 0] = np.nan
+        >>> filled = OnlineAdaptivePCA(missing="impute", half_life=200).learn_and_impute(gappy)
+        >>> bool(np.isfinite(filled).all())
+        True
         """
-        check_is_fitted(self)
-        scores = self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
-        return as_came(scores, X)
+        if self.missing != "impute":
+            raise ValueError(f"learn_and_impute needs missing='impute', got missing={self.missing!r}")
+        return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=FILLED)
+
+    def _encoded(self, X: ArrayLike) -> Floats:
+        return self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file that `eigenstream.load` continues from exactly.
@@ -312,7 +332,7 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
 
     def _rows(self, X: ArrayLike) -> Floats:
         """Checked rows, embedded; with ``missing="impute"`` filled where anything is observed."""
-        return self._tracker.prepared(checked(self, X), self.missing)
+        return self._tracker.completed(checked(self, X), self.missing)
 
 
 def require_online(model: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -9,14 +10,18 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..delays import embedded, input_names
-from ..engine.arrays import as_came, is_foreign
+from ..engine.arrays import host, is_chunked, is_foreign, of_rows
 from ..reading import SCORES, Floats
 from ..tracking.attributes import ReadingAttributes
+from ..tracking.filling import filled_by
 from ..tracking.parameters import capacity
-from .validation import FLOAT_TYPES, finite, matrix
+from .notebook import ShownAsCard
+from .validation import FLOAT_TYPES, filled, finite, matrix, refuse_infinite, refuse_lags, shaped
 
 
-class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ReadingTransformer(
+    ReadingAttributes, ShownAsCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Abstract: a subclass learns, and provides ``_reading`` and ``max_components_``."""
 
     scores: Literal["shrunk", "projected", "whitened"]
@@ -26,21 +31,19 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
     _lags: int
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero."""
+        """Scores of each row: ``max_components_`` columns, those beyond the rank exactly zero.
+
+        A row that ``missing`` says to skip has NaN scores. With lags, the rows are a stretch of their own: it
+        counts as having stood still before its first row. Scores of a Dask array are one, too, and computed
+        when they are asked for, as are `inverse_transform` and `score_samples` of one.
+        """
         check_is_fitted(self)
-        scores = self._reading.encode(self._rows(X), self._checked_scores(), self.max_components_)
-        return as_came(scores, X)
+        return self._of_rows(X, self._encoded, self.max_components_)
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
         """From scores back to the input space: the projection on the kept subspace, as rows that came."""
         check_is_fitted(self)
-        Z = matrix(X) if is_foreign(X) else check_array(X, dtype=FLOAT_TYPES, ensure_min_features=0)
-        if Z.shape[1] != self.max_components_:
-            raise ValueError(
-                f"scores must have max_components_={self.max_components_} columns, got {Z.shape[1]}"
-            )
-        rows = self._reading.beside(Z).decode(Z, self._checked_scores())
-        return as_came(rows[:, : self.n_features_in_], X)
+        return of_rows(X, self._decoded, self.max_components_, self.n_features_in_)
 
     def score_samples(self, X: ArrayLike) -> Floats:
         """Squared reconstruction error of each row: large where the model does not know the input.
@@ -48,8 +51,25 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
         In standardized units with ``standardize=True``, of row and predecessors together with ``lags``.
         """
         check_is_fitted(self)
-        rows = self._rows(X)
-        return as_came(self._reading.beside(rows).squared_residuals(rows), X)
+        return self._of_rows(X, self._squared_residuals)
+
+    def impute(self, X: ArrayLike) -> Floats:
+        """The rows with NaN filled in by everything learnt; nothing is learnt from them.
+
+        Every missing value is replaced by its expectation given the other values of its row, with lags also
+        those of its predecessors: the rows are then a stretch of their own. Every direction that the model
+        knows takes part, not the kept ones alone. Rows without any value stay as they are.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from eigenstream import AdaptivePCA
+        >>> X = np.outer(np.arange(1000.0), [1.0, 2.0, -1.0])
+        >>> AdaptivePCA().fit(X).impute([[300.0, np.nan, -300.0]]).round(-1)
+        array([[ 300.,  600., -300.]])
+        """
+        check_is_fitted(self)
+        return self._of_rows(X, self._imputed, self.n_features_in_)
 
     @property
     def input_names_(self) -> list[str]:
@@ -62,8 +82,35 @@ class ReadingTransformer(ReadingAttributes, ClassNamePrefixFeaturesOutMixin, Tra
     def _n_features_out(self) -> int:
         return self.max_components_
 
+    def _of_rows(self, X: Any, compute: Callable[[Any], Floats], width: int | None = None) -> Floats:
+        if is_chunked(X):  # chunks do not know the rows before them
+            refuse_lags(X, self._lags)
+        return of_rows(X, compute, self.n_features_in_, width)
+
+    def _encoded(self, X: ArrayLike) -> Floats:
+        return self._reading.encode(self._rows(X), self._checked_scores(), self.max_components_)
+
+    def _imputed(self, X: ArrayLike) -> Floats:
+        rows = host(shaped(self, filled(X), reset=False))
+        refuse_infinite(rows, "impute")
+        whole = filled_by(self._reading, embedded(rows, self._lags) if self._lags else rows)
+        return whole[:, : self.n_features_in_]
+
+    def _decoded(self, X: ArrayLike) -> Floats:
+        Z = matrix(X) if is_foreign(X) else check_array(X, dtype=FLOAT_TYPES, ensure_min_features=0)
+        if Z.shape[1] != self.max_components_:
+            raise ValueError(
+                f"scores must have max_components_={self.max_components_} columns, got {Z.shape[1]}"
+            )
+        return self._reading.beside(Z).decode(Z, self._checked_scores())[:, : self.n_features_in_]
+
+    def _squared_residuals(self, X: ArrayLike) -> Floats:
+        rows = self._rows(X)
+        return self._reading.beside(rows).squared_residuals(rows)
+
     def _rows(self, X: ArrayLike) -> Floats:
         rows = finite(self, X, reset=False)
+        refuse_lags(rows, self._lags)
         return embedded(rows, self._lags) if self._lags else rows
 
     def _checked_scores(self) -> str:

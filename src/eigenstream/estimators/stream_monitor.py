@@ -13,16 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..history import ControlHistory
 from ..monitoring import STATISTICS, Alarm, Monitor, Settings, Verdict, Verdicts
 from ..reading import Floats
 from ..tracking.whole_calls import interrupts_deferred
 from .learning import SHORT
 from .locking import Lock, alone
+from .notebook import ShownAsCard
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .validation import checked, filled
 
 
-class StreamMonitor(OutlierMixin, BaseEstimator):
+class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
     """Tells when a stream leaves its usual pattern, and which inputs are to blame.
 
     Each row is judged by what was known before it: T² (how far off within the model), SPE (how far off the
@@ -56,6 +58,8 @@ class StreamMonitor(OutlierMixin, BaseEstimator):
         The model now.
     alarms_ : list of Alarm
         The last 1,000 alarms that counted: when they began and ended, their peak, the inputs to blame.
+    control_history_ : ControlHistory
+        Statistics, limits and alarms over the whole stream, in up to 512 stretches.
     limits_ : dict
         The limits now, by name; infinity where there is no basis for one.
     drift_ : float
@@ -158,6 +162,11 @@ class StreamMonitor(OutlierMixin, BaseEstimator):
         from .persistence import save_monitor
 
         save_monitor(self, path, position)
+
+    @property
+    def control_history_(self) -> ControlHistory:
+        """Statistics and limits over the whole stream, in up to 512 stretches."""
+        return self._fitted().stretches.history()
 
     @property
     def alarms_(self) -> list[Alarm]:

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
-from ..engine.arrays import fetched, host, is_foreign, wrap
+from ..engine.arrays import chunks, fetched, host, is_chunked, is_foreign, wrap
 from ..engine.sparse import SparseRows, numbers, without_zeros
 from ..reading import Floats
 from ..tracking.parameters import squares_fit
@@ -29,13 +29,27 @@ def shaped(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
 
 
 def finite(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
-    """Rows as scikit-learn checks them; sparse, if they came so, and on the host."""
+    """Rows as scikit-learn checks them, sparse if they came so; a Dask array as it came."""
+    if is_chunked(X):
+        _check_feature_names(model, X, reset=reset)
+        _check_n_features(model, X, reset=reset)
+        rows: Floats = chunks(X)
+        return rows
     return _rows_of(validate_data(model, fetched(X), reset=reset, dtype=FLOAT_TYPES, accept_sparse="csr"))
 
 
 def _rows_of(X: Any) -> Floats:
     rows: Any = without_zeros(X) if issparse(X) else X
     return rows  # type: ignore[no-any-return]
+
+
+def refuse_lags(rows: Any, lags: int) -> None:
+    """An error for lags of rows that cannot have them: sparse ones, and those of a Dask array."""
+    if lags and not isinstance(rows, np.ndarray):
+        raise ValueError(
+            f"got lags={lags} and rows that are sparse or a Dask array, which are taken without lags: give "
+            "lags=0, or put predecessors beside the rows yourself"
+        )
 
 
 def filled(X: Any) -> Any:

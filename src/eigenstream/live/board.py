@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..history import LIMIT, Thinned
 from .snapshot import (
     MOST_EVENTS,
     Moment,
@@ -38,24 +39,10 @@ QUIET = 1.0
 """After so many seconds without a batch the courier looks by itself, so the end of a burst is seen."""
 WAITING = 3.0
 """After so many seconds without a batch the page says so."""
-LIMIT = 256
-"""Most moments kept of the recent part, and most of the whole."""
 
 
-class Spread:
-    """At most `LIMIT` of any number of moments, evenly spread."""
-
-    def __init__(self) -> None:
-        self.moments: list[Moment] = []
-        self._stride, self._count = 1, 0
-
-    def add(self, moment: Moment) -> None:
-        if self._count % self._stride == 0:
-            self.moments.append(moment)
-        self._count += 1
-        if len(self.moments) > LIMIT:
-            self.moments = self.moments[::2]
-            self._stride *= 2
+def _sample_of(moment: Moment) -> int:
+    return moment.sample
 
 
 class Board:
@@ -69,7 +56,7 @@ class Board:
         self._touched = self._due = -math.inf
         self._looking = Lock()
         self._recent: deque[Moment] = deque(maxlen=LIMIT)
-        self._whole = Spread()
+        self._whole: Thinned[Moment] = Thinned(_sample_of)
 
     def update(
         self, model: TrackedAttributes, rows_per_second: float, lag: float | None, times: Pairs = ()
@@ -138,7 +125,7 @@ class Board:
     def _remember(self, now: Moment) -> None:
         if self._recent and now.sample < self._recent[-1].sample:  # another model, or fitted anew
             self._recent.clear()
-            self._whole = Spread()
+            self._whole = Thinned(_sample_of)
         if self._recent and now.sample == self._recent[-1].sample:
             self._recent.pop()
         else:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from bokeh.models import ColumnDataSource
 
+from ..history import STATISTIC_NAMES
 from . import figures
 from .chart_set import ChartSet, numbers, source
 from .snapshot import Snapshot
-from .wording import STATISTICS
 
 
 class ControlCharts(ChartSet):
@@ -18,11 +18,11 @@ class ControlCharts(ChartSet):
 
     def __init__(self, timed: bool = False) -> None:
         super().__init__(timed)
-        control = source("sample", *STATISTICS, *(f"{name}_limit" for name in STATISTICS))
+        control = source("sample", *STATISTIC_NAMES, *(f"{name}_limit" for name in STATISTIC_NAMES))
         alarms = ColumnDataSource({"began": [], "last": []})
         self.sources = {"control": control, "alarms": alarms}
         self.over_samples = tuple(
-            figures.control(name, self.samples, self.here, control, alarms) for name in STATISTICS
+            figures.control(name, self.samples, self.here, control, alarms) for name in STATISTIC_NAMES
         )
         self.over_samples[-1].xaxis.axis_label = "rows"
         self.figures = self.over_samples
@@ -35,8 +35,8 @@ class ControlCharts(ChartSet):
             return {}
         (sample,) = numbers(self.at_rows(watching.history.row))
         columns = {"sample": sample}
-        for i, name in enumerate(STATISTICS):
-            columns[name], columns[f"{name}_limit"] = watching.history.chart(i)
+        for name in STATISTIC_NAMES:
+            columns[name], columns[f"{name}_limit"] = watching.history.chart(name)
         spans = np.array([(alarm.began, alarm.last + 1) for alarm in watching.alarms]).reshape(-1, 2)
         began, last = numbers(*self.at_rows(spans.T))
         return {"control": columns, "alarms": {"began": began, "last": last}}

@@ -6,10 +6,9 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
+from ..history import STATISTIC_NAMES
 from .snapshot import MOST_COMPONENTS, ShownAlarm, Snapshot, Watching
 
-STATISTICS = {"t2": "T²", "spe": "SPE", "distance": "distance"}
-"""What the statistics of a monitor are called."""
 NOTHING = "\N{EN DASH}"
 
 
@@ -81,7 +80,7 @@ def alarm_entry(alarm: ShownAlarm, milliseconds: float | None) -> dict[str, Any]
         "when": when,
         "rows": f"{alarm.last - alarm.began + 1:,}",
         "peak": brief(alarm.peak),
-        "statistic": STATISTICS[alarm.statistic],
+        "statistic": STATISTIC_NAMES[alarm.statistic],
         "state": state,
         "contributors": [[name, round(100 * share, 1)] for name, share in alarm.contributors],
     }

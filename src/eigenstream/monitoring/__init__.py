@@ -6,8 +6,8 @@ from .history import ControlHistory as ControlHistory
 from .model import MonitoredModel as MonitoredModel
 from .model import load as load
 from .monitor import Monitor as Monitor
-from .monitor import Settings as Settings
 from .reference import STATISTICS as STATISTICS
+from .settings import Settings as Settings
 from .verdicts import COLUMNS as COLUMNS
 from .verdicts import Verdict as Verdict
 from .verdicts import Verdicts as Verdicts

@@ -205,3 +205,12 @@ class Followed:
         """Alarms that began to count."""
         self.ended: list[Alarm] = []
         """Alarms that counted and have ended."""
+
+    def counting(self, first: int) -> NDArray[np.bool_]:
+        """Which rows, the first of which has this number, belong to an alarm that has begun to count."""
+        rows = np.arange(first, first + len(self.since))
+        counting = np.zeros(len(rows), dtype=bool)
+        for alarm in self.touched:
+            if alarm.counts_from is not None:
+                counting |= (self.since == alarm.began) & (rows >= alarm.counts_from)
+        return counting

@@ -18,7 +18,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri, fdtri
 
 from ..engine.knowledge import Matrix, Vector
 from .reference import STATISTICS, Reference
@@ -74,12 +73,16 @@ class Theory:
         )
 
     def _quadratic(self, p: float, level: float) -> float:
+        from scipy.special import fdtri  # here, because jobs that watch nothing load this module too
+
         w = self._reference.effective
         if not 0 < ROWS_PER_DIRECTION * p < w:
             return math.inf
         return float(p * (w * w - 1) / (w * (w - p)) * fdtri(p, w - p, 1 - level))
 
     def _spe(self, level: float) -> float:
+        from scipy.special import chdtri
+
         first, second = self._reference.moments
         if not first > 0 or not second > 0:
             return math.inf
@@ -171,6 +174,11 @@ class Limits:
             return np.zeros(len(ratios))
         largest: Vector = (ratios[:, self.told] / self.factors[self.told]).max(axis=1)
         return np.nan_to_num(largest)
+
+    def largest(self, ratios: Vector) -> str:
+        """The statistic of a row that is largest in units of its limit."""
+        told = np.where(self.told, ratios / self.factors, np.nan)
+        return STATISTICS[int(np.nanargmax(told))]
 
     def refer(self, reference: Reference) -> None:
         """The model has moved on: theory begins from here."""

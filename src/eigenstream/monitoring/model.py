@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from .. import checkpoint
 from ..tracking import StreamModel
 from .events import Alarm, Contributors
+from .findings import Findings
 from .history import ControlHistory
-from .monitor import Findings, Monitor, Settings
+from .monitor import Monitor
+from .settings import Settings
 from .stored_form import restored, stored
 from .verdicts import Verdicts
 

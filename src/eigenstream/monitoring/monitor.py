@@ -15,7 +15,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +25,14 @@ from ..engine.threads import threads_for
 from ..reading import Reading
 from ..tracking import RankChange, Tracker
 from ..tracking.blocks import Missing
-from .events import CALM, Alarm, Contributors, Followed, Watch
+from .blame import contributors, per_input
+from .events import Alarm, Contributors, Followed, Watch
+from .findings import Counts, Findings
 from .history import Stretches
 from .limits import Limits
 from .reference import STATISTICS, Reference
+from .settings import Settings
 from .verdicts import Verdicts
-
-LARGEST_RATE = 0.1
-"""Share of false alarms at most: limits are measured by less frequent rows."""
-
-SHORTEST_ALARM = 64
-"""Rows after which a new normal is accepted at the earliest: fewer would not make a basis for limits."""
 
 FIRST_CORRECTION = 16
 """Rows between corrections of the limits at first; later a sixteenth of the rows so far."""
@@ -51,61 +48,6 @@ RISE = 1.05
 
 RESTART = 256
 """How many of the last rows a new normal starts from."""
-
-BLAMED = 5
-"""How many inputs an alarm names."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a monitor is asked to do."""
-
-    false_alarm_rate: float = 1e-3
-    learn_from_alarms: bool = False
-    accept_after: int = 1000
-    """After how many rows an alarm that is still on is taken for the new normal."""
-    confirm: tuple[int, int] = (1, 1)
-    """An alarm counts once k of n rows in sequence have exceeded a limit."""
-
-    def __post_init__(self) -> None:
-        rate, longest, (k, n) = self.false_alarm_rate, self.accept_after, self.confirm
-        if not 0 < rate <= LARGEST_RATE:
-            raise ValueError(f"false_alarm_rate must be above 0 and at most {LARGEST_RATE}, got {rate!r}")
-        if not isinstance(longest, int | np.integer) or longest < SHORTEST_ALARM:
-            raise ValueError(
-                f"accept_after must be a whole number of rows, at least {SHORTEST_ALARM}, got {longest!r}"
-            )
-        whole = isinstance(k, int | np.integer) and isinstance(n, int | np.integer)
-        if not whole or not 1 <= k <= n <= CALM:
-            raise ValueError(
-                f"confirm must be k rows in sequence or (k, n) for k of n rows, 1 <= k <= n <= {CALM}, got "
-                f"{(k, n)!r}"
-            )
-
-
-@dataclass
-class Counts:
-    """What became of the rows that came."""
-
-    came: int = 0
-    unjudged: int = 0
-    """Rows before there was a model to judge them by, or that could not be judged because of gaps."""
-    alarmed: int = 0
-    alarms: int = 0
-    """How many alarms began to count."""
-    accepted: int = 0
-    """How often a new normal was accepted."""
-
-
-class Findings(NamedTuple):
-    """What came of judging and learning rows."""
-
-    verdicts: Verdicts
-    alarms: list[Alarm]
-    """Alarms that began to count, or ended."""
-    rank_changes: list[RankChange]
-    contributors: list[Contributors]
-    """For each row the inputs to blame, if asked for; nothing where it does not alarm."""
 
 
 @dataclass
@@ -162,7 +104,7 @@ class Monitor:
         start = 0
         with threads_for(self.tracker.plan.n):
             while start < len(rows):
-                part = slice(start, start + self.rows_until_due())
+                part = slice(start, start + self.rows_until_due(fills=missing == "impute"))
                 found = self._take(rows[part], missing, None if times is None else times[part], blame)
                 parts.append(found.verdicts)
                 alarms += found.alarms
@@ -198,7 +140,7 @@ class Monitor:
         rows = self.tracker.prepared(rows, missing)
         if reference is None:
             return {name: np.full((len(rows), plan.width), np.nan) for name in STATISTICS}
-        return {name: _per_input(added, plan.width) for name, added in reference.contributions(rows).items()}
+        return {name: per_input(added, plan.width) for name, added in reference.contributions(rows).items()}
 
     def begin(self) -> None:
         """Judge rows by what the tracker knows already."""
@@ -217,15 +159,19 @@ class Monitor:
         now = self._reference_now()
         return 0.0 if self.origin is None or now is None else self.origin.turned(now)
 
-    def rows_until_due(self) -> int:
-        """How many rows can be judged before the model, the limits or an alarm may change."""
+    def rows_until_due(self, *, fills: bool) -> int:
+        """How many rows can be judged before the model, the limits or an alarm may change.
+
+        If gaps are filled, that is by the last block of the model.
+        """
         if self.frozen:
             return MOST_PENDING
         tracker, longest = self.tracker, self.settings.accept_after
         on = self.watch.on
         until_accepted = longest if on is None else on.began + longest - self.counts.came
         until_renewed = min(self._look_to_follow(), self.renew_at) - tracker.time
-        return min(self.correct_at - self.counts.came, until_renewed, until_accepted)
+        until_block = tracker.rows_until_due() if fills else MOST_PENDING
+        return min(self.correct_at - self.counts.came, until_renewed, until_accepted, until_block)
 
     def _look_to_follow(self) -> int:
         """Number of rows learnt at which a look of the model is followed: at once, but not too often."""
@@ -243,7 +189,7 @@ class Monitor:
         followed = self.watch.follow(first, exceeds, np.column_stack((ratios, index)))
         self._blame(followed, judged, ratios, index, exceeds)
         self.recent.extend(rows[followed.since >= 0])
-        alarm = exceeds & _counting(followed, first)
+        alarm = exceeds & followed.counting(first)
         contributors = self._contributors_of(judged, ratios, alarm) if blame else []
         self.stretches.add(first, statistics, limits, index, alarm)
         self.counts.came += len(rows)
@@ -362,40 +308,16 @@ class Monitor:
             at = int(np.argmax(inside))
             if inside[at] > alarm.peak:
                 alarm.peak, alarm.peak_row = float(inside[at]), first + at
-                alarm.statistic = self._largest(ratios[at])
+                alarm.statistic = self.limits.largest(ratios[at])
                 alarm.contributors = self._contributors(rows[at], alarm.statistic)
-
-    def _largest(self, ratios: Vector) -> str:
-        """The statistic that is largest in units of its limit."""
-        told = np.where(self.limits.told, ratios / self.limits.factors, np.nan)
-        return STATISTICS[int(np.nanargmax(told))]
 
     def _contributors_of(self, rows: Floats, ratios: Matrix, alarm: NDArray[np.bool_]) -> list[Contributors]:
         """For each row the inputs to blame: one by one, so that bits do not depend on which come together."""
         found: list[Contributors] = [()] * len(rows)
         for i in np.flatnonzero(alarm):
-            found[i] = self._contributors(rows[i], self._largest(ratios[i]))
+            found[i] = self._contributors(rows[i], self.limits.largest(ratios[i]))
         return found
 
     def _contributors(self, row: Floats, statistic: str) -> Contributors:
         assert self.reference is not None
-        width = self.tracker.plan.width
-        shares = _per_input(self.reference.contributions(row[None])[statistic], width)[0]
-        shares = shares / max(float(shares.sum()), np.finfo(np.float64).tiny)
-        names = self.names or [f"x{i}" for i in range(width)]
-        return tuple((names[i], float(shares[i])) for i in np.argsort(-shares, kind="stable")[:BLAMED])
-
-
-def _per_input(added: Matrix, width: int) -> Matrix:
-    """What columns add together that belong to one input and its predecessors."""
-    return added if added.shape[1] == width else added.reshape(len(added), -1, width).sum(axis=1)
-
-
-def _counting(followed: Followed, first: int) -> NDArray[np.bool_]:
-    """Which rows belong to an alarm that has begun to count by then."""
-    rows = np.arange(first, first + len(followed.since))
-    counting = np.zeros(len(rows), dtype=bool)
-    for alarm in followed.touched:
-        if alarm.counts_from is not None:
-            counting |= (followed.since == alarm.began) & (rows >= alarm.counts_from)
-    return counting
+        return contributors(self.reference, row, statistic, self.names, self.tracker.plan.width)

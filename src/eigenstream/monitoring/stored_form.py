@@ -15,10 +15,12 @@ from ..engine.stored import stored_array
 from ..tracking import Tracker
 from ..tracking.stored_form import whole
 from .events import REMEMBERED, Alarm
+from .findings import Counts
 from .history import WIDTH, Stretches
 from .limits import Limits, Tail
-from .monitor import Counts, Monitor, Settings
+from .monitor import Monitor
 from .reference import STATISTICS, Reference
+from .settings import Settings
 
 Arrays = Mapping[str, NDArray[Any]]
 REFERENCES = ("reference", "origin")
@@ -88,7 +90,7 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     if (rows[:-1] % monitor.stretches.length).any() or not (np.diff(rows, prepend=-1) > 0).all():
         raise ValueError("the rows of its control charts are not in order")
     _restore_watch(monitor, arrays, document)
-    if monitor.rows_until_due() < 1:
+    if monitor.rows_until_due(fills=False) < 1:
         raise ValueError("its limits or its model were due before its last row")
     return monitor
 

@@ -10,10 +10,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..bank.store import Key
     from ..monitoring import Alarm, Contributors
 
 MOST_BREAKS = 256
-"""How many places are remembered where row numbers jump."""
+"""How many places are remembered where row numbers jump, beyond those that are needed."""
 
 
 @dataclass
@@ -37,7 +38,11 @@ class Numbering:
         before = self.number(first) if self.breaks else -1
         jumps = np.flatnonzero(np.diff(numbers - rows, prepend=before - first))
         self.breaks += [[int(rows[i]), int(numbers[i])] for i in jumps]
-        self.breaks = self.breaks[-MOST_BREAKS:]
+
+    def forget(self, before: int) -> None:
+        """Rows before this one will not be asked for: only the last places are still remembered of them."""
+        needed = sum(row > before for row, _ in self.breaks) + 1
+        self.breaks = self.breaks[-max(needed, MOST_BREAKS) :]
 
     def number(self, row: int) -> int:
         """The number of a row of the monitor."""
@@ -57,6 +62,8 @@ class AlarmEvent(NamedTuple):
     """How many rows it has lasted, from the first that exceeded a limit to the last."""
     alarm: Alarm
     """Began, last and so on, also in numbers of the source; of an earlier one, if it began there."""
+    key: Key | None = None
+    """Whose rows these are, with one monitor per key."""
 
 
 def in_words(contributors: Contributors) -> str:

@@ -22,6 +22,7 @@ from .judge import Judge
 from .keyed import KeyedLearner
 from .learner import Learner, Scorer
 from .model_file import ModelFile, RunError
+from .monitors import KeyedJudge, Monitors
 from .read_ahead import ReadAhead
 from .record import Record, Request
 from .signals import StopRequest, WaitEnded
@@ -40,7 +41,7 @@ class Job:
     """A model, a source, and what comes out. `prepare` makes one from a `Request`."""
 
     model: Any
-    """A `Model`, or a `Bank` of them."""
+    """A `Model`, or a `Bank` or `Monitors` with many of them."""
     source: Source
     sink: Callable[[Layout], Sink] | None = None
     """Opens the output, given what a row of it holds."""
@@ -188,7 +189,9 @@ class Job:
             names = self.names or self.source.names
             return Judge(self.model, self.request.parameters, names, self.numbering)
         if isinstance(self.model, Bank):
-            return KeyedLearner.of(self.model, self.request)
+            return KeyedLearner(self.model, self.request)
+        if isinstance(self.model, Monitors):
+            return KeyedJudge(self.model, self.request, self.names or self.source.names)
         return Scorer(self.model)
 
     def _begin(self) -> None:

@@ -86,14 +86,7 @@ class Judge(Learner):
         return 0 if self.model.monitor is None else self.model.monitor.counts.came
 
     def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
-        return Layout(
-            len(COLUMNS),
-            np.float64,
-            kept,
-            names=COLUMNS,
-            whole=("alarm", "since"),
-            remarks=("contributors",),
-        )
+        return layout(kept)
 
     def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
         first, calls = self.came, list[Alarm]()
@@ -108,12 +101,18 @@ class Judge(Learner):
         if own is not None:
             for alarm in calls:
                 own(alarm)
-        if not scored:
-            return None
+        said = Said(self._numbers(verdicts), _with_remarks(batch.texts, contributors)) if scored else None
+        monitor = self.model.monitor
+        assert monitor is not None
+        self.numbering.forget(self.came if monitor.watch.on is None else monitor.watch.on.began)
+        return said
+
+    def _numbers(self, verdicts: Verdicts) -> Any:
+        """Verdicts as a matrix, since which row in numbers of the source."""
         numbers = verdicts.matrix()
         inside = numbers[:, -1] >= 0
         numbers[inside, -1] = [self.numbering.number(int(row)) for row in numbers[inside, -1]]
-        return Said(numbers, _with_remarks(batch.texts, contributors))
+        return numbers
 
     def _judged(self, batch: Batch, *, blame: bool) -> tuple[Verdicts, list[Contributors]]:
         """Verdicts on a batch; the model is frozen after exactly as many rows as asked for."""
@@ -160,6 +159,12 @@ class Judge(Learner):
             counts_from=None if alarm.counts_from is None else number(alarm.counts_from),
             ended=None if alarm.ended is None else number(alarm.ended - 1) + 1,
         )
+
+
+def layout(kept: Sequence[str]) -> Layout:
+    """What is written of a row that was judged."""
+    whole = ("alarm", "since")
+    return Layout(len(COLUMNS), np.float64, kept, names=COLUMNS, whole=whole, remarks=("contributors",))
 
 
 def freeze(model: MonitoredModel) -> None:

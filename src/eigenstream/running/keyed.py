@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from ..bank import Bank
 from ..durations import is_duration
@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 class KeyedLearner(Learner):
     """Many models that learn each its own rows. The bank itself tells of changes of rank, with their keys."""
 
-    def __init__(self, bank: Bank, column: int) -> None:
+    def __init__(self, bank: Bank, request: Request) -> None:
         super().__init__(bank)
-        self.bank, self.column = bank, column
-
-    @classmethod
-    def of(cls, bank: Bank, request: Request) -> Self:
-        """What is kept of a row as text begins with its time, if it has one."""
-        return cls(bank, int(request.time_column is not None and request.time_column != request.key))
+        self.bank, self.request = bank, request
 
     @property
     def width(self) -> int | None:
@@ -50,11 +45,7 @@ class KeyedLearner(Learner):
         return is_duration(self.bank.parameters["half_life"])
 
     def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
-        assert batch.texts is not None
-        keys = batch.texts[:, self.column].tolist()
-        if "" in keys:
-            raise ValueError(f"row {batch.numbers[keys.index('')]} has no key: fill in the column of keys")
-        scores = self.bank.learn_many(keys, batch.rows, self._times(batch))
+        scores = self.bank.learn_many(keys_of(batch, self.request), batch.rows, self._times(batch))
         return Said(scores, batch.texts) if scored else None
 
     def save(self, path: Path, position: dict[str, Any]) -> None:
@@ -68,3 +59,12 @@ class KeyedLearner(Learner):
     def _plan(self) -> Any:
         assert self.bank.plan is not None
         return self.bank.plan
+
+
+def keys_of(batch: Batch, request: Request) -> list[str]:
+    """Whose each row is. What is kept of a row as text begins with its time, if it has one."""
+    assert batch.texts is not None
+    keys: list[str] = batch.texts[:, int(request.time_column not in (None, request.key))].tolist()
+    if "" in keys:
+        raise ValueError(f"row {batch.numbers[keys.index('')]} has no key: fill in the column of keys")
+    return keys

@@ -25,6 +25,7 @@ from ..sources import Hint
 from .job import Job
 from .judge import model_for
 from .model_file import ModelFile, RunError
+from .monitors import Monitors
 from .outlet import REPLACE, Outlet
 from .record import Request
 from .standing import GO_ON, Standing, standing_of
@@ -94,7 +95,7 @@ def prepare(
         if file is not None:
             stack.callback(file.close)
         standing = standing_of(file, resume, start, request, opening)
-        if isinstance(standing.model, Bank):
+        if isinstance(standing.model, Bank | Monitors):
             stack.callback(standing.model.close)
         request = standing.request(request, stated, anyway)
         files.refuse_shared({"source": request.source, "model": save, "output": request.output})
@@ -142,10 +143,12 @@ def _model(standing: Standing, request: Request, given: Model | None, file: Mode
     if standing.model is None and given is not None:
         return given
     if request.key is not None:
-        parameters: dict[str, Any] = dict(request.parameters)
-        return Bank(None if file is None else file.target, fresh=True, **parameters)
+        path, parameters = None if file is None else file.target, dict[str, Any](request.parameters)
+        return Monitors(path, fresh=True) if request.watches else Bank(path, fresh=True, **parameters)
     try:
-        assert not isinstance(standing.model, Bank)  # a bank is never what another job goes on from
+        assert not isinstance(
+            standing.model, Bank | Monitors
+        )  # a bank is never what another job goes on from
         return model_for(request, standing.model)
     except ValueError as error:
         where = f"{standing.beginning.path}: " if standing.beginning else ""

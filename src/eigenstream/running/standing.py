@@ -16,6 +16,7 @@ from ..sources.identity import Identity, learnt_files, learnt_place
 from ..tracking import StreamModel
 from .going_on import Beginning, files_left, forgotten, named, refuse_learnt, unique
 from .model_file import Contradiction, ModelFile, RunError
+from .monitors import Monitors, opened
 from .outlet import AFRESH
 from .record import Record, Request
 from .times import Times
@@ -29,7 +30,7 @@ GO_ON = "goes on from it with another source"
 class Standing:
     """What a job continues from: its own checkpoint, the model of an earlier job, or nothing."""
 
-    model: StreamModel | Bank | None = None
+    model: StreamModel | Bank | Monitors | None = None
     file: ModelFile | None = None
     record: Record | None = None
     """Of its own checkpoint."""
@@ -83,9 +84,11 @@ class Standing:
             if self.record is not None and self.file
             else self.beginning and self.beginning.path
         )
-        watched = isinstance(self.model, MonitoredModel)
+        watched = isinstance(self.model, MonitoredModel | Monitors)
         if watched and not asked.watches:
             raise RunError(f"{path} watches its stream: go on with eigenstream watch")
+        if isinstance(self.model, Bank) and asked.watches:
+            raise RunError(f"{path} was made by eigenstream run and does not watch its streams", AFRESH)
         if self.record is not None and asked.watches and not watched:
             raise RunError(
                 f"{path} was made by eigenstream run and does not watch its stream: to watch by what it has "
@@ -163,7 +166,9 @@ def _has_learnt(request: Request, beginning: Beginning, opening: dict[str, Any])
         return bool(learnt_files(source.reader, ended)) or learnt_place(source.reader, ended) is not None
 
 
-def _checkpoint(file: ModelFile, request: Request) -> tuple[Record | None, StreamModel | Bank | None]:
+def _checkpoint(
+    file: ModelFile, request: Request
+) -> tuple[Record | None, StreamModel | Bank | Monitors | None]:
     """What was written down last, and the model or the bank of them, if there is one to continue."""
     if not file.has_checkpoint():
         return None, None
@@ -172,7 +177,7 @@ def _checkpoint(file: ModelFile, request: Request) -> tuple[Record | None, Strea
         raise RunError(f"{file.path} is a bank of models", Hint("key", None, "names its column of keys"))
     if request.key is not None and not keyed:
         raise RunError(f"{file.path} is one model, not a bank of them: resume without key", AFRESH)
-    model = Bank(file.target) if keyed else load(file.target)
+    model = opened(file.target) if keyed else load(file.target)
     try:
         record = Record.from_document(model.position_)
     except ValueError as error:

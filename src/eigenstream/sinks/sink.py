@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+from ..array_types import Floats as Floats
+
 Texts = NDArray[np.object_]
 Place = dict[str, Any]
 

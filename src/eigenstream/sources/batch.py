@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+from ..array_types import Floats as Floats
+
 Texts = NDArray[np.object_]
 """Cells of columns that are kept as text: a row each."""
 Place = dict[str, Any]

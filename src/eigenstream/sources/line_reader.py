@@ -259,7 +259,7 @@ class LineReader(Reader):
             return perhaps
         empty: NDArray[np.bool_] = perhaps & ~piece.has_any(~BLANK)
         if comment is not None:
-            for i in np.flatnonzero(perhaps & ~empty):
+            for i in np.flatnonzero(perhaps & ~empty).tolist():
                 empty[i] = piece.line(i).strip().startswith(comment.encode())
         return empty
 

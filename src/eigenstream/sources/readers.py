@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from glob import glob
 from pathlib import Path
 
-from ..streams import switching_stream
+from ..streams import changing_rank
 from .arrays import Generated
 from .batch import Floats, Reader, SourceError
 from .columns import Choice, Columns
@@ -180,18 +180,18 @@ FOREIGN = {
 }
 """Kinds of files that are recognised only to say so."""
 
-BUILT_IN_ROWS = 10_000
+BUILT_IN_ROWS, BUILT_IN_RANKS = 10_000, {0: 3, 3000: 5, 6000: 2}
 
 
 def built_in(asked: Asked) -> Reader:
-    """The paper's non-stationary input: 64 inputs whose scale doubles at sample 1,000, and back at 6,000."""
+    """Components in noise, 64 inputs: 3 of them at first, from row 3,000 on 5, from row 6,000 on 2."""
 
     def make(start: int) -> Iterator[Floats]:
-        batches = switching_stream(BUILT_IN_ROWS, batch_size=100, random_state=0)
+        batches = changing_rank(BUILT_IN_ROWS, ranks=BUILT_IN_RANKS, batch_size=100, random_state=0)
         for _ in range(start // 100):
             next(batches)
         yield next(batches)[start % 100 :]
         yield from batches
 
-    name = "built-in stream (its variance doubles at 1,000 and halves at 6,000)"
+    name = "built-in stream (3 components, 5 from row 3,000 on, 2 from row 6,000 on)"
     return Generated(name, (BUILT_IN_ROWS, 64), make, asked.choice)

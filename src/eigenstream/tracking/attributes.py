@@ -22,13 +22,19 @@ class ReadingAttributes:
     _reading: Reading
 
     @property
+    def spectrum_(self) -> NDArray[np.float64]:
+        """Input variance along the first ``max_components_`` directions, kept or not."""
+        size: int = self.max_components_  # type: ignore[attr-defined]  # learnt by some models, read off others
+        return self._reading.spectrum(size)
+
+    @property
     def n_components_(self) -> int:
         """The rank: how many components are kept."""
         return self._reading.rank
 
     @property
     def components_(self) -> Floats:
-        """Principal axes of the kept components (n_components_ x n_features), orthonormal, largest first."""
+        """Orthonormal principal axes of the kept components (``n_components_`` x ``n_features``)."""
         return unwrap(self._reading.kept_axes)
 
     @property
@@ -86,10 +92,6 @@ class TrackedAttributes(ReadingAttributes):
     @property
     def rank_history_(self) -> list[RankChange]:
         return list(self._fitted().changes)
-
-    @property
-    def spectrum_(self) -> NDArray[np.float64]:
-        return self._fitted().reading().spectrum(self.max_components_)
 
     @property
     def spectrum_history_(self) -> SpectrumHistory:

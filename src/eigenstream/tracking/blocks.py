@@ -8,12 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.arrays import host
 from ..engine.knowledge import Floats, Knowledge
 from ..engine.learner import Learner, Steps
-from ..imputation import fill_by_means
+from ..imputation import Filled, complete, fill_by_means, fill_by_means_so_far
 from ..outliers import Usual, cap, first_seen
 from .events import Tally
 from .last_look import LastLook
+from .open_block import OpenBlock
 from .waiting import Waiting
 
 Missing = Literal["raise", "skip", "impute"]
@@ -30,6 +32,8 @@ class Blocks(LastLook):
     usual: Usual = field(default_factory=Usual)
     """What rows are off by, if outliers are capped."""
     tally: Tally = field(default_factory=Tally)
+    _open: OpenBlock | None = None
+    """Rows that wait, gaps filled, once somebody has asked."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,16 +63,44 @@ class Blocks(LastLook):
         if not self.has_gaps or not np.isnan(rows).any():
             learner.learn(self._capped(learner, rows, steps), steps)
             return
-        if learner.block > 1 and not learner.started:
-            filled = fill_by_means(rows, standardize=self.plan.standardize)
-        else:
-            filled = self.fill(rows)
+        filled = self._filled(rows, steps)
         rows = self._capped(learner, filled.rows, steps)
         learner.learn(rows, replace(steps, extra=steps.extra + filled.extra))
-        if filled.along.shape[1]:
-            along = np.tensordot(steps.fading.counts, filled.along, axes=1)
-            lam, P = np.linalg.eigh(along)
+        if filled.along.any():
+            lam, P = np.linalg.eigh(filled.along)
             learner.spread(np.sqrt(np.maximum(lam, 0.0))[:, None] * (P.T @ filled.axes))
+
+    def _filled(self, rows: Floats, steps: Steps) -> Filled:
+        """Rows that belong together, those that wait first, without gaps; and what they lack."""
+        in_blocks = self.learner.block > 1
+        if not self.learner.started:
+            by_means = fill_by_means(rows, standardize=self.plan.standardize)
+            return by_means if in_blocks else complete(self.fill(rows))
+        block = self._open_block(len(rows)) if in_blocks else self._new_block(len(rows))
+        block.take(host(rows[block.number :]), steps.part(slice(block.number, None)))
+        return block.filled()
+
+    def fill_next(self, rows: Floats, steps: Steps) -> Floats:
+        """Rows that come next, at most to the end of the block, gaps filled: each by all rows before it."""
+        number = self.waiting.number
+        if self.learner.block == 1 or (self.early is not None and not self.learner.started):
+            return self.fill(rows)
+        if not self.learner.started:
+            return fill_by_means_so_far(np.vstack((host(self.waiting.rows[:number]), rows)))[number:]
+        block = self._open_block(number)
+        rest = slice(block.number, number)
+        block.take(host(self.waiting.rows[rest]), self.waiting.steps.part(rest))
+        return block.take(rows, steps)
+
+    def _open_block(self, most: int) -> OpenBlock:
+        """The open block if it holds at most so many rows, or else a new one."""
+        if self._open is None or self._open.number > most:
+            self._open = self._new_block(self.learner.block)
+        return self._open
+
+    def _new_block(self, rows: int) -> OpenBlock:
+        plan, corrects = self.plan, self.learner.block > 1 and not self.plan.cap_outliers
+        return OpenBlock(self.expected(), rows, plan.dtype, center=plan.center, corrects=corrects)
 
     def _capped(self, learner: Learner, rows: Floats, steps: Steps) -> Floats:
         """The rows, outliers scaled down if that is asked for."""
@@ -97,7 +129,6 @@ class Blocks(LastLook):
             # So few rows are known exactly by their own directions, which is cheaper for any learner.
             from ..engine.subspace import Subspace
 
-            block = self.learner.block
-            learner = Subspace(plan.n, block, block, center=plan.center, standardize=plan.standardize)
+            learner = Subspace(plan.n, number, number, center=plan.center, standardize=plan.standardize)
         self._learn(learner, *self.waiting.first(number))
         return learner

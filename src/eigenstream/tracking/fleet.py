@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..calibration import Decision, Memory, decide
 from ..decisions import Decisions, Memories, decide_together
 from ..engine.axes import matched_overlap
-from ..engine.knowledge import Floats, Knowledge
+from ..engine.knowledge import Floats, Knowledge, Profile
 from ..engine.learner import Steps, center_block
 from ..engine.scatter import Scatter
 from ..offline import fixed_signs
@@ -206,6 +206,7 @@ class Fleet:
             return changes
         trackers = [self.tracker(slot) for slot in slots.tolist()]
         traces = np.trace(C, axis1=1, axis2=2)
+        inputs, axes = np.diagonal(C, axis1=1, axis2=2), V.transpose(0, 2, 1)[:, ::-1][:, :k]
         evidence = Evidence(
             lam / count[:, None],
             traces / count,
@@ -213,11 +214,12 @@ class Fleet:
             n,
             trackers[0].time - self.plan.center,
             self.plan.beta2,
-            np.diagonal(C, axis1=1, axis2=2) / count[:, None],
+            inputs / count[:, None],
             rounding=float(np.finfo(self.plan.dtype).eps),
+            profile=Profile(inputs, np.square(np.sqrt(lam[:, :k, None]) * axes), np.ones(n)),
         )
         decisions = self._decisions(trackers, evidence)
-        U = fixed_signs(V.transpose(0, 2, 1)[:, ::-1][:, :k].reshape(-1, n)).reshape(-1, k, n)
+        U = fixed_signs(axes.reshape(-1, n)).reshape(-1, k, n)
         overlap = U @ self.stacks.axes_before[slots].transpose(0, 2, 1)
         for i, (slot, tracker, decision) in enumerate(zip(slots.tolist(), trackers, decisions, strict=True)):
             learner, first, rank = _scatter(tracker), lam[i, :k], decision.rank

@@ -12,14 +12,13 @@ from ..engine.arrays import zeros
 from ..engine.knowledge import Floats, Vector
 from ..engine.learner import Learner, Seen, rowwise
 from ..engine.scale import standardized
-from ..imputation import Filled, complete, fill, fill_by_means
+from ..imputation import MISFIT, Gaussian, fill, fill_by_means
 from ..reading import SCORES, Reading
 from ..rules import Rule
+from .filling import expected_by
+from .looks import reading_of
 from .plan import Plan
 from .varying import Varying
-
-MISFIT = 0.01
-"""What a model is taken to be wrong by at least where gaps are filled: this share of the mean variance."""
 
 
 @dataclass
@@ -40,6 +39,8 @@ class LastLook:
     """The first look, until the learner has axes of its own."""
     recent: Floats | None = None
     """The last rows as they came, as many as there are lags; None before the first."""
+    _expected: Gaussian | None = None
+    """What a row is expected to be, once somebody has asked since the last block and look."""
     _factors: dict[str, Floats] = field(default_factory=dict)
     """What projections are multiplied by to become scores, since the last look."""
 
@@ -60,26 +61,32 @@ class LastLook:
         """How many inputs vary; at least 1."""
         return self.inputs.number
 
-    def fill(self, rows: Floats) -> Filled:
-        """Rows with NaN filled in by what was known at the last block and look."""
-        if not np.isnan(rows).any():
-            return complete(rows)
-        if self.early is not None or self.learner.started:
-            seen = self._seen().on_host()
-            return fill(rows, seen.mean, seen.axes, self.kept, self._noise(), seen.gain)
-        if self.learner.block == 1:
-            rows = np.where(np.isnan(rows), self.inputs.first, rows)
-        return fill_by_means(rows, standardize=self.plan.standardize)
+    def expected(self) -> Gaussian:
+        """What a row is expected to be by the last block and look, of which there must have been one."""
+        if self._expected is None:
+            self._expected = self._expected_now()
+        return self._expected
 
-    def _noise(self) -> float:
-        """Variance of every direction that is not kept, or what a model may be wrong by if that is more.
-
-        With next to no noise, entries would be filled as if the axes were exact: what they are off by, and
-        what is filled in is learnt, would grow from row to row.
-        """
-        n, rank = self.plan.n, self.decision.rank
+    def _expected_now(self) -> Gaussian:
+        if self.learner.block > 1:
+            if not self.learner.started:
+                assert self.early is not None
+                return expected_by(self.early)
+            known = self.learner.known().on_host()
+            return expected_by(
+                reading_of(known, self.plan, self.decision, self.learner.tells_below_threshold)
+            )
+        # A network changes with every row: by its axes and mean at the last look, which are those it keeps.
+        seen, n, rank = self.learner.seen(self.decision.rank), self.plan.n, self.decision.rank
         total = float(self.kept.sum()) + self.rest * (n - rank)
-        return max(self.rest, MISFIT * total / n)
+        noise = max(self.rest, MISFIT * total / n)
+        return Gaussian(seen.mean, seen.axes.astype(np.float64), self.kept, noise, 1.0)
+
+    def fill(self, rows: Floats) -> Floats:
+        """Rows with NaN filled in by the last block and look, each for itself."""
+        if self.early is not None or self.learner.started:
+            return fill(rows, self.expected())
+        return fill_by_means(np.where(np.isnan(rows), self.inputs.first, rows)).rows
 
     def next_rows(self, rows: Floats, missing: str) -> Floats:
         """Rows as they would be learnt from if they came next."""
@@ -89,19 +96,19 @@ class LastLook:
     def prepared(self, rows: Floats, missing: str, before: Floats | None = None) -> Floats:
         """Rows embedded, as a stretch of their own unless others came before them.
 
-        Gaps are filled where ``missing`` says so and the row has a value.
+        Gaps are filled by the last block and look where ``missing`` says so and the row has a value.
         """
         if self.plan.lags:
             rows = embedded(rows, self.plan.lags, before)
         if missing == "impute" and np.isnan(rows).any():
             observed = ~np.isnan(rows).all(axis=1)
             rows = rows.copy()
-            rows[observed] = self.fill(rows[observed]).rows
+            rows[observed] = self.fill(rows[observed])
         return rows
 
     def scores(self, rows: Floats, how: str) -> Floats:
         """Scores by the last block and look, gaps filled in; nothing is learnt."""
-        return self._scores(self.fill(rows).rows, how)
+        return self._scores(self.fill(rows) if np.isnan(rows).any() else rows, how)
 
     def _seen(self) -> Seen:
         """Mean, kept axes and gain as of the last block and look."""

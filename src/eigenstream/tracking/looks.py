@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..calibration import Decision, Evidence
 from ..engine.knowledge import Knowledge, Vector
@@ -60,7 +61,7 @@ def reading_of(known: Knowledge, plan: Plan, decision: Decision, tells: bool) ->
     """A reading of this knowledge after this decision, kept axes first."""
     count = max(known.effective, np.finfo(np.float64).tiny)
     variances = known.lam / count
-    order = np.argsort(~(variances[: plan.k] > decision.threshold), kind="stable")
+    order = kept_first(variances[: plan.k], decision.threshold)
     order = np.concatenate((order, np.arange(len(order), len(variances))))
     reading = Reading(
         known.mean.copy(),
@@ -78,6 +79,11 @@ def reading_of(known: Knowledge, plan: Plan, decision: Decision, tells: bool) ->
         if isinstance(array, np.ndarray):
             array.flags.writeable = False  # handed out as it is, for others to read
     return reading
+
+
+def kept_first(variances: Vector, threshold: float) -> NDArray[np.intp]:
+    """The order that puts what exceeds the threshold first, and changes nothing else."""
+    return np.argsort(~(variances > threshold), kind="stable")
 
 
 def spectrum_of(known: Knowledge, plan: Plan, told: int) -> Vector:

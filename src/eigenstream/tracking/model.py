@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .. import checkpoint
 from ..delays import input_names
 from ..durations import is_duration
-from ..engine.arrays import host
+from ..engine.arrays import host, launches
 from ..regularizers import REGULARIZERS, Regularizer
 from ..rules import Rule, rule_of
 from . import parameters as meaning
@@ -134,7 +134,7 @@ class StreamModel(TrackedAttributes):
     def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
         tracker = self._fitted()
-        rows = tracker.prepared(self._typed(rows, tracker), self.missing)
+        rows = tracker.completed(self._typed(rows, tracker), self.missing)
         return tracker.reading().astype(tracker.plan.dtype).beside(rows).squared_residuals(rows)
 
     def _learn(
@@ -155,7 +155,8 @@ class StreamModel(TrackedAttributes):
         tracker = self.tracker
         if tracker is None:
             meaning.check_words(self.parameters)
-            tracker = Tracker(meaning.plan_for(self.parameters, rows.shape[1], rows.dtype.type))
+            width, dtype = rows.shape[1], rows.dtype.type
+            tracker = Tracker(meaning.plan_for(self.parameters, width, dtype, launches=launches(rows)))
         rows = self._typed(rows, tracker)
         meaning.refuse_huge(rows)
         if self.tracker is None:

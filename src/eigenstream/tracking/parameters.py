@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,14 @@ from ..engine.sparse import numbers
 from ..reading import SCORES
 from ..regularizers import Regularizer, kind_of
 from ..rules import Rule, rule_of
-from .plan import LEARNERS, Plan, automatic_solver, window_of
+from .plan import DEVICE_BLOCK, LEARNERS, Plan, automatic_solver, window_of
 
 DEFAULT_CAPACITY = 32
 MISSING = ("raise", "skip", "impute")
 OUTLIERS = ("keep", "cap")
 
 
-def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any) -> Plan:
+def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any, *, launches: bool = False) -> Plan:
     """The plan for rows of this width and type, with everything "auto" decided.
 
     Parameters
@@ -30,6 +31,8 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any) -> Plan:
         The parameters of `OnlineAdaptivePCA` by name.
     n, dtype
         Width and type of the rows as they come.
+    launches
+        Whether they live on a device of its own: blocks are long if rows are learnt there.
     """
     kind, alpha = chosen_alpha(parameters["regularizer"], parameters["alpha"])
     lags = checked_lags(parameters["lags"])
@@ -39,7 +42,7 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any) -> Plan:
     beta = 1.0 if timed else discount(parameters["half_life"])
     chosen = solver(parameters["solver"], n, k, window_of(beta))
     _refuse_for_network(parameters, chosen)
-    return Plan(
+    plan = Plan(
         kind=kind,
         alpha=alpha,
         n=n,
@@ -57,6 +60,8 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any) -> Plan:
         spontaneous=spontaneous_activity(parameters["spontaneous_activity"], beta),
         seed=seed(parameters["random_state"]),
     )
+    there = launches and plan.anywhere and parameters["missing"] == "raise"
+    return replace(plan, longest_block=DEVICE_BLOCK) if there else plan
 
 
 def check_words(parameters: Mapping[str, Any]) -> None:

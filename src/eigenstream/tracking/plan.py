@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 BLOCK = 64
 """Rows per block, unless the forgetting window asks for shorter ones."""
 
+DEVICE_BLOCK = 256
+"""The same on a GPU, where launching the work on 64 rows takes longer than the work."""
+
 SHORTEST_BLOCK = 16
 """Rows per block at least."""
 
@@ -53,6 +56,8 @@ class Plan:
     """How many predecessors are put beside each row."""
     cap_outliers: bool = False
     """Whether rows that are far off what is known pull no harder than ten usual ones."""
+    longest_block: int = BLOCK
+    """Rows per block at most."""
     init_samples: int = 0
     """This and what follows concerns the network only."""
     consolidation: float | None = None
@@ -95,8 +100,8 @@ class Plan:
         if self.seconds is not None:
             return SHORTEST_BLOCK if self.cap_outliers else 2 * SHORTEST_BLOCK
         longest = self.window / (16 if self.cap_outliers else 8)
-        if longest >= BLOCK:
-            return BLOCK
+        if longest >= self.longest_block:
+            return self.longest_block
         return int(max(SHORTEST_BLOCK, 2 ** int(np.log2(max(longest, 1)))))
 
     def learner(self, alpha: float) -> Learner:

@@ -24,13 +24,13 @@ from ..rules import Rule, rule_of
 from .events import RankChange, Tally
 from .pace import Clock, Pace
 from .parameters import LARGEST_WEIGHT
-from .plan import LEARNERS, Plan
+from .plan import BLOCK, DEVICE_BLOCK, LEARNERS, Plan
 from .tracker import CHANGES, Tracker
 
 Arrays = Mapping[str, NDArray[Any]]
 
-SINCE_3 = {"standardize", "lags", "seconds"}
-"""Entries of a plan that files of format version 2 do not have."""
+OPTIONAL = {"standardize", "lags", "seconds", "longest_block"}
+"""Entries of a plan that older files do not have."""
 
 
 def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -174,11 +174,13 @@ def _restore_waiting(tracker: Tracker, arrays: Arrays) -> None:
 def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
     """The plan, if its numbers make sense and the arrays are of its size."""
     expected = {field.name for field in fields(Plan)}
-    if not expected - SINCE_3 <= set(written) <= expected:
+    if not expected - OPTIONAL <= set(written) <= expected:
         raise ValueError("its plan has other entries than expected")
     if written["dtype"] not in ("float32", "float64") or not isinstance(written["center"], bool):
         raise ValueError(f"its numbers are of type {written['dtype']!r}, its center is {written['center']!r}")
-    written = {"standardize": False, "lags": 0, "seconds": None, **written}
+    written = {"standardize": False, "lags": 0, "seconds": None, "longest_block": BLOCK, **written}
+    if written["longest_block"] not in (BLOCK, DEVICE_BLOCK):
+        raise ValueError(f"its blocks have {written['longest_block']!r} rows")
     for name in ("cap_outliers", "standardize"):
         if not isinstance(written[name], bool):
             raise ValueError(f"its {name} is {written[name]!r}")

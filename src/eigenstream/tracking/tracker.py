@@ -30,6 +30,7 @@ from ..history import History
 from ..reading import Reading
 from .blocks import Blocks, Missing
 from .events import RankChange
+from .filling import filled_by
 from .looks import evidence_of, reading_of, spectrum_of
 from .pace import Clock, Pace
 from .whole_calls import interrupts_deferred
@@ -39,6 +40,9 @@ CHANGES = 1000
 
 LONGEST_PART = 1024
 """Most rows that are put beside their predecessors at a time, which takes memory."""
+
+FILLED = "filled"
+"""Asks `Tracker.follow` for rows without gaps instead of scores."""
 
 FORGOTTEN = 1e-3
 """A discount over a block below which the rank has to be decided anew at once."""
@@ -68,7 +72,7 @@ class Tracker(Blocks):
         self.history = History(plan.k)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_reading": None, "_factors": {}}
+        return self.__dict__ | {"_reading": None, "_factors": {}, "_open": None, "_expected": None}
 
     def follow(
         self,
@@ -94,7 +98,8 @@ class Tracker(Blocks):
             time stamps.
         scores
             How to score each row by what was known before it (as of the last block and look), a name in
-            `SCORES`; None: not at all.
+            `SCORES`. `FILLED`: no scores, but the row itself, gaps filled by all rows before it. None:
+            nothing.
         times
             When each row came, in seconds, never backwards (`row_times`); if the plan's half-life is in
             seconds, and only then.
@@ -123,17 +128,23 @@ class Tracker(Blocks):
                 if times is not None:
                     steps = self._timed(steps, times[part][usable])
                 if scores is not None:
-                    filled, k = self.fill(X).rows if gaps else X, self.plan.k
-                    parts.append(zeros((len(rows[part]), k + residuals), rows))
-                    parts[-1][:] = np.nan
-                    parts[-1][usable, :k] = self._scores(filled, scores)
-                    if residuals:
-                        parts[-1][usable, k] = self._squared_residuals(filled)
+                    filled = self.fill_next(X, steps) if gaps else X
+                    answers = self._answers(filled, scores, residuals)
+                    parts.append(zeros((len(rows[part]), answers.shape[1]), rows))
+                    parts[-1][:] = rows[part] if scores == FILLED else np.nan
+                    parts[-1][usable] = answers
                 changes += self._take(X, steps)
                 start = part.stop
         if times is not None and len(times):
             self.clock = self.clock._replace(latest=float(times[-1]))
         return (np.vstack(parts) if parts else None), changes
+
+    def _answers(self, rows: Floats, scores: str, residuals: bool) -> Floats:
+        """What is said of rows without gaps before they are learnt: see ``scores`` of `follow`."""
+        if scores == FILLED:
+            return rows[:, : self.plan.width]
+        answers = self._scores(rows, scores)
+        return np.column_stack((answers, self._squared_residuals(rows))) if residuals else answers
 
     def follow_one(self, row: Floats, scores: str) -> tuple[Floats, list[RankChange]]:
         """`follow` for one complete row of weight 1, if the plan is plain: as little overhead as possible."""
@@ -212,11 +223,18 @@ class Tracker(Blocks):
 
     def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
         """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
-        rows = self.prepared(rows, missing)
+        rows = self.completed(rows, missing)
         encoded = self.reading().astype(self.plan.dtype).beside(rows).encode(rows, scores, self.plan.k)
         if missing != "raise":
             encoded[np.isnan(rows).any(axis=1)] = np.nan
         return encoded
+
+    def completed(self, rows: Floats, missing: str) -> Floats:
+        """Rows embedded, a stretch of their own, gaps filled by everything learnt if ``missing`` says so."""
+        if self.plan.lags:
+            rows = embedded(rows, self.plan.lags)
+        gaps = missing == "impute" and np.isnan(rows).any()
+        return filled_by(self.reading(), rows) if gaps else rows
 
     @property
     def pace(self) -> Pace:
@@ -260,6 +278,7 @@ class Tracker(Blocks):
     def _learn_block(self, rows: Floats, steps: Steps) -> None:
         """Learn from a whole block, or from rows that need none."""
         self._learn(self.learner, rows, steps)
+        self._open = self._expected = None
         if self.plan.seconds is not None:
             self.clock = self.clock._replace(pace=self.clock.pace.after(steps))
             if steps.fading.decay < FORGOTTEN:
@@ -286,7 +305,7 @@ class Tracker(Blocks):
         total = known.trace / known.effective
         self.rest = max(total - float(kept.sum()), 0.0) / max(self.plan.n - decision.rank, 1)
         told = len(known.lam) if self._tells else decision.rank
-        self.history.add(self.time, spectrum_of(known, self.plan, told), decision.threshold, decision.rank)
+        self.history.note(self.time, spectrum_of(known, self.plan, told), decision.threshold, decision.rank)
         return self._noted(decision, np.maximum(kept, decision.threshold))
 
     def _noted(self, decision: Decision, kept: Vector) -> list[RankChange]:
@@ -294,6 +313,7 @@ class Tracker(Blocks):
         window = self.plan.window if self.plan.seconds is None else self.pace.window
         self.look_at = self.plan.next_look(self.time, window)
         before, self.decision, self.kept, self._factors = self.decision.rank, decision, kept, {}
+        self._open = self._expected = None
         if decision.rank == before:
             return []
         change = RankChange(self.time, before, decision.rank)

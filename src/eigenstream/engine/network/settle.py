@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...array_types import Matrix as Matrix
+from ...array_types import Vector as Vector
 from .compiled import kernel
 from .state import COUNT, POWER, TAU, THETA0, TRACE, WEIGHT, Floats, Rule
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 Sample = tuple[float, float, float, int]
 """Squared length of the input, its weight, amplitude of spontaneous activity, and the time."""

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...array_types import Floats as Floats
 from ...regularizers import Regularizer
 from .compiled import kernel
 
-Floats = NDArray[np.floating[Any]]
 Matrix = TypeVar("Matrix", bound=Floats)
 
 RECENT = 4

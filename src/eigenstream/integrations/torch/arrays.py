@@ -61,6 +61,11 @@ class TensorArray(NDArrayOperatorsMixin):
         return self.unwrapped.device
 
     @property
+    def launches(self) -> bool:
+        """Whether operations are launched on a device of its own, each at a price."""
+        return bool(self.unwrapped.device.type != "cpu")
+
+    @property
     def size(self) -> int:
         return int(self.unwrapped.numel())
 
@@ -202,6 +207,15 @@ def _largest(array: TensorArray, initial: float) -> float:
     return max(float(tensor.max()), initial) if tensor.numel() else initial
 
 
+def _eigh(matrix: TensorArray) -> tuple[Any, Any]:
+    """On the host as NumPy does it, to the bit; where kernels are launched, fetching would take longer."""
+    if not matrix.launches:
+        lam, V = np.linalg.eigh(matrix.get())
+        return lam, V
+    lam, V = torch.linalg.eigh(matrix.unwrapped)
+    return TensorArray(lam), TensorArray(V)
+
+
 def _stacked(arrays: list[TensorArray]) -> TensorArray:
     return TensorArray(torch.vstack([array.unwrapped for array in arrays]))
 
@@ -215,5 +229,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.flatnonzero: _flat_nonzero,
     np.nanmax: _largest,
     np.vstack: _stacked,
+    np.linalg.eigh: _eigh,
 }
 """What these functions of NumPy do to tensors."""

@@ -19,9 +19,10 @@ class StreamingPCA(torch.nn.Module):
     """PCA that learns from what passes through it in ``train()``, and only transforms in ``eval()``.
 
     Takes ``(..., n_features)`` and returns ``(..., max_components)``, columns beyond the rank exactly zero.
-    In training mode the scores are those from before learning (as of the last block of 64 rows): constants to
-    autograd. In evaluation mode they are those of everything learnt, and gradients flow through them to the
-    input. The module has no parameters to optimize. It lives on the device of the rows that came last.
+    In training mode the scores are those from before learning (as of the last block: 64 rows, 256 on a GPU),
+    constants to autograd. In evaluation mode they are those of everything learnt, and gradients flow through
+    them to the input. The module has no parameters to optimize. It lives on the device of the rows that came
+    last.
 
     ``state_dict`` holds all of it, as tensors whose shapes depend on what was learnt; ``load_state_dict``
     takes over the parameters, too, and continues exactly.

@@ -18,7 +18,7 @@ from .item import Item, Table
 
 PACKAGE = Path(__file__).parents[2]
 ADAPTERS = {"cli", "live", "running", "integrations", "sources", "sinks", "sinks.py", "files.py"}
-PICTURES = {"plotting.py", "palette.py"}
+PICTURES = {"plotting", "palette.py"}
 APART = ADAPTERS | PICTURES | {"paper"}
 """What of the package no simulation depends on. Of `paper`, the modules that the item imports count."""
 LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
@@ -37,7 +37,7 @@ def key(item: Item, case: Any) -> str:
 
 def figure_key(item: Item, settings: Any, tables: Sequence[Table]) -> str:
     """A hash of what is drawn, and of all that draws it."""
-    drawing = {PACKAGE / name for name in PICTURES if (PACKAGE / name).exists()}
+    drawing = {PACKAGE / "palette.py", *(PACKAGE / "plotting").glob("*.py")}
     style = _content(frozenset({*drawing, Path(__file__).with_name("output.py")}))
     return _hash(json.dumps([repr(settings), tables, *_basis(item), style, version("matplotlib")]))
 

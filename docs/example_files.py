@@ -1,0 +1,56 @@
+"""Write the files that the commands of the documentation read: python docs/example_files.py [FOLDER]
+
+A plant of eight sensors in a row per second, of which three fail in turn; the same in pieces, by day and by
+machine. Every command on every page can be tried on them; the tests do so.
+"""
+
+import csv
+import sys
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from itertools import chain
+from pathlib import Path
+
+from eigenstream.streams import Fault, plant
+
+ROWS, START = 8000, datetime(2026, 11, 15, 10)
+SENSORS = ["feed", "valve", "flow", "level", "heat", "pressure", "stirrer", "outlet"]
+FAULTS = [
+    Fault(SENSORS.index("valve"), 3000, 3060),
+    Fault(SENSORS.index("pressure"), 4500, 4600, "noisy"),
+    Fault(SENSORS.index("heat"), 6000, ROWS, size=8.0),  # it stays: after 1,000 rows this is the new normal
+]
+MACHINES = [f"truck-{i}" for i in range(20)]
+
+
+def write(folder: Path) -> None:
+    """All of the files."""
+    faulty, sound = rows(FAULTS), rows(())
+    times = [(START + timedelta(seconds=i)).strftime("%Y-%m-%d %H:%M:%S") for i in range(ROWS)]
+    timed = [[time, *row] for time, row in zip(times, faulty, strict=True)]
+    table(folder / "plant.csv", ["time", *SENSORS], timed)
+    table(folder / "reactor.csv", ["time", "unit", "batch", *SENSORS], _with_names(timed))
+    for name, part in {"sensors": sound, "normal": sound[:6000], "today": faulty[2000:4000]}.items():
+        table(folder / f"{name}.csv", SENSORS, part)
+    for i, day in enumerate(("monday", "tuesday", "tomorrow", "2024-01", "2024-02")):
+        table(folder / f"{day}.csv", SENSORS, sound[1000 * i : 1000 * (i + 1)])
+    keyed = ([MACHINES[i % len(MACHINES)], *row] for i, row in enumerate(sound))
+    table(folder / "fleet.csv", ["vehicle", *SENSORS], keyed)
+
+
+def rows(faults: Iterable[Fault]) -> list[list[float]]:
+    found = chain.from_iterable(plant(ROWS, faults=list(faults), random_state=0))
+    return [[round(float(value), 6) for value in row] for row in found]
+
+
+def table(path: Path, head: list[str], lines: Iterable[list]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([head, *lines])
+
+
+def _with_names(timed: list[list]) -> list[list]:
+    return [[time, "reactor 2", f"B{i // 1000}", *row] for i, (time, *row) in enumerate(timed)]
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "."))

@@ -1,0 +1,13 @@
+"""Types of arrays that annotations share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+"""float32 or float64, of any shape."""
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]

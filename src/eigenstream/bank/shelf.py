@@ -1,0 +1,59 @@
+"""Which models of a bank its file holds, and which of those in memory have changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .store import Entry, Key, Store
+
+
+class Shelf:
+    """The keys of a bank, and the way of its models into the file.
+
+    Parameters
+    ----------
+    store
+        The file.
+    packed
+        Makes of a key its entry and the bytes of its model, which is in memory.
+    """
+
+    def __init__(self, store: Store, packed: Callable[[Key], tuple[Entry, bytes]]) -> None:
+        self.store, self._packed = store, packed
+        self.stored = {entry.key for entry in store.entries()}
+        self.changed: set[Key] = set()
+        """Keys in memory that have learnt something since they were stored."""
+        self._calls: int = store.fact("calls") or 0
+
+    def keys(self) -> Iterator[Key]:
+        """All keys, in memory or not."""
+        yield from self.stored | self.changed
+
+    def __len__(self) -> int:
+        return len(self.stored | self.changed)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.stored or key in self.changed
+
+    def learnt(self, keys: Iterable[Key]) -> None:
+        """A call has brought rows for these keys."""
+        self._calls += 1
+        self.changed.update(keys)
+
+    def put_away(self, keys: Iterable[Key]) -> None:
+        """These leave memory: write those that have changed, for good only with the next `save`."""
+        leaving = list(keys)
+        self._put(key for key in leaving if key in self.changed)
+        self.changed.difference_update(leaving)
+
+    def save(self, facts: dict[str, Any]) -> None:
+        """Make everything durable, and these facts with it: all or nothing."""
+        self._put(self.changed)
+        self.changed.clear()
+        self.store.commit(facts | {"calls": self._calls})
+
+    def _put(self, keys: Iterable[Key]) -> None:
+        chosen = list(keys)
+        self.store.put(map(self._packed, chosen), self._calls)
+        self.stored.update(chosen)

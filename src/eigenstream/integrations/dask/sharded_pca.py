@@ -1,0 +1,187 @@
+"""Streaming PCA of rows so wide that their features are spread over the workers of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, Self
+
+import dask.array as da
+from distributed import CancelledError, KilledWorker, get_client
+
+from ...durations import is_duration
+from ...history import SpectrumHistory
+from ...reading import Reading
+from ...regularizers import Regularizer
+from ...rules import Rule
+from ...tracking import RankChange, plan_for
+from ...tracking.attributes import ReadingAttributes
+from ...tracking.model import DEFAULTS
+from ...tracking.parameters import check_words
+from .arrays import checked, padded
+from .feature_stream import FeatureStream
+
+LOST = (
+    "workers were lost with what they held, and it could not be computed again ({error!r}). Fit again, from "
+    "data that can be read again (files or functions, not futures), on workers with more memory if that was "
+    "the reason"
+)
+
+
+class FeatureShardedPCA(ReadingAttributes):
+    """Streaming PCA that finds its own number of components, with its features in shards.
+
+    Rows come as Dask arrays, chunked along features: each chunk of columns is a shard, which stays with one
+    worker together with its columns of the model. Whatever the number of features, a block of 64 rows costs
+    one sum over all workers of ``(r + 64)^2`` numbers, r being the directions that are kept. The result is
+    that of ``OnlineAdaptivePCA(solver="subspace")`` but for rounding, and how rows are cut into calls and
+    chunks does not matter.
+
+    A cluster has to run (``distributed.Client``). The workers need room for one chunk of rows, their columns
+    of L twice (``2 (3 max_components + 88)`` numbers per column), and little else. If a worker dies, Dask
+    computes again what it held, from the rows themselves: they should come from files or functions.
+
+    Parameters
+    ----------
+    regularizer, alpha, max_components, center, scores
+        As of `eigenstream.OnlineAdaptivePCA`.
+    half_life
+        After how many samples a sample counts half; None never forgets.
+
+    Attributes
+    ----------
+    components_, mean_ : dask.array.Array
+        In shards, as the input.
+    n_components_, explained_variance_, threshold_, rank_history_, spectrum_history_, ...
+        As of `eigenstream.OnlineAdaptivePCA`.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from distributed import Client
+    >>> from eigenstream import streams
+    >>> X = da.from_array(np.vstack(list(streams.paper_stream(2000, random_state=0))), chunks=(500, 16))
+    >>> with Client(processes=False, dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0"):
+    ...     model = FeatureShardedPCA(max_components=8).fit(X)
+    ...     model.n_components_, model.components_.numblocks, model.transform(X).compute().shape
+    (4, (1, 4), (2000, 8))
+    """
+
+    def __init__(
+        self,
+        regularizer: str | Regularizer = "input-output",
+        alpha: float | Rule | Literal["auto"] = "auto",
+        max_components: int | None = None,
+        *,
+        half_life: float | None = None,
+        center: bool = True,
+        scores: Literal["shrunk", "projected", "whitened"] = "shrunk",
+    ) -> None:
+        self.regularizer = regularizer
+        self.alpha = alpha
+        self.max_components = max_components
+        self.half_life = half_life
+        self.center = center
+        self.scores = scores
+        self._stream: FeatureStream | None = None
+        self._read: Reading | None = None
+
+    def fit(self, X: da.Array) -> Self:
+        """Forget everything and learn from these rows in one pass."""
+        return self._learn(X, None)
+
+    def partial_fit(self, X: da.Array) -> Self:
+        """Learn from these rows, in order: any number of them."""
+        return self._learn(X, self._stream)
+
+    def pin(self) -> Self:
+        """Keep what has been learnt as it is, instead of how to compute it again.
+
+        Dask's scheduler remembers two tasks per block and shard, so that a lost worker can be made up for. On
+        a stream without end, call this now and then. The shards pass through this process one by one. After
+        it, a worker that dies takes its shard with it: the next call says so.
+        """
+        with _losses_explained():
+            stream = self._fitted().copy()
+            stream.pin()
+        self._stream, self._read = stream, None
+        return self
+
+    def transform(self, X: da.Array) -> da.Array:
+        """Scores of each row, lazily: ``max_components_`` columns, those beyond the rank exactly zero."""
+        rows, reading = checked(X, self.n_features_in_), self._reading
+        scores = reading.project(rows) * reading.factors(self.scores, rows.dtype)
+        return padded(scores, self.max_components_)
+
+    def score_samples(self, X: da.Array) -> da.Array:
+        """Squared distance of each row from what the components can express, lazily."""
+        return self._reading.squared_residuals(checked(X, self.n_features_in_))
+
+    @property
+    def n_features_in_(self) -> int:
+        return self._fitted().plan.n
+
+    @property
+    def n_samples_seen_(self) -> int:
+        return self._fitted().n_samples
+
+    @property
+    def max_components_(self) -> int:
+        return self._fitted().plan.k
+
+    @property
+    def alpha_(self) -> float:
+        return self._reading.alpha
+
+    @property
+    def rank_history_(self) -> list[RankChange]:
+        return list(self._fitted().changes)
+
+    @property
+    def spectrum_history_(self) -> SpectrumHistory:
+        return self._fitted().history.history()
+
+    @property
+    def _reading(self) -> Reading:  # type: ignore[override]
+        if self._read is None:
+            with _losses_explained():
+                self._read = self._fitted().reading()
+        return self._read
+
+    def _fitted(self) -> FeatureStream:
+        if self._stream is None:
+            raise AttributeError("this model has not learnt anything yet: call fit or partial_fit")
+        return self._stream
+
+    def _learn(self, X: da.Array, before: FeatureStream | None) -> Self:
+        rows = checked(X, None if before is None else before.plan.n)
+        stream = self._new_stream(rows) if before is None else before.copy()
+        with _losses_explained():
+            stream.follow(rows)
+        self._stream, self._read = stream, None
+        return self
+
+    def _new_stream(self, X: da.Array) -> FeatureStream:
+        own = ("regularizer", "alpha", "max_components", "half_life", "center", "scores")
+        parameters: dict[str, Any] = DEFAULTS | {name: getattr(self, name) for name in own}
+        check_words(parameters)
+        if is_duration(self.half_life):
+            raise ValueError(f"half_life must be a number of samples here, got {self.half_life!r}")
+        plan = plan_for(parameters | {"solver": "subspace"}, X.shape[1], X.dtype.type)
+        try:
+            client = get_client()
+        except ValueError:
+            raise ValueError(
+                "a model with its features in shards needs a cluster: start one, for instance with "
+                'distributed.Client(dashboard_address="127.0.0.1:8787")'
+            ) from None
+        return FeatureStream(plan, X.chunks[1], client)
+
+
+@contextmanager
+def _losses_explained() -> Iterator[None]:
+    """Within it, an error about lost data says what to do."""
+    try:
+        yield
+    except (KilledWorker, CancelledError) as error:
+        raise RuntimeError(LOST.format(error=error)) from error

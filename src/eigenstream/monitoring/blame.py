@@ -1,0 +1,43 @@
+"""Which inputs an alarm is due to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..engine.knowledge import Floats, Matrix
+from .events import Contributors
+from .reference import Reference
+
+BLAMED = 5
+"""How many inputs an alarm names."""
+
+
+def contributors(
+    reference: Reference, row: Floats, statistic: str, names: Sequence[str], width: int
+) -> Contributors:
+    """The inputs that add most to a statistic of this row, with their shares of it.
+
+    Parameters
+    ----------
+    reference
+        What the row was judged by.
+    row
+        The row, with its predecessors if the model has lags.
+    statistic
+        Its name.
+    names
+        Names of the inputs; empty: x0, x1, and so on.
+    width
+        How many inputs there are, lags not counted.
+    """
+    shares = per_input(reference.contributions(row[None])[statistic], width)[0]
+    shares = shares / max(float(shares.sum()), np.finfo(np.float64).tiny)
+    called = names or [f"x{i}" for i in range(width)]
+    return tuple((called[i], float(shares[i])) for i in np.argsort(-shares, kind="stable")[:BLAMED])
+
+
+def per_input(added: Matrix, width: int) -> Matrix:
+    """What columns add together that belong to one input and its predecessors."""
+    return added if added.shape[1] == width else added.reshape(len(added), -1, width).sum(axis=1)

@@ -1,0 +1,28 @@
+"""What the answer is: the closed forms of Section II and Appendix A, and the costs they minimize.
+
+    X        (T, n)  input, rows are samples        lam  eigenvalues of the second moment X'X / T
+    Y        (T, k)  output                         d    eigenvalues of Y'Y / T, d = max(lam - theta, 0)
+    U        (k, n)  principal axes of X            Y  = X U' diag(sqrt(d / lam))
+
+Sample weights turn T into their sum and X'X into a weighted sum: the discounted problems of Section V are
+the weighted ones with ``beta^(2(T-1-t))``. The output is unique up to a rotation; this one is diagonal.
+
+Chen, Pehlevan and Chklovskii (2016), doi:10.48550/arXiv.1612.03480.
+"""
+
+from __future__ import annotations
+
+from .closed_forms import Solution as Solution
+from .closed_forms import cost as cost
+from .closed_forms import solve as solve
+from .interneurons import SaddleSolution as SaddleSolution
+from .interneurons import check_gamma as check_gamma
+from .interneurons import cost_equalizing as cost_equalizing
+from .interneurons import cost_hard as cost_hard
+from .interneurons import hard_spectrum as hard_spectrum
+from .interneurons import solve_equalizing as solve_equalizing
+from .interneurons import solve_hard as solve_hard
+from .spectra import Floats as Floats
+from .spectra import fixed_signs as fixed_signs
+from .spectra import leading as leading
+from .spectra import spectrum as spectrum

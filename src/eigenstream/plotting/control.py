@@ -1,0 +1,196 @@
+"""What a monitor says: control charts, and the inputs to blame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..history import STATISTIC_NAMES, ControlHistory
+from ..palette import BLUE, ORANGE, RED
+from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels, short
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..estimators import StreamMonitor
+    from ..monitoring import MonitoredModel, Verdicts
+
+    Watched: TypeAlias = StreamMonitor | MonitoredModel | ControlHistory | Verdicts
+
+CHARTS = {**STATISTIC_NAMES, "index": "index"}
+"""What can be charted: the statistics, and the largest ratio of one to its limit."""
+
+
+class Chart(NamedTuple):
+    """One control chart, row by row or stretch by stretch."""
+
+    begins: NDArray[np.int64]
+    """The first row of each stretch (m)."""
+    ends: NDArray[np.int64]
+    """The first row after it (m)."""
+    statistic: NDArray[np.float64]
+    limit: NDArray[np.float64]
+    alarm: NDArray[np.bool_]
+    meaning: str
+    """What each value is."""
+
+
+def plot_control_chart(
+    monitor: Watched, ax: Axes | None = None, *, statistic: str = "index", times: Times | None = None
+) -> Axes:
+    """A statistic of a stream with its limit; where there was an alarm, the background is shaded.
+
+    Parameters
+    ----------
+    monitor
+        A monitor, of which the whole stream is drawn, or the verdicts that `StreamMonitor.learn_many` or
+        `StreamMonitor.judge` returned, of which each row is drawn.
+    ax
+        Where to draw; a new figure if None.
+    statistic
+        ``"t2"``, ``"spe"``, ``"distance"``, or ``"index"``: the largest ratio of one of them to its limit.
+    times
+        A function from row counts to seconds since 1970: the axis then shows times.
+
+    Examples
+    --------
+    >>> from eigenstream import StreamMonitor, plotting, streams
+    >>> monitor = StreamMonitor()
+    >>> for batch in streams.plant(2000, random_state=0):
+    ...     verdicts = monitor.learn_many(batch)
+    >>> whole, last = plotting.plot_control_chart(monitor), plotting.plot_control_chart(verdicts)
+    """
+    if statistic not in CHARTS:
+        raise ValueError(f"statistic must be one of {', '.join(map(repr, CHARTS))}, got {statistic!r}")
+    chart = _chart(monitor, statistic)
+    axis = given_or_new(ax, height=3)
+    _draw_chart(axis, chart, CHARTS[statistic], times)
+    legend_inside(axis, _handles(chart))
+    return axis
+
+
+def draw_control(monitor: Watched, title: str, times: Times | None = None) -> Figure:
+    """A figure of control charts of the three statistics; parameters as of `plot_control_chart`."""
+    figure, axes = panels(len(STATISTIC_NAMES), 1, 10, 8, sharex=True)
+    for axis, (statistic, name) in zip(axes, STATISTIC_NAMES.items(), strict=True):
+        chart = _chart(monitor, statistic)
+        _draw_chart(axis, chart, name, times)
+        axis.label_outer()
+    axes[0].set_title(title, parse_math=False)  # a name with $ in it is no formula
+    legend_below(figure, _handles(chart))
+    return figure
+
+
+def plot_contributions(
+    monitor: StreamMonitor,
+    ax: Axes | None = None,
+    *,
+    row: ArrayLike | None = None,
+    statistic: str | None = None,
+    count: int = 10,
+) -> Axes:
+    """The inputs that add most to a statistic, with their shares in it.
+
+    Parameters
+    ----------
+    monitor
+        A monitor that has seen something.
+    ax
+        Where to draw; a new figure if None.
+    row
+        The row to explain, by what is known now; None: the peak of the last alarm, as it was explained then.
+    statistic
+        ``"t2"``, ``"spe"`` or ``"distance"``; None: the one that exceeds its limit most.
+    count
+        How many inputs at most.
+    """
+    shares, label = _of_last_alarm(monitor) if row is None else _of_row(monitor, row, statistic)
+    largest = sorted(shares, key=lambda pair: pair[1], reverse=True)[:count]
+    axis = given_or_new(ax, height=1 + 0.35 * len(largest))
+    places = np.arange(len(largest))
+    axis.barh(places, [share for _, share in largest], height=0.7, color=ORANGE)
+    axis.set_yticks(places, labels=[short(name) for name, _ in largest], parse_math=False)
+    axis.invert_yaxis()
+    axis.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axis.set(xlabel=label, xlim=(0, None))
+    axis.grid(visible=False, axis="y")
+    return axis
+
+
+def _of_last_alarm(monitor: StreamMonitor) -> tuple[list[tuple[str, float]], str]:
+    if not monitor.alarms_:
+        raise ValueError("there was no alarm: say which row to explain with row=...")
+    alarm = monitor.alarms_[-1]
+    return list(alarm.contributors), f"share of {CHARTS[alarm.statistic]} at row {alarm.peak_row:,}"
+
+
+def _of_row(
+    monitor: StreamMonitor, row: ArrayLike, statistic: str | None
+) -> tuple[list[tuple[str, float]], str]:
+    X: Any = row.to_frame().T if hasattr(row, "to_frame") else row  # a row of a data frame keeps its names
+    X = X if np.ndim(X) == 2 else np.asarray(X)[None]
+    if len(X) != 1:
+        raise ValueError(f"row must be one row of the input, got {len(X)} of them")
+    if statistic is None:
+        verdict = monitor.judge(X).one(0)
+        ratios = {
+            name: getattr(verdict, name) / getattr(verdict, f"{name}_limit") for name in STATISTIC_NAMES
+        }
+        statistic = max(ratios, key=ratios.__getitem__)
+    if statistic not in STATISTIC_NAMES:
+        expected = ", ".join(map(repr, STATISTIC_NAMES))
+        raise ValueError(f"statistic must be one of {expected}, got {statistic!r}")
+    added = monitor.contributions(X)[statistic][0]
+    if not added.sum() > 0:
+        raise ValueError("the monitor knows too little to explain this row: let it see more rows first")
+    names = monitor.model_.input_names_[: len(added)]
+    return list(zip(names, added / added.sum(), strict=True)), f"share of {CHARTS[statistic]}"
+
+
+def _chart(monitor: Any, statistic: str) -> Chart:
+    """One chart of a monitor, of its history, or of verdicts."""
+    if hasattr(monitor, "since"):  # verdicts, row by row
+        values = np.asarray(getattr(monitor, statistic), dtype=np.float64)
+        limits = np.asarray(getattr(monitor, f"{statistic}_limit", np.ones(len(values))))
+        shown, limit = np.where(values > 0, values, np.nan), np.where(np.isfinite(limits), limits, np.nan)
+        return Chart(monitor.row, monitor.row + 1, shown, limit, monitor.alarm, "each row")
+    history = monitor if isinstance(monitor, ControlHistory) else monitor.control_history_
+    rows = history.row
+    ends = np.append(rows[1:], rows[-1:] + np.diff(rows[-2:], append=rows[-1:] + 1)[:1])
+    shown, limit = history.chart(statistic)
+    return Chart(rows, ends, shown, limit, history.alarm, "largest of each stretch")
+
+
+def _draw_chart(axis: Axes, chart: Chart, name: str, times: Times | None) -> None:
+    if times is None:
+        begins, ends = chart.begins, chart.ends
+    else:  # a row has the time of its count, which is one more than its number
+        begins, ends = on_axis(chart.begins + 1, times), on_axis(chart.ends + 1, times)
+    axis.plot(begins, chart.statistic, color=BLUE, linewidth=1.2)
+    axis.plot(begins, chart.limit, color=RED, linewidth=1.5, linestyle="--")
+    for stretch in _stretches(chart.alarm):
+        axis.axvspan(begins[stretch[0]], ends[stretch[-1]], color=ORANGE, alpha=0.3, linewidth=0)
+    axis.set(yscale="log", ylabel=name, xlabel="rows" if times is None else "time (UTC)")
+    if len(begins):
+        axis.set_xlim(begins[0], ends[-1])
+
+
+def _stretches(alarm: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    """Positions that follow each other and alarm."""
+    on = np.flatnonzero(alarm)
+    return np.split(on, np.flatnonzero(np.diff(on) > 1) + 1) if len(on) else []
+
+
+def _handles(chart: Chart) -> list[Artist]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    return [
+        Line2D([], [], color=BLUE, label=chart.meaning),
+        Line2D([], [], color=RED, linestyle="--", label="limit"),
+        Patch(color=ORANGE, alpha=0.3, label="alarm"),
+    ]

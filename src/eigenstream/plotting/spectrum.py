@@ -1,0 +1,154 @@
+"""The spectrum of a model: now, over time, and the rank that follows from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..history import SpectrumHistory, above_rounding
+from ..palette import BLUE, RED
+from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels
+from .models import fitted
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .models import Model
+
+GREY = "0.6"
+VARIANCE = "variance of the input"
+
+
+def plot_spectrum(model: Model, ax: Axes | None = None) -> Axes:
+    """The spectrum now: the variance along each direction, kept or not, and the threshold between them.
+
+    Parameters
+    ----------
+    model
+        A fitted model, or a monitor.
+    ax
+        Where to draw; a new figure if None.
+
+    Examples
+    --------
+    >>> from eigenstream import OnlineAdaptivePCA, plotting, streams
+    >>> model = OnlineAdaptivePCA().fit(next(streams.paper_stream(500, random_state=0, batch_size=500)))
+    >>> plotting.plot_spectrum(model).get_ylabel()
+    'variance of the input'
+    """
+    model = fitted(model)
+    axis = given_or_new(ax)
+    spectrum, rank, threshold = above_rounding(model.spectrum_), model.n_components_, model.threshold_
+    number = np.arange(len(spectrum))
+    axis.plot(number[:rank], spectrum[:rank], "o", color=BLUE, label="kept")
+    axis.plot(number[rank:], spectrum[rank:], "o", color=GREY, fillstyle="none", label="not kept")
+    if threshold > 0:
+        axis.axhline(threshold, color=RED, linewidth=1.5, linestyle="--", label="threshold")
+    axis.set(yscale="log", xlabel="component", ylabel=VARIANCE, xlim=(-0.7, len(spectrum) - 0.3))
+    _whole_numbers(axis.xaxis)
+    legend_inside(axis)
+    return axis
+
+
+def plot_tracks(
+    model: Model | SpectrumHistory, ax: Axes | None = None, *, times: Times | None = None
+) -> Axes:
+    """The spectrum over time: the variance along each kept component, the threshold, the mean of the rest.
+
+    Parameters
+    ----------
+    model
+        A model that has followed a stream, its monitor, or its ``spectrum_history_``.
+    ax
+        Where to draw; a new figure if None.
+    times
+        A function from sample counts to seconds since 1970: the axis then shows times.
+    """
+    history = _history(model)
+    axis = given_or_new(ax)
+    _draw_tracks(axis, history, times)
+    legend_inside(axis, _track_handles())
+    return axis
+
+
+def plot_rank_history(
+    model: Model | SpectrumHistory, ax: Axes | None = None, *, times: Times | None = None
+) -> Axes:
+    """The rank over time; parameters as of `plot_tracks`."""
+    history = _history(model)
+    axis = given_or_new(ax, height=2.5)
+    _draw_rank(axis, history, times)
+    return axis
+
+
+def draw_history(model: Model | SpectrumHistory, title: str, times: Times | None = None) -> Figure:
+    """A figure of the spectrum over time with the rank below it; parameters as of `plot_tracks`."""
+    history = _history(model)
+    figure, (tracks, rank) = panels(2, 1, 10, 6, height_ratios=(3, 1), sharex=True)
+    _draw_tracks(tracks, history, times)
+    _draw_rank(rank, history, times)
+    tracks.set_title(title, parse_math=False)  # a name with $ in it is no formula
+    tracks.label_outer()
+    legend_below(figure, _track_handles())
+    return figure
+
+
+def _history(model: Model | SpectrumHistory) -> SpectrumHistory:
+    if isinstance(model, SpectrumHistory):
+        return model
+    learnt = fitted(model)
+    if not hasattr(learnt, "spectrum_history_"):
+        raise TypeError(
+            f"{type(learnt).__name__} has no history: it learns all rows at once. Use OnlineAdaptivePCA, or "
+            "plot_spectrum"
+        )
+    history: SpectrumHistory = learnt.spectrum_history_
+    return history
+
+
+def _draw_tracks(axis: Axes, history: SpectrumHistory, times: Times | None) -> None:
+    sample = on_axis(history.sample, times)
+    variances = above_rounding(history.variances)
+    kept = np.where(np.arange(variances.shape[1]) < history.rank[:, None], variances, np.nan)
+    rest = np.where(history.rank < variances.shape[1], variances[:, -1], np.nan)
+    axis.plot(sample, rest, color=GREY, linewidth=1.5)
+    axis.plot(sample, kept, color=BLUE, linewidth=1.8)
+    axis.plot(sample, above_rounding(history.threshold), color=RED, linewidth=1.5, linestyle="--")
+    axis.set(yscale="log", ylabel=VARIANCE)
+    _mark_changes(axis, sample, history, times)
+
+
+def _track_handles() -> list[Artist]:
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], color=BLUE, label="kept"),
+        Line2D([], [], color=GREY, label="the rest, mean"),
+        Line2D([], [], color=RED, linestyle="--", label="threshold"),
+    ]
+
+
+def _draw_rank(axis: Axes, history: SpectrumHistory, times: Times | None) -> None:
+    sample = on_axis(history.sample, times)
+    axis.fill_between(sample, history.rank, step="post", color=BLUE, alpha=0.15, linewidth=0)
+    axis.step(sample, history.rank, where="post", color=BLUE, linewidth=1.8)
+    axis.set(ylabel="rank", ylim=(0, max(history.rank.max(initial=1) + 1, 2)))
+    _whole_numbers(axis.yaxis)
+    _mark_changes(axis, sample, history, times)
+
+
+def _mark_changes(axis: Axes, sample: NDArray[Any], history: SpectrumHistory, times: Times | None) -> None:
+    """Name the horizontal axis, and mark where the rank changes on it."""
+    axis.set_xlabel("samples" if times is None else "time (UTC)")
+    for change in sample[1:][np.diff(history.rank) != 0]:
+        axis.axvline(change, color="0.5", linewidth=0.8, linestyle=":", zorder=0)
+
+
+def _whole_numbers(axis: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))

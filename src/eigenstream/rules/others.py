@@ -1,0 +1,78 @@
+"""Rules that answer other questions than the default does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .edges import edge_of_noise, independence_edge, samples_of
+from .evidence import Evidence
+from .rule import TINY, Judgement, Rule
+
+
+@dataclass(frozen=True)
+class ParallelAnalysis(Rule):
+    """Keep what exceeds the largest eigenvalue of independent inputs with the same variances.
+
+    This is parallel analysis (Horn 1965, doi:10.1007/BF02289447) without shuffles: the largest eigenvalue of
+    independent inputs tends to the edge of the generalized Marchenko-Pastur law, which follows from the
+    variances in closed form (`independence_edge`). It asks for any correlation, not for components that stand
+    out, and finds more of them than `NoiseEdge` in standardized measurements. Two things to know: strong
+    components raise the variances and can hide weak ones, and heavy-tailed inputs have a higher edge than the
+    law says.
+
+    Examples
+    --------
+    >>> lam = np.r_[3.0, 1.4, np.full(18, 0.8)]
+    >>> evidence = Evidence(lam, 20.0, 10, n_inputs=20, n_samples=400, input_variances=np.full(20, 0.94))
+    >>> ParallelAnalysis().judge(evidence).rank()
+    1
+    """
+
+    name: ClassVar[str] = "parallel"
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        n, lam = evidence.n_inputs, evidence.variances
+        v = evidence.input_variances
+        if v is None:
+            v = np.full(n, evidence.total / n)
+        edge, spread, _ = edge_of_noise(n, evidence.span, evidence.beta2, 0.5)
+        line = max(independence_edge(v, samples_of(n, edge)) * (1 + spread / edge), evidence.ground)
+        return Judgement(lam / max(line, TINY), np.full(len(lam) + 1, line))
+
+
+@dataclass(frozen=True)
+class VarianceShare(Rule):
+    """Keep as few components as make up this share of the variance, as ``PCA(n_components=0.95)`` does.
+
+    Noise counts as variance too: white noise in 100 inputs takes 95 components. Choose it to compress.
+
+    Parameters
+    ----------
+    share
+        Above 0 and below 1.
+
+    Examples
+    --------
+    >>> lam = np.array([6.0, 3.0, 0.8, 0.2])
+    >>> VarianceShare(0.9).judge(Evidence(lam, 10.0, capacity=4, n_inputs=4, n_samples=100)).rank()
+    2
+    """
+
+    share: float = 0.95
+    name: ClassVar[str] = "share"
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.share, int | float | np.number) and not isinstance(self.share, bool)
+        if not number or not 0 < self.share < 1:
+            raise ValueError(f"share must be a number between 0 and 1, such as 0.95, got {self.share!r}")
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        lam = evidence.variances
+        kept_before = np.concatenate(([0.0], np.cumsum(lam)[:-1]))[: len(lam)]
+        missing = 1 - kept_before / max(evidence.total, TINY)
+        # A share is a sum, which fluctuates less than one eigenvalue does: hence the power.
+        ratios = np.where(lam > evidence.ground, (missing / (1 - self.share) * (1 - 1e-12)) ** 4, 0.0)
+        return Judgement(ratios, np.append(np.maximum(lam, evidence.ground), evidence.ground))

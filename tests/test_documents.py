@@ -1,0 +1,88 @@
+"""README and docs: their code runs, what they print is what they say, and their links lead somewhere."""
+
+import json
+import re
+import runpy
+from itertools import groupby
+
+import pytest
+
+from tests.documents import DOCUMENTS, ROOT, blocks_of, tell, value_in
+
+LINK = re.compile(
+    r"(?<!\\)\]\((?P<target>[^()\s]+(?:\([^()]*\)[^()\s]*)?)\)|(?:src|href)=\"(?P<html>[^\"]+)\""
+)
+FENCED = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def stories():
+    """The blocks of each document; those that need something special, apart."""
+    for path in DOCUMENTS:
+        blocks = sorted(blocks_of(path), key=lambda block: block.needs or "")
+        for need, group in groupby(blocks, key=lambda block: block.needs):
+            mine = list(group)
+            if any(block.language in ("python", "sh") for block in mine):
+                marks = [getattr(pytest.mark, need)] if need else []
+                name = f"{path.relative_to(ROOT)}{f', {need}' if need else ''}"
+                yield pytest.param(mine, marks=marks, id=name)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+@pytest.mark.parametrize("blocks", list(stories()))
+def test_its_code_runs(blocks, tmp_path, monkeypatch):
+    runpy.run_path(str(ROOT / "docs" / "example_files.py"))["write"](tmp_path)
+    monkeypatch.chdir(tmp_path)
+    tell(blocks)
+
+
+def test_a_comment_that_is_a_value_is_compared():
+    assert value_in("  # 2") == 2
+    assert value_in("# ['a', 'b']: two of them") == ["a", "b"]
+    assert value_in("# what it is") is ...
+    assert value_in("") is ...
+
+
+def anchors(text):
+    """What a code host and the site call the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub(lambda found: found[0].strip("`"), text), re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_its_links_lead_somewhere(path):
+    for found in LINK.finditer(FENCED.sub("", path.read_text())):
+        target, _, anchor = (found["target"] or found["html"]).partition("#")
+        if re.match(r"\w+:", target):
+            continue
+        there = (path.parent / target).resolve() if target else path
+        assert there.exists(), f"{path.name} links to {target}"
+        assert not anchor or anchor in anchors(there.read_text()), f"{path.name} links to {target}#{anchor}"
+
+
+def test_every_picture_says_which_command_makes_it():
+    """A page that shows a picture of docs names the script that draws it, or the command of the Makefile."""
+    makers = {"run.png": "make run"}
+    for script in (ROOT / "docs").glob("*.py"):
+        drawn = re.findall(r"[\w-]+\.png", script.read_text())
+        makers |= dict.fromkeys(drawn, f"python docs/{script.name}")
+    pages = [path for path in DOCUMENTS if path.parent in (ROOT, ROOT / "docs")]
+    for path in pages:
+        text = path.read_text()
+        for picture in re.findall(r"\]\((?:docs/)?([\w-]+\.png)\)", text):
+            assert makers[picture] in text, f"{path.name} shows {picture}: by which command?"
+
+
+def test_the_table_in_the_readme_is_that_of_the_evaluation():
+    script = runpy.run_path(str(ROOT / "docs" / "readme_table.py"))
+    assert (ROOT / "README.md").read_text() == script["readme"](), "run python docs/readme_table.py"
+    assert "| won / lost / even |" in script["table"]()
+
+
+def test_the_table_of_rules_is_that_of_the_benchmark():
+    real = json.loads((ROOT / "benchmarks" / "results" / "rules.json").read_text())["real"]
+    data = ("digits", "Tennessee Eastman (normal), standardized", "photograph (china)")
+    text = (ROOT / "docs" / "choosing.md").read_text()
+    for option, rule in {"edge": "default", "parallel": "parallel analysis", "share:0.95": "95 %"}.items():
+        ranks = [str(real[name]["ranks"][rule]) for name in data]
+        assert f"| `{option}` | {' | '.join(ranks)} |" in text

@@ -1,0 +1,148 @@
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from eigenstream.bank import Bank, Store
+from eigenstream.cli import main
+
+ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
+HARNESS = Path(__file__).parent / "kill_and_resume.py"
+UNITS = 5
+SHIFTED = 2
+"""The unit whose input c jumps, for its last 400 rows but a hundred."""
+ASKED = ("--key", "unit", "--exclude", "when")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Unit, time and five numbers per row; the rows of the units come in no order."""
+    rng = np.random.default_rng(0)
+    units = rng.permutation(np.repeat(np.arange(UNITS), 900))
+    X = rng.standard_normal((len(units), 5)) * [4.0, 3.0, 0.5, 0.5, 0.5] + 10 * units[:, None]
+    own = np.flatnonzero(units == SHIFTED)
+    X[own[500:800], 2] += 30.0
+    return [
+        (f"unit {u}", 1_700_000_000 + i, *x) for i, (u, x) in enumerate(zip(units, X.tolist(), strict=True))
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path, rows, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ["unit,when,a,b,c,d,e", *(",".join(map(str, row)) for row in rows)]
+    Path("x.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def watch(*arguments, code=0):
+    done = CliRunner().invoke(main, ["watch", *arguments], catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done
+
+
+def table(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def states(path):
+    store = Store(path)
+    found = {entry.key: store.state(entry.key) for entry in store.entries()}
+    store.close()
+    return found
+
+
+def test_each_key_is_judged_by_its_own_rows(folder, rows):
+    watch("x.csv", *ASKED, "--output", "y.csv", "--quiet")
+    written = table("y.csv")
+    assert [line["unit"] for line in written] == [row[0] for row in rows]
+    for unit in (0, SHIFTED):
+        places = [i for i, row in enumerate(rows) if row[0] == f"unit {unit}"]
+        lines = ["a,b,c,d,e", *(",".join(map(str, rows[i][2:])) for i in places)]
+        Path("own.csv").write_text("\n".join(lines) + "\n")
+        watch("own.csv", "--output", "own_verdicts.csv", "--quiet", "--overwrite")
+        for i, alone in zip(places, table("own_verdicts.csv"), strict=True):
+            since = int(alone["since"])
+            expected = alone | {"row": str(i), "since": str(places[since] if since >= 0 else -1)}
+            assert {name: written[i][name] for name in expected} == expected
+
+
+def test_alarms_name_the_key_and_its_rows_and_decide_the_exit_status(folder, rows):
+    said = watch("x.csv", *ASKED, "--exit-code", "--confirm", "2/3", code=3)
+    places = [i for i, row in enumerate(rows) if row[0] == f"unit {SHIFTED}"]
+    began, ended = said.stdout.splitlines()
+    assert began.startswith(f"unit {SHIFTED}, row {places[501]:,}: alarm began, since row {places[500]:,}")
+    assert "c " in began
+    assert f"unit {SHIFTED}, row " in ended
+    assert "alarm ended after 300 rows" in ended
+    assert "4,500 rows of 5 keys" in said.stderr
+    assert "alarms: 1" in said.stderr
+    events = watch("x.csv", *ASKED, "--exit-code", "--confirm", "2/3", "--json", code=3)
+    facts = [json.loads(line) for line in events.stdout.splitlines()]
+    assert [(one["key"], one["state"], one["since"]) for one in facts] == [
+        (f"unit {SHIFTED}", "began", places[500]),
+        (f"unit {SHIFTED}", "ended", places[500]),
+    ]
+    assert json.loads(events.stderr.splitlines()[-1])["alarms"] == 1
+    assert "no alarm" in watch("x.csv", *ASKED, "--exit-code", "--rows", ":1000").stderr
+
+
+def test_batches_and_evictions_change_nothing(folder):
+    asked = (*ASKED, "--quiet")
+    watch("x.csv", *asked, "--output", "y.csv", "--save", "x.bank")
+    more = ("--batch-rows", "37", "--max-models", "2", "--checkpoint-rows", "500")
+    watch("x.csv", *asked, *more, "--output", "z.csv", "--save", "z.bank")
+    assert Path("y.csv").read_bytes() == Path("z.csv").read_bytes()
+    assert states("x.bank") == states("z.bank")
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
+def test_killed_at_any_moment_and_resumed_it_loses_nothing(folder, seed):
+    command = (*ASKED, "--half-life", "200", "--batch-rows", "64", "--exit-code")
+    pace = ("--checkpoint-rows", "300", "--max-models", "3", "--quiet")
+    watch("x.csv", *command, *pace, "--output", "whole.csv", "--save", "whole.bank", code=3)
+    arguments = ["watch", "x.csv", *command, *pace, "--output", "y.csv", "--save", "y.bank", "--resume"]
+    job = {"command": arguments, "kills": 6, "seed": seed, "shortest": 0.02, "longest": 0.6}
+    done = subprocess.run(
+        [sys.executable, str(HARNESS), json.dumps(job)], env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["exit"] == 3
+    assert json.loads(done.stdout)["kills"] > 0
+    assert Path("y.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert states("y.bank") == states("whole.bank")
+    watch("--key", "unit", "--save", "y.bank", "--resume", "--quiet", "--exit-code", code=3)
+
+
+def test_inspect_lists_keys_and_shows_one(folder):
+    watch("x.csv", *ASKED, "--save", "x.bank", "--quiet")
+    listed = CliRunner().invoke(main, ["inspect", "x.bank"]).output
+    assert "a bank of 5 monitors, 4,500 samples of 5 numbers" in listed
+    facts = json.loads(
+        CliRunner().invoke(main, ["inspect", "x.bank", "--key", f"unit {SHIFTED}", "--json"]).output
+    )
+    assert (facts["watching"]["alarms"], facts["watching"]["watched"]) == (1, 900)
+    said = CliRunner().invoke(main, ["inspect", "x.bank", "--key", "unit 9"]).output
+    assert "no model with the key 'unit 9'" in said
+
+
+def test_what_does_not_fit_is_refused_in_words(folder):
+    assert "--max-models bounds" in watch("x.csv", "--max-models", "3", code=2).output
+    assert "--live is for one model" in watch("x.csv", *ASKED, "--live", code=2).output
+    assert "--picture is for one model" in watch("x.csv", *ASKED, "--picture", "x.png", code=2).output
+    watch("x.csv", *ASKED, "--save", "x.bank", "--quiet")
+    again = CliRunner().invoke(main, ["run", "x.csv", *ASKED, "--save", "x.bank", "--resume"])
+    assert again.exit_code == 1
+    assert "x.bank watches its stream: go on with eigenstream watch" in again.output
+    with pytest.raises(ValueError, match="holds monitors: go on with eigenstream watch --key"):
+        Bank("x.bank")
+    CliRunner().invoke(main, ["run", "x.csv", *ASKED, "--save", "y.bank", "--quiet"], catch_exceptions=False)
+    said = watch("x.csv", *ASKED, "--save", "y.bank", "--resume", code=1).output
+    assert "y.bank was made by eigenstream run and does not watch its streams" in said

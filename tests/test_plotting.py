@@ -1,0 +1,252 @@
+"""Pictures show the model's own numbers, and matplotlib loads only with the first of them."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor, plotting, streams
+from eigenstream.monitoring import MonitoredModel
+from eigenstream.palette import BLUE, ORANGE, RED
+
+pytest.importorskip("matplotlib")
+from matplotlib import pyplot
+from matplotlib.colors import same_color
+from matplotlib.figure import Figure
+
+NAMES = ["feed", "valve $a_b$", "flow", "a name that is far too long for an axis", "heat", "p", "q", "r"]
+BROKEN = streams.Fault(4, 1500, 1600, size=10.0)
+
+
+@pytest.fixture
+def axis():
+    """An axis of a figure that pyplot does not know."""
+    return Figure().subplots()
+
+
+@pytest.fixture(scope="module")
+def online():
+    """A model of a stream with four components among 64 inputs."""
+    return OnlineAdaptivePCA(half_life=200).fit(np.vstack([*streams.paper_stream(1500, random_state=0)]))
+
+
+@pytest.fixture(scope="module")
+def watched():
+    """A monitor that alarmed at one input, and its last verdicts."""
+    import pandas as pd
+
+    monitor = StreamMonitor(confirm=(2, 3))
+    rows = np.vstack([*streams.plant(2000, faults=[BROKEN], random_state=0)])
+    verdicts = monitor.learn_many(pd.DataFrame(rows, columns=NAMES))
+    return monitor, verdicts, pd.DataFrame(rows, columns=NAMES)
+
+
+def labelled(axis):
+    return {line.get_label(): line for line in axis.get_lines()}
+
+
+def legend(axis):
+    return [text.get_text() for text in axis.get_legend().get_texts()]
+
+
+def test_the_spectrum_is_the_models_own(online, axis):
+    assert plotting.plot_spectrum(online, axis) is axis
+    lines = labelled(axis)
+    kept, rest = lines["kept"].get_ydata(), lines["not kept"].get_ydata()
+    np.testing.assert_array_equal(np.concatenate((kept, rest)), online.spectrum_)
+    assert len(kept) == online.n_components_
+    assert set(lines["threshold"].get_ydata()) == {online.threshold_}
+    assert same_color(lines["kept"].get_color(), BLUE)
+    assert same_color(lines["threshold"].get_color(), RED)
+    assert axis.get_yscale() == "log"
+
+
+def test_spectra_of_models_offline_and_of_monitors(watched, axis, rng):
+    offline = AdaptivePCA(max_components=5).fit(rng.standard_normal((100, 8)) * [9, 7, 1, 1, 1, 1, 1, 1])
+    lines = labelled(plotting.plot_spectrum(offline, axis))
+    shown = np.concatenate((lines["kept"].get_ydata(), lines["not kept"].get_ydata()))
+    np.testing.assert_array_equal(shown, offline.spectrum_)
+    assert len(shown) == 5
+    monitor, _, _ = watched
+    lines = labelled(plotting.plot_spectrum(monitor, Figure().subplots()))
+    np.testing.assert_array_equal(lines["kept"].get_ydata(), monitor.model_.explained_variance_)
+
+
+def test_tracks_and_ranks_are_the_history(online, axis):
+    history = online.spectrum_history_
+    assert plotting.plot_tracks(online, axis) is axis
+    threshold = next(line for line in axis.get_lines() if same_color(line.get_color(), RED))
+    np.testing.assert_array_equal(threshold.get_xdata(), history.sample)
+    np.testing.assert_array_equal(threshold.get_ydata(), history.threshold)
+    assert legend(axis) == ["kept", "the rest, mean", "threshold"]
+    below = plotting.plot_rank_history(online, Figure().subplots())
+    np.testing.assert_array_equal(below.get_lines()[0].get_ydata(), history.rank)
+
+
+def test_rounding_does_not_stretch_the_axis(online, axis):
+    history = online.spectrum_history_
+    spoiled = history.variances.copy()
+    spoiled[0, -1] = 1e-17
+    plotting.plot_tracks(history._replace(variances=spoiled), axis)
+    assert axis.get_ylim()[0] > 1e-6
+
+
+def test_times_make_an_axis_of_dates(online, axis):
+    plotting.plot_rank_history(online, axis, times=lambda counts: 60.0 * counts)
+    assert axis.get_xlabel() == "time (UTC)"
+    first = int(online.spectrum_history_.sample[0])
+    assert axis.get_lines()[0].get_xdata()[0] == np.datetime64(60 * first, "s")
+
+
+def test_offline_models_have_no_history(rng):
+    model = AdaptivePCA().fit(rng.standard_normal((50, 4)))
+    with pytest.raises(TypeError, match=r"AdaptivePCA has no history.*plot_spectrum"):
+        plotting.plot_tracks(model)
+
+
+def test_nothing_learnt_nothing_drawn():
+    from sklearn.exceptions import NotFittedError
+
+    for draw in (plotting.plot_spectrum, plotting.plot_tracks, plotting.plot_components):
+        for model in (AdaptivePCA(), OnlineAdaptivePCA(), StreamMonitor()):
+            with pytest.raises(NotFittedError):
+                draw(model)
+
+
+def test_components_as_a_table_name_the_inputs(watched, axis):
+    monitor, _, _ = watched
+    assert plotting.plot_components(monitor, axis) is axis
+    np.testing.assert_array_equal(axis.get_images()[0].get_array(), monitor.model_.components_)
+    shown = [text.get_text() for text in axis.get_xticklabels()]
+    assert shown[:3] == NAMES[:3]
+    assert len(shown[3]) == 24
+    assert shown[3].endswith("…")
+    assert not axis.get_xticklabels()[1].get_parse_math()
+
+
+@pytest.mark.parametrize(("count", "shown"), [(None, 4), (2, 2)])
+def test_components_as_images(online, axis, count, shown):
+    plotting.plot_components(online, axis, shape=(4, 16), count=count)
+    images = [image.get_array() for image in axis.get_images()]
+    assert len(images) == shown
+    for image, component in zip(images, online.components_[:shown], strict=True):
+        np.testing.assert_array_equal(image, component.reshape(4, 16))
+    spans = sorted((image.get_extent()[0], image.get_extent()[3]) for image in axis.get_images())
+    assert len(set(spans)) == shown
+
+
+def test_impossible_components_are_refused(online, rng):
+    with pytest.raises(ValueError, match=r"shape=\(5, 5\) must be .* 64 pixels"):
+        plotting.plot_components(online, shape=(5, 5))
+    noise = OnlineAdaptivePCA().fit(rng.standard_normal((500, 8)))
+    with pytest.raises(ValueError, match="keeps no component"):
+        plotting.plot_components(noise)
+
+
+@pytest.mark.parametrize("statistic", ["t2", "spe", "distance", "index"])
+def test_a_chart_of_verdicts_shows_each_row(watched, axis, statistic):
+    _, verdicts, _ = watched
+    assert plotting.plot_control_chart(verdicts, axis, statistic=statistic) is axis
+    value, limit = axis.get_lines()
+    np.testing.assert_array_equal(value.get_xdata(), verdicts.row)
+    judged = getattr(verdicts, statistic) > 0
+    np.testing.assert_array_equal(value.get_ydata()[judged], getattr(verdicts, statistic)[judged])
+    if statistic == "index":
+        assert set(limit.get_ydata()) == {1.0}
+    else:
+        told = np.isfinite(getattr(verdicts, f"{statistic}_limit"))
+        np.testing.assert_array_equal(np.isfinite(limit.get_ydata()), told)
+    corners = [patch.get_patch_transform().transform(patch.get_path().vertices) for patch in axis.patches]
+    assert sum(np.ptp(corner[:, 0]) for corner in corners) == verdicts.alarm.sum()
+    assert same_color(axis.patches[0].get_facecolor()[:3], ORANGE)
+
+
+def test_a_chart_of_a_monitor_shows_its_whole_stream(watched, axis):
+    monitor, _, _ = watched
+    plotting.plot_control_chart(monitor, axis)
+    history = monitor.control_history_
+    value, limit = axis.get_lines()
+    expected, one = history.chart("index")
+    np.testing.assert_array_equal(value.get_ydata(), expected)
+    assert set(limit.get_ydata()[np.isfinite(one)]) == {1.0}
+    assert axis.get_xlim() == (0, 2000)
+    assert legend(axis) == ["largest of each stretch", "limit", "alarm"]
+    with pytest.raises(ValueError, match=r"statistic must be one of 't2', .*, got 'T2'"):
+        plotting.plot_control_chart(monitor, statistic="T2")
+
+
+def test_monitors_of_the_command_line_are_drawn_alike(watched):
+    monitor, _, rows = watched
+    plain = MonitoredModel(monitor._monitor.settings, standardize=True)
+    plain.features = NAMES
+    plain.judge_many(rows.to_numpy())
+    ours = [line.get_ydata() for axis in plotting.draw_control(monitor, "").axes for line in axis.get_lines()]
+    theirs = [line.get_ydata() for axis in plotting.draw_control(plain, "").axes for line in axis.get_lines()]
+    assert len(ours) == 6
+    for mine, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(mine, other)
+    shares = plotting.plot_contributions(plain, Figure().subplots())
+    assert shares.get_yticklabels()[0].get_text() == "heat"
+
+
+def test_contributions_of_the_last_alarm(watched, axis):
+    monitor, _, _ = watched
+    assert plotting.plot_contributions(monitor, axis) is axis
+    alarm = monitor.alarms_[-1]
+    assert [bar.get_width() for bar in axis.patches] == [share for _, share in alarm.contributors]
+    assert axis.get_yticklabels()[0].get_text() == "heat"
+    assert axis.get_xlabel().endswith(f"at row {alarm.peak_row:,}")
+
+
+def test_contributions_of_a_row(watched, axis):
+    monitor, _, rows = watched
+    row = rows.iloc[1000].copy()
+    row["feed"] += 20 * rows["feed"].std()
+    plotting.plot_contributions(monitor, axis, row=row, statistic="spe", count=3)
+    added = monitor.contributions(row.to_frame().T)["spe"][0]
+    assert len(axis.patches) == 3
+    assert axis.patches[0].get_width() == pytest.approx(added[0] / added.sum())
+    assert axis.get_yticklabels()[0].get_text() == "feed"
+    chosen = plotting.plot_contributions(monitor, Figure().subplots(), row=row.to_frame().T)
+    verdict = monitor.judge(row.to_frame().T).one(0)
+    ratios = {"T²": verdict.t2 / verdict.t2_limit, "SPE": verdict.spe / verdict.spe_limit}
+    ratios["distance"] = verdict.distance / verdict.distance_limit
+    assert chosen.get_xlabel() == f"share of {max(ratios, key=ratios.get)}"
+
+
+def test_contributions_that_cannot_be(watched, rng):
+    monitor, _, rows = watched
+    with pytest.raises(ValueError, match="one row of the input, got 2"):
+        plotting.plot_contributions(monitor, row=rows[:2])
+    with pytest.raises(ValueError, match="statistic must be one of"):
+        plotting.plot_contributions(monitor, row=rows[:1], statistic="index")
+    young = StreamMonitor().partial_fit(rng.standard_normal((3, 4)))
+    with pytest.raises(ValueError, match="there was no alarm"):
+        plotting.plot_contributions(young)
+    with pytest.raises(ValueError, match="knows too little"):
+        plotting.plot_contributions(young, row=np.ones(4))
+
+
+def test_without_an_axis_a_new_figure_is_made(online):
+    first, second = plotting.plot_spectrum(online), plotting.plot_rank_history(online)
+    assert first.figure is not second.figure
+    assert first.figure.number in pyplot.get_fignums()
+    pyplot.close("all")
+
+
+def test_matplotlib_loads_with_the_first_picture_and_is_named_where_it_lacks():
+    code = """
+import sys, eigenstream
+eigenstream.plotting.plot_spectrum
+assert "matplotlib" not in sys.modules
+sys.modules["matplotlib"] = None
+model = eigenstream.OnlineAdaptivePCA().fit([[1.0, 2.0], [3.0, 5.0], [0.0, 1.0]])
+for draw in (eigenstream.plotting.plot_spectrum, eigenstream.plotting.plot_tracks):
+    try:
+        draw(model)
+    except ImportError as error:
+        print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["a picture needs matplotlib: pip install 'eigenstream[plot]'"] * 2
