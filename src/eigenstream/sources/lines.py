@@ -61,7 +61,7 @@ class Piece(NamedTuple):
         )
         return found
 
-    def count(self, byte: bytes) -> NDArray[np.int64]:
+    def occurrences(self, byte: bytes) -> NDArray[np.int64]:
         """How often a byte is in each line."""
         found = np.frombuffer(self.data, dtype=np.uint8) == byte[0]
         return np.asarray(np.add.reduceat(found, self._firsts(), dtype=np.int64))
