@@ -9,8 +9,8 @@ import re
 import tomllib
 from pathlib import Path
 
-USED = ("plot", "parquet", "zarr", "redis", "river", "live", "metrics")
-"""Extras with code behind them."""
+USED = ("plot", "parquet", "zarr", "redis", "live", "metrics")
+"""Extras with code behind them; not river, which asks for later versions of the others."""
 
 
 def lowest(project):

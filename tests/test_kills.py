@@ -61,6 +61,7 @@ def watching(folder, output, solver="auto"):
     options = ["--time-column", "time", "--save", "model", "--quiet", "--accept-after", "64"]
     options += ["--solver", solver, "--batch-rows", "50", "--checkpoint-rows", "150"]
     options += ["--output", output] if output else []
+    options += ["--no-standardize"] if solver == "network" else []
     return {"command": ["watch", "../plant0.csv", "../plant1.csv", *options]}
 
 

@@ -6,7 +6,7 @@ import pathlib
 import numpy as np
 import pyarrow
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -168,6 +168,7 @@ def csv_parser(columns, format=None):
 
 
 @settings(max_examples=300)
+@example(rows=[["0.0", "0.0", '"']], raw=b"")
 @given(
     rows=st.lists(st.lists(FIELD, min_size=1, max_size=3), min_size=1, max_size=4), raw=st.binary(max_size=3)
 )

@@ -55,6 +55,14 @@ def test_rows_in_control_alarm_at_the_stated_rate_whatever_is_forgotten(kind, ra
     assert 0.5 < np.mean(list(rates(kind, rate, range(200, 208), 20_000, half_life))) < 2
 
 
+def test_a_monitor_of_narrow_numbers_is_saved(tmp_path):
+    X = in_control("gaussian", 300, seed=2).astype(np.float32)
+    whole = StreamMonitor().fit(X[:200])
+    whole.save(tmp_path / "monitor")
+    again = load(tmp_path / "monitor")
+    np.testing.assert_array_equal(again.learn_many(X[200:]).index, whole.learn_many(X[200:]).index)
+
+
 def test_there_is_no_alarm_before_there_is_a_basis():
     X = in_control("gaussian", 60, seed=2)
     X[50] += 1000

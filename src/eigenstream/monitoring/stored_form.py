@@ -28,7 +28,7 @@ REFERENCES = ("reference", "origin")
 
 def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and document from which `restored` makes the same monitor of the same tracker."""
-    limits, watch = monitor.limits, monitor.watch
+    limits, watch, plan = monitor.limits, monitor.watch, monitor.tracker.plan
     statistics = len(STATISTICS)
     arrays: dict[str, NDArray[Any]] = {
         "tail": limits.tail.counts,
@@ -38,7 +38,7 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "pending": np.concatenate([np.zeros((0, statistics)), *monitor.pending]),
         "held": np.reshape(watch.held, (-1, statistics + 1)),
         "history": monitor.stretches.table,
-        "recent": np.reshape(list(monitor.recent), (-1, monitor.tracker.plan.width)),
+        "recent": np.array(list(monitor.recent), plan.dtype).reshape(-1, plan.width),
     }
     document: dict[str, Any] = {
         "settings": asdict(monitor.settings),

@@ -86,6 +86,8 @@ class Csv(Parser):
 
     def quick(self, piece: Piece) -> NDArray[np.float64] | None:
         data, separator = piece.data, self.delimiter.encode()
+        if b'"' in data and (piece.occurrences(b'"') % 2).any():  # a quoted text without an end
+            return None
         if self.delimiter == " ":
             data = b"".join(b" ".join(line.split()) + b"\n" for line in piece.lines())
         if self.format.decimal == ",":

@@ -61,6 +61,11 @@ class Piece(NamedTuple):
         )
         return found
 
+    def occurrences(self, byte: bytes) -> NDArray[np.int64]:
+        """How often a byte is in each line."""
+        found = np.frombuffer(self.data, dtype=np.uint8) == byte[0]
+        return np.asarray(np.add.reduceat(found, self._firsts(), dtype=np.int64))
+
     def without(self, left_out: NDArray[np.bool_]) -> Piece:
         """The lines that are not left out."""
         if not left_out.any():
