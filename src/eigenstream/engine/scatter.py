@@ -179,7 +179,9 @@ class Scatter:
                 lam, V = np.linalg.eigh(C)
             known = lam > self.n * np.finfo(np.float64).eps * max(lam[-1], 0.0)
             axes: Matrix = fixed_signs(V[:, known].T[::-1]).astype(np.float64, copy=False)
-            axes[:, np.diag(C) == 0] = 0.0  # exactly: by rounding errors, a constant input would begin to vary
+            axes[:, np.diag(C) == 0] = (
+                0.0  # exactly: by rounding errors, a constant input would begin to vary
+            )
             self._spectrum = lam[known][::-1], axes
         return self._spectrum
 
