@@ -89,8 +89,8 @@ def test_a_job_that_crashed_ends_as_an_uninterrupted_one(X):
 
 
 def test_a_note_says_what_to_do_about_units(X):
-    assert "standardize=True" in call("run", "plant.csv")
-    assert "standardize=True" not in call("run", "plant.csv", "--standardize")
+    assert "units, --standardize puts all inputs on the same scale" in call("run", "plant.csv")
+    assert "same scale" not in call("run", "plant.csv", "--standardize")
 
 
 def test_calibrate_by_standardized_and_embedded_rows(X):

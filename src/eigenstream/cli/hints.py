@@ -15,6 +15,7 @@ WORDS = {
     "alpha='auto'": "--rank-rule edge",
     "max_components=": "--max-components ",
     "raise max_components": "raise --max-components",
+    "standardize=True": "--standardize",
 }
 """What the library says, and what to type."""
 
