@@ -105,7 +105,7 @@ def test_transform_takes_its_own_policy_for_gaps(folder):
     lines = (folder / "sensors.csv").read_text().splitlines()
     lines[3] = "," + lines[3].partition(",")[2]
     (folder / "gaps.csv").write_text("\n".join(lines))
-    assert "--missing says" in call("transform", "sensors.model", "gaps.csv", "--output", "a.npy", code=1)
+    assert "--missing impute fills it in" in call("transform", "sensors.model", "gaps.csv", "--output", "a.npy", code=1)
     call("transform", "sensors.model", "gaps.csv", "--output", "b.npy", "--missing", "impute")
     assert np.isfinite(np.load("b.npy")).all()
 
@@ -314,7 +314,7 @@ def test_what_was_noticed_about_a_source_is_said(folder, X):
         (b"# x\na,b\n1,2\n", [], "(--comment '#' passes over lines that begin with it)"),
         (b"a,b\n1,2\n3,Bad Input\n", [], "(--na 'Bad Input' reads it as a missing value; --on-bad-row skip"),
         (b"x y\na,b\n1,2\n", [], "(--skip-lines says how many lines stand before the names)"),
-        (b"a,b\n1,2\n3,\n", [], "(--missing says what to do with missing values; --on-bad-row skip"),
+        (b"a,b\n1,2\n3,\n", [], "(--missing impute fills it in, --missing skip leaves such rows out)"),
         (b"a,b\n1,2\n", ["--exclude", "z*"], "no column matches 'z*'"),
     ],
 )
