@@ -116,4 +116,4 @@ def test_a_half_life_in_time_is_read_and_needs_times(X):
 
 def test_the_network_refuses(X):
     output = call("run", "plant.csv", "--solver", "network", "--standardize", code=1)
-    assert "standardize=True needs solver='exact' or 'subspace'" in output
+    assert "--standardize needs solver='exact' or 'subspace'" in output

@@ -16,8 +16,8 @@ UNLIKE = 1e3
 def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
     """What the spectrum looks like and what to try, where the rank is 0 or as large as it can be.
 
-    Where some inputs vary far more than others, perhaps because of their units, that is said at any rank. Empty
-    where there is nothing to say.
+    Where some inputs vary far more than others, perhaps because of their units, that is said at any rank.
+    Empty where there is nothing to say.
 
     Parameters
     ----------
@@ -60,7 +60,8 @@ def _units(evidence: Evidence) -> list[str]:
     make = "makes" if few == 1 else "make"
     return [
         f"{few} of {evidence.n_inputs} inputs {make} up 90 % of the variance, and the largest is {ratio:.2g} "
-        "times the median. If that is because of their units, standardize=True puts all inputs on the same scale."
+        "times the median. If that is because of their units, standardize=True puts all inputs on the same "
+        "scale."
     ]
 
 

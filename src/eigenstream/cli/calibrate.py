@@ -37,8 +37,8 @@ def calibrate(
 ) -> None:
     """The alpha of each regularizer for so many components.
 
-    With --threshold, the one that puts the threshold on variances there. Reads the source once; it takes memory
-    for the square of the number of columns.
+    With --threshold, the one that puts the threshold on variances there. Reads the source once; it takes
+    memory for the square of the number of columns.
     """
     import numpy as np
 
