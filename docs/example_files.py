@@ -49,6 +49,7 @@ def rows(faults: Iterable[Fault]) -> list[list[float]]:
 def table(path: Path, head: list[str], lines: Iterable[list]) -> None:
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([head, *lines])
+    print(f"wrote {path}")
 
 
 def _with_names(timed: list[list]) -> list[list]:

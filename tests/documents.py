@@ -109,6 +109,9 @@ def run_command(words: list[str]) -> str:
             extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
             named = what.partition("[")[2].rstrip("]")
             assert set(filter(None, named.split(","))) <= set(extras), what
+        case [".", script]:
+            folder = script.removesuffix("/bin/activate")
+            assert f"-m venv {folder}" in (ROOT / "Makefile").read_text(), f"nothing sets up {folder}"
         case ["python", "-m", module, *_]:
             assert find_spec(module), module
         case ["python", script, *_]:

@@ -236,7 +236,10 @@ def test_bad_parameters_are_named(X, options, says):
         (np.zeros((2, 2, 2)), "dim 3"),
         (np.zeros((0, 4)), "0 sample"),
         (np.zeros((4, 0)), "0 feature"),
-        (np.array([[1.0, np.nan]] * 3), "NaN"),
+        (
+            np.array([[1.0, np.nan]] * 3),
+            r"Input X contains NaN: AdaptivePCA does not learn .*missing='impute'",
+        ),
         (np.array([[1.0, np.inf]] * 3), "infinity"),
         (np.array([[1j, 2]] * 3), "Complex"),
         (np.array([["a", "b"]] * 3, dtype=object), "could not convert"),

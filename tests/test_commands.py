@@ -58,6 +58,7 @@ def test_help_is_there_for_every_command_and_option():
     assert set(main.commands) == {
         "run", "watch", "transform", "inspect", "export", "calibrate", "merge", "reproduce", "completion",
     }  # fmt: skip
+    assert "..." not in call("--help").replace("[ARGS]...", ""), "a description is cut short"
     for name, command in main.commands.items():
         assert name in call("--help")
         shown = call(name, "--help")
@@ -81,6 +82,7 @@ def test_run_without_a_source_shows_the_built_in_stream(tmp_path, monkeypatch):
     story = shown.splitlines()[-1]
     assert story.startswith("In 64 noisy inputs it found 3 components, then 5 from row 3,")
     assert ", then 2 from row " in story
+    assert story.endswith("It takes a while to forget components that have gone.")
     assert (tmp_path / "eigenstream.png").stat().st_size > 10_000
 
 
@@ -105,7 +107,9 @@ def test_transform_takes_its_own_policy_for_gaps(folder):
     lines = (folder / "sensors.csv").read_text().splitlines()
     lines[3] = "," + lines[3].partition(",")[2]
     (folder / "gaps.csv").write_text("\n".join(lines))
-    assert "--missing says" in call("transform", "sensors.model", "gaps.csv", "--output", "a.npy", code=1)
+    assert "--missing impute fills it in" in call(
+        "transform", "sensors.model", "gaps.csv", "--output", "a.npy", code=1
+    )
     call("transform", "sensors.model", "gaps.csv", "--output", "b.npy", "--missing", "impute")
     assert np.isfinite(np.load("b.npy")).all()
 
@@ -314,7 +318,7 @@ def test_what_was_noticed_about_a_source_is_said(folder, X):
         (b"# x\na,b\n1,2\n", [], "(--comment '#' passes over lines that begin with it)"),
         (b"a,b\n1,2\n3,Bad Input\n", [], "(--na 'Bad Input' reads it as a missing value; --on-bad-row skip"),
         (b"x y\na,b\n1,2\n", [], "(--skip-lines says how many lines stand before the names)"),
-        (b"a,b\n1,2\n3,\n", [], "(--missing says what to do with missing values; --on-bad-row skip"),
+        (b"a,b\n1,2\n3,\n", [], "(--missing impute fills it in, --missing skip leaves such rows out)"),
         (b"a,b\n1,2\n", ["--exclude", "z*"], "no column matches 'z*'"),
     ],
 )

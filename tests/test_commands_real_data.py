@@ -89,8 +89,8 @@ def test_a_job_that_crashed_ends_as_an_uninterrupted_one(X):
 
 
 def test_a_note_says_what_to_do_about_units(X):
-    assert "standardize=True" in call("run", "plant.csv")
-    assert "standardize=True" not in call("run", "plant.csv", "--standardize")
+    assert "units, --standardize puts all inputs on the same scale" in call("run", "plant.csv")
+    assert "same scale" not in call("run", "plant.csv", "--standardize")
 
 
 def test_calibrate_by_standardized_and_embedded_rows(X):
@@ -116,4 +116,4 @@ def test_a_half_life_in_time_is_read_and_needs_times(X):
 
 def test_the_network_refuses(X):
     output = call("run", "plant.csv", "--solver", "network", "--standardize", code=1)
-    assert "standardize=True needs solver='exact' or 'subspace'" in output
+    assert "--standardize needs solver='exact' or 'subspace'" in output

@@ -35,6 +35,11 @@ def test_its_code_runs(blocks, tmp_path, monkeypatch):
     tell(blocks)
 
 
+def test_the_example_files_are_named_as_they_are_written(tmp_path, capsys):
+    runpy.run_path(str(ROOT / "docs" / "example_files.py"))["write"](tmp_path)
+    assert set(capsys.readouterr().out.splitlines()) == {f"wrote {path}" for path in tmp_path.iterdir()}
+
+
 def test_a_comment_that_is_a_value_is_compared():
     assert value_in("  # 2") == 2
     assert value_in("# ['a', 'b']: two of them") == ["a", "b"]

@@ -255,6 +255,12 @@ REFUSED = {
     "a sign for nothing": (b"a,b\n1,2\n3,#N/A\n", r"\(na='#N/A' reads it"),
     "a word for nothing in JSON": (b'{"a": 1}\n{"a": "off"}\n', r"\(na='off' reads it"),
     "text": (b"t,a\nx,1\n", r"'x' is not a number \(columns chooses .*; exclude='text' leaves out"),
+    "times": (
+        b"t,a\n2026-01-01 00:00:00,1\n",
+        r"not a number \(time_column='t' takes it as the time of each row; exclude='text' leaves out",
+    ),
+    "times without names": (b"2026-01-01 00:00:00,1\n", r"not a number \(time_column='0' takes"),
+    "times in JSON": (b'{"t": "2026-01-01", "a": 1}\n', r"not a number \(time_column='t' takes it"),
     "comments before numbers": (b"# x\n# y\n1,2\n", r"line 2.*\(comment='#' passes over"),
     "comments later": (b"a,b\n1,2\n#3,4\n", r"line 3.*\(comment='#' passes over"),
     "units": (b"a,b\nm,kg\n1,2\n", r"'m' is not a number \(on_bad_row='skip' leaves such rows out"),

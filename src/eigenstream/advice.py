@@ -9,15 +9,15 @@ from .rules import Evidence, NoiseEdge, Rule, other_ranks
 FEW_SAMPLES = 4
 """Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
 
-UNLIKE = 1e4
-"""If the largest variance of an input is so many times the median, a few inputs make up all that is seen."""
+UNLIKE = 1e3
+"""If the largest variance of an input is so many times the median, inputs may well have different units."""
 
 
 def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
     """What the spectrum looks like and what to try, where the rank is 0 or as large as it can be.
 
-    Where a few inputs make up everything, perhaps because of their units, that is said too. Empty where there
-    is nothing to say.
+    Where some inputs vary far more than others, perhaps because of their units, that is said at any rank.
+    Empty where there is nothing to say.
 
     Parameters
     ----------
@@ -48,16 +48,20 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
 
 
 def _units(evidence: Evidence) -> list[str]:
-    """Whether inputs vary so differently that a few of them stand for all."""
+    """Whether inputs vary so differently that the largest may hide the others."""
     if evidence.input_variances is None:
         return []
-    varying = evidence.input_variances[evidence.input_variances > 0]
-    largest, median = float(varying.max()), float(np.median(varying))
-    if largest < UNLIKE * median:
+    varying = np.sort(evidence.input_variances[evidence.input_variances > 0])[::-1]
+    ratio = float(varying[0]) / float(np.median(varying))
+    if ratio < UNLIKE:
         return []
+    sums = np.cumsum(varying)
+    few = int(np.searchsorted(sums, 0.9 * sums[-1])) + 1
+    make = "makes" if few == 1 else "make"
     return [
-        f"A few inputs make up everything: the largest variance is {largest / median:.2g} times the median. "
-        "If that is because of their units, standardize=True puts all inputs on the same scale."
+        f"{few} of {evidence.n_inputs} inputs {make} up 90 % of the variance, and the largest is {ratio:.2g} "
+        "times the median. If that is because of their units, standardize=True puts all inputs on the same "
+        "scale."
     ]
 
 

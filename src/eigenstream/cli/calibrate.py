@@ -35,9 +35,10 @@ def calibrate(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """The alpha of each regularizer that keeps so many components, or puts the threshold there.
+    """The alpha of each regularizer for so many components.
 
-    Reads the source once; it takes memory for the square of the number of columns.
+    With --threshold, the one that puts the threshold on variances there. Reads the source once; it takes
+    memory for the square of the number of columns.
     """
     import numpy as np
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-FLAGS = {"allow_nan": "--missing", "random_state": "--seed"}
+FLAGS = {"random_state": "--seed"}
 """Flags that are not called as the parameter is."""
 
 
@@ -15,8 +15,12 @@ WORDS = {
     "alpha='auto'": "--rank-rule edge",
     "max_components=": "--max-components ",
     "raise max_components": "raise --max-components",
+    "standardize=True": "--standardize",
 }
 """What the library says, and what to type."""
+
+GAPS = "--missing impute fills it in, --missing skip leaves such rows out"
+"""What to type where a value is missing."""
 
 
 def in_flags(text: str) -> str:
@@ -28,8 +32,13 @@ def in_flags(text: str) -> str:
 
 def in_words(error: BaseException) -> str:
     """The message, with the flags to use instead of the parameters that the library would name."""
-    hints = "; ".join(map(_hint, getattr(error, "hints", ())))
-    return _what(error) + (f" ({hints})" if hints else "")
+    hints = getattr(error, "hints", ())
+    if any(hint.option == "allow_nan" for hint in hints):
+        others = [_hint(hint) for hint in hints if hint.option not in ("allow_nan", "on_bad_row")]
+        said = [GAPS, *others]
+    else:
+        said = [_hint(hint) for hint in hints]
+    return _what(error) + (f" ({'; '.join(said)})" if said else "")
 
 
 def _what(error: BaseException) -> str:

@@ -38,7 +38,7 @@ keeping_options = together(
         type=click.IntRange(min=1),
         default=100_000,
         show_default=True,
-        help="With --save: save after so many rows ...",
+        help="With --save: save after so many rows, at the end of a batch (see --batch-rows) ...",
     ),
     click.option(
         "--checkpoint-seconds",

@@ -116,7 +116,10 @@ def _opened(
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--key", help="Show the model with this key in a file of keyed models.  [default: list them]")
 def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> None:
-    """What a model is, what it has seen, and how it was made; or which models a bank holds."""
+    """What a model is, what it has seen, and how it was made.
+
+    Of a bank: which models it holds.
+    """
     from ..bank import is_bank
     from ..files import refuse_shared, shown
     from ..monitoring import MonitoredModel
@@ -210,9 +213,9 @@ def _parameters(model: StreamModel) -> dict[str, Any]:
 @click.option("--key", help="Export the model with this key from a file of keyed models.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
-    """Write a model as plain JSON: mean, axes and gains, to score rows in any language.
+    """Write a model as plain JSON, to score rows in any language.
 
-    What is written is frozen: it cannot learn on. docs/export.md shows how to read it.
+    The file has mean, axes and gains. It is frozen: it cannot learn on. docs/export.md shows how to read it.
     """
     from ..files import refuse_shared, shown
     from ..portable import export_json
@@ -246,7 +249,10 @@ def _loaded(path: str, key: str | None) -> StreamModel:
 @click.option("--save", required=True, type=click.Path(dir_okay=False), help="Where the merged model goes.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
-    """One model that knows what several know, made from different rows of one source."""
+    """One model that knows what several know.
+
+    They have to be made from different rows of one source.
+    """
     from .. import load
     from .. import merge as merged_from
     from ..files import shown

@@ -61,10 +61,10 @@ def reproduce(
     cache: Path | None,
     no_cache: bool,
 ) -> None:
-    """Reproduce the paper: every figure, table and claim, or only the ITEMs named.
+    """Reproduce the paper: every figure, table and claim.
 
-    Writes a report, index.html, and beside it the figures, numbers and claims as files of their own. Ends
-    with exit code 1 if a claim comes out otherwise than expected.
+    Where ITEMs are named, only those. Writes a report, index.html, and beside it the figures, numbers and
+    claims as files of their own. Ends with exit code 1 if a claim comes out otherwise than expected.
 
     Results are kept: an interrupted run goes on where it was, and a second run only draws. The report names
     every setting; with --set, claims may come out otherwise than expected.

@@ -141,9 +141,11 @@ def story_told(model: Model) -> str:
     begun = [change.after for change in model.rank_history_ if change.sample <= RESTLESS]
     later = [change for change in model.rank_history_ if change.sample > RESTLESS]
     found = [f"{(begun or [0])[-1]} components", *(f"{c.after} from row {c.sample:,} on" for c in later)]
+    fewer = any(change.after < change.before for change in later)
+    forgetting = " It takes a while to forget components that have gone." if fewer else ""
     return (
         f"In {len(model.mean_)} noisy inputs it found {', then '.join(found)}. "
-        "Nobody told it how many there are: it reads that off the noise."
+        f"Nobody told it how many there are: it reads that off the noise.{forgetting}"
     )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..running import Job, Outcome, Watcher
 
 ALARMED = 3
-"""Exit status with --exit-code where there was an alarm; 1 and 2 are errors."""
+"""Exit status with --exit-code if an alarm was on; 1 and 2 are errors."""
 
 
 class Confirmation(ParamType):
@@ -102,7 +102,7 @@ MONITOR_OPTIONS = (
 @keeping_options
 @key_options
 @click.option("--picture", type=click.Path(dir_okay=False), help="Draw control charts: PNG or SVG.")
-@click.option("--exit-code", is_flag=True, help=f"Exit with status {ALARMED} if there was an alarm.")
+@click.option("--exit-code", is_flag=True, help=f"Exit with status {ALARMED} if an alarm was on.")
 @showing_options
 @click.option("--quiet", is_flag=True, help="Say nothing but alarms.")
 @click.option("--json", "as_json", is_flag=True, help="Print alarms as JSON, one object per line.")
@@ -111,12 +111,12 @@ MONITOR_OPTIONS = (
 @watching_options
 @click.pass_context
 def watch(ctx: click.Context, /, **given: Any) -> None:
-    """Watch a stream: an alarm when rows leave its usual pattern, and the inputs to blame.
+    """Watch a stream: an alarm when rows leave its usual pattern.
 
-    SOURCE is anything that eigenstream run reads. Each row is judged by what was learnt before it, by three
-    numbers with a limit each: T² (how far off within the usual pattern), SPE (how far off the pattern) and
-    distance (how far off in any direction). Rows that exceed a limit are not learnt. If they go on for
-    --accept-after rows, they are the new normal.
+    Alarms name the inputs to blame. SOURCE is anything that eigenstream run reads. Each row is judged by what
+    was learnt before it, by three numbers with a limit each: T² (how far off within the usual pattern), SPE
+    (how far off the pattern) and distance (how far off in any direction). Rows that exceed a limit are not
+    learnt. If they go on for --accept-after rows, they are the new normal.
 
     Alarms are lines on standard output; everything else goes to standard error. There is no alarm before
     there is a basis for one: at least 64 rows.

@@ -19,7 +19,7 @@ from ..regularizers import Regularizer
 from ..rules import Rule, other_ranks
 from ..tracking.parameters import checked_lags, chosen_alpha
 from .shell import ReadingTransformer
-from .validation import finite, refuse_lags
+from .validation import refuse_lags, without_gaps
 
 
 class AdaptivePCA(ReadingTransformer):
@@ -122,7 +122,7 @@ class AdaptivePCA(ReadingTransformer):
         kind, alpha = chosen_alpha(self.regularizer, self.alpha)
         self._checked_scores()
         lags = checked_lags(self.lags)
-        data: Any = finite(self, X, reset=True)
+        data: Any = without_gaps(self, X)
         refuse_lags(data, lags)
         self._lags = lags
         data = embedded(data, lags) if lags else data

@@ -38,6 +38,19 @@ def finite(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
     return _rows_of(validate_data(model, fetched(X), reset=reset, dtype=FLOAT_TYPES, accept_sparse="csr"))
 
 
+def without_gaps(model: Any, X: ArrayLike) -> Floats:
+    """Rows for a model to begin with that cannot learn from rows with gaps."""
+    try:
+        return finite(model, X, reset=True)
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        raise ValueError(
+            f"Input X contains NaN: {type(model).__name__} does not learn from rows with gaps: use "
+            "OnlineAdaptivePCA(missing='impute'), or missing='skip'"
+        ) from None
+
+
 def _rows_of(X: Any) -> Floats:
     rows: Any = without_zeros(X) if issparse(X) else X
     return rows  # type: ignore[no-any-return]

@@ -15,6 +15,7 @@ from .columns import Choice
 from .formats import GROUPED, Format
 from .lines import Piece
 from .text import WIDEST_TEXT, Complaint, Parser, refuse_wide, shortened
+from .times import time_hints
 
 DELIMITERS = (",", "\t", ";", "|")
 BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
@@ -151,7 +152,7 @@ class Csv(Parser):
                 return Complaint(
                     self.column(place),
                     f"{shortened(fields[i])} is not a number",
-                    self._hints(fields[i], fields),
+                    self._hints(i, fields),
                 )
         self._seen = True
         return numbers
@@ -185,10 +186,13 @@ class Csv(Parser):
             hints.append(SKIP_LINES)
         return Complaint("", what, tuple(hints))
 
-    def _hints(self, field: str, fields: Sequence[str]) -> tuple[Hint, ...]:
-        word = field.strip()
+    def _hints(self, i: int, fields: Sequence[str]) -> tuple[Hint, ...]:
+        word = fields[i].strip()
         if fields[0].lstrip()[:1] == "#" or (not self._seen and self._begins_as_comment()):
             return (self._comment(),)
+        timed = () if self._seen or self.kept else time_hints(self.titles[i] if self.titles else str(i), word)
+        if timed:
+            return timed
         grouped = self._grouped(word)
         if grouped:
             return grouped

@@ -16,6 +16,7 @@ from .formats import Format
 from .json_template import Template
 from .lines import Piece
 from .text import Complaint, Parser, refuse_wide, shortened
+from .times import time_hints
 
 MOST_VALUES = 2**21
 """Values a line may hold, nested ones included."""
@@ -111,7 +112,8 @@ class JsonLines(Parser):
             if isinstance(value, bool) or not isinstance(value, int | float | None):
                 marker = Hint("na", str(value), "reads it as a missing value")
                 short = isinstance(value, str) and len(value) <= 40
-                hints = (marker, SKIP) if short and self._seen else ()
+                timed = () if self._seen or self.kept else time_hints(str(self.chosen[place]), str(value))
+                hints = (marker, SKIP) if short and self._seen else timed
                 what = f"{shortened(json.dumps(value))} is not a number"
                 return Complaint(self.column(place), what, hints)
             try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import Hint, SourceError
+from .batch import NO_TEXT, Hint, SourceError
 
 Times = NDArray[np.float64]
 
@@ -81,6 +81,13 @@ class Clock:
         format, last = place
         self.format = Clock(format).format
         self.last = -np.inf if last is None else float(last)
+
+
+def time_hints(column: str, text: str) -> tuple[Hint, ...]:
+    """What to do about a column of times where numbers were expected; nothing if this is no time."""
+    if np.isnan(_or_nan(_iso, text)):
+        return ()
+    return (Hint("time_column", column, "takes it as the time of each row"), NO_TEXT)
 
 
 def _likely(text: str) -> str | None:
