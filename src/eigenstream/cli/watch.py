@@ -225,7 +225,7 @@ def _draw(job: Job, path: str) -> None:
     from ..plotting import draw_control
 
     assert isinstance(job.model, MonitoredModel)
-    draw_control(job.model, shown(job.source.name), job.times_until_now().at_all).savefig(path)
+    draw_control(job.model, shown(job.source.name), job.times.at_all).savefig(path)
 
 
 def _has_alarmed(job: Job) -> bool:
