@@ -204,6 +204,28 @@ def test_training_and_then_standing_still(plant, folder):
     assert after.n_samples_seen_ == monitoring.load("m").n_samples_seen_
 
 
+@pytest.mark.parametrize("how", [["--frozen"], []])
+def test_the_summary_counts_the_rows_of_this_job_and_tells_the_total_apart(plant, folder, how):
+    """The alarm of row 2,000 is on between the two jobs: it is one of both."""
+    watch(plant, *TIMED, "--rows", ":2020", "--false-alarm-rate", "1e-5", "--save", "m", "--quiet")
+    asked = (plant, "--model", "m", "--rows", "2020:2900", *how)
+    _, err = watch(*asked)
+    assert "alarms: 1 alarm; 20 rows alarmed (2.27% of those judged)" in err
+    assert "rows: 880 watched; the model has learnt from " in err
+    assert "since the monitor began: 2,900 rows watched, 1 alarm, 40 rows alarmed" in err
+    end = json.loads(watch(*asked, "--json")[1].splitlines()[-1])
+    assert (end["watched"], end["alarms"], end["alarmed"]) == (880, 1, 20)
+    assert (end["since_it_began"]["watched"], end["since_it_began"]["alarmed"]) == (2900, 40)
+
+
+def test_the_summary_of_a_resumed_job_counts_all_its_rows(plant, folder):
+    asked = (plant, *TIMED, "--save", "m")
+    watch(*asked, "--rows", ":2020", "--quiet")
+    _, err = watch(*asked, "--rows", ":2900", "--resume")
+    assert "rows: 2,900 watched, 32 not judged" in err
+    assert "since the monitor began" not in err
+
+
 @pytest.mark.parametrize("batch", [100, 1024])
 def test_it_stands_still_after_exactly_so_many_rows(plant, folder, batch):
     watch(plant, *TIMED, "--freeze-after", "1234", "--batch-rows", batch, "--save", "m", "--quiet")
