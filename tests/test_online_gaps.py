@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, load, metrics, streams
 from eigenstream.imputation import Belief, Gaussian, gaussian
@@ -293,3 +294,20 @@ def test_filling_is_the_same_for_any_chunking_with_other_settings(options):
     whole = OnlineAdaptivePCA(missing="impute", **options).learn_and_impute(gappy)
     model = OnlineAdaptivePCA(missing="impute", **options)
     np.testing.assert_array_equal(np.vstack([model.learn_and_impute(row[None]) for row in gappy]), whole)
+
+
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_inputs_that_begin_to_vary_late_do_no_harm(solver, standardize):
+    X = load_digits().data  # some pixels are zero for hundreds of rows, three of them always
+    gaps = np.random.default_rng(1).random(X.shape) < 0.05
+    model = OnlineAdaptivePCA(missing="impute", standardize=standardize, solver=solver)
+    filled = model.fit(np.where(gaps, np.nan, X)).impute(np.where(gaps, np.nan, X))
+    spread = X.std(axis=0)
+    some = gaps & (spread > 0)
+    errors = ((filled - X) / np.where(spread > 0, spread, 1.0))[some]
+    by_means = ((X.mean(axis=0) - X) / np.where(spread > 0, spread, 1.0))[some]
+    assert np.mean(errors**2) < 0.6 * np.mean(by_means**2)
+    if standardize:
+        np.testing.assert_allclose(model.scale_, np.where(spread > 0, spread, 1.0), rtol=0.6)
+        assert (model.scale_[spread == 0] == 1).all()

@@ -15,13 +15,18 @@ from eigenstream.cli import main
 from eigenstream.engine.sparse import without_zeros
 
 
+def scattered(rng, rows, width, density):
+    """Uniform numbers at places drawn at random."""
+    number = round(density * rows * width)
+    places = rng.choice(rows * width, number, replace=False)
+    return sparse.csr_array((rng.random(number), np.divmod(places, width)), shape=(rows, width))
+
+
 def sample_rows(rows=500, width=300, seed=0):
     """Eight sparse components, sparse noise, a constant column and an empty one."""
     rng = np.random.default_rng(seed)
-    signal = sparse.random_array((rows, 8), density=0.3, rng=rng) @ sparse.random_array(
-        (8, width), density=0.1, rng=rng
-    )
-    X = sparse.lil_array(sparse.random_array((rows, width), density=0.05, rng=rng) + 5 * signal)
+    signal = scattered(rng, rows, 8, 0.3) @ scattered(rng, 8, width, 0.1)
+    X = sparse.lil_array(scattered(rng, rows, width, 0.05) + 5 * signal)
     X[:, 3], X[:, 4] = 0.1, 0.0
     return sparse.csr_array(X)
 
@@ -137,7 +142,7 @@ def test_missing_and_huge_values_are_refused():
 
 
 def test_memory_is_that_of_a_few_filled_rows():
-    X = sparse.random_array((4000, 20_000), density=0.001, rng=np.random.default_rng(0), format="csr")
+    X = scattered(np.random.default_rng(0), 4000, 20_000, 0.001)
     model = OnlineAdaptivePCA(max_components=8)
     tracemalloc.start()
     model.fit(X).transform(X)

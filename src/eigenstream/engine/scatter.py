@@ -174,10 +174,14 @@ class Scatter:
     def _eigenpairs(self) -> tuple[Vector, Matrix]:
         """All eigenpairs of (standardized) C, largest first, computed once per state."""
         if self._spectrum is None:
+            C = self._standardized()
             with one_thread():
-                lam, V = np.linalg.eigh(self._standardized())
+                lam, V = np.linalg.eigh(C)
             known = lam > self.n * np.finfo(np.float64).eps * max(lam[-1], 0.0)
             axes: Matrix = fixed_signs(V[:, known].T[::-1]).astype(np.float64, copy=False)
+            axes[:, np.diag(C) == 0] = (
+                0.0  # exactly: by rounding errors, a constant input would begin to vary
+            )
             self._spectrum = lam[known][::-1], axes
         return self._spectrum
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..regularizers import Regularizer
-from .spectra import Floats, checked, spectrum
+from .spectra import Floats, checked, decomposed
 
 
 class Solution(NamedTuple):
@@ -57,12 +57,8 @@ def solve(
     >>> solution.output_eigenvalues.round(4)
     array([1.8333, 0.1667, 0.    ])
     """
-    data, weights = checked(X, sample_weight)
-    T, n = data.shape
-    k = min(T, n) if max_components is None else max_components
-    if not 1 <= k <= n:
-        raise ValueError(f"max_components must be between 1 and n_features={n}, got {max_components}")
-    lam, U = spectrum(data, min(k, T), sample_weight=weights)
+    data, lam, U = decomposed(X, max_components, sample_weight)
+    k, T = min(data.shape) if max_components is None else max_components, len(data)
     capacity = len(U)
     theta = regularizer.threshold(lam, capacity)
     d = np.zeros(k, dtype=data.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..regularizers import Regularizer
-from .spectra import Floats, checked, spectrum
+from .spectra import Floats, checked, decomposed
 
 
 class SaddleSolution(NamedTuple):
@@ -51,7 +51,7 @@ def solve_hard(
     >>> solve_hard(np.diag([3.0, 2.0, 1.0]), ScaleDependent(1.0)).output_eigenvalues
     array([3.        , 1.33333333, 0.        ])
     """
-    data, lam, U = _leading(X, max_components, sample_weight)
+    data, lam, U = decomposed(X, max_components, sample_weight)
     theta, d = hard_spectrum(lam, regularizer, len(U))
     z = np.where(d > 0, np.maximum(lam[: len(U)] - theta, 0), 0)
     return _saddle(data, lam, U, theta, d, z, max_components)
@@ -99,7 +99,7 @@ def solve_equalizing(
     array([5., 5., 0.])
     """
     check_gamma(regularizer, gamma)
-    data, lam, U = _leading(X, max_components, sample_weight)
+    data, lam, U = decomposed(X, max_components, sample_weight)
     r0, r1, _ = regularizer.increment
     measured = r0 + r1 * float(lam.sum(dtype=np.float64))
     theta = regularizer.alpha * measured
@@ -159,19 +159,6 @@ def cost_equalizing(
     goal = gamma * (r0 * T + r1 * float(np.sum(A**2)))
     matched = np.sum((B.T @ C) ** 2) - np.sum((A.T @ B) ** 2)
     return float(matched + theta * np.sum(B**2) - goal * np.sum(C**2))
-
-
-def _leading(
-    X: ArrayLike, max_components: int | None, sample_weight: ArrayLike | None
-) -> tuple[Floats, Floats, Floats]:
-    """The checked data, the whole spectrum and the principal axes within the capacity."""
-    data, weights = checked(X, sample_weight)
-    T, n = data.shape
-    k = min(T, n) if max_components is None else max_components
-    if not 1 <= k <= n:
-        raise ValueError(f"max_components must be between 1 and n_features={n}, got {max_components}")
-    lam, U = spectrum(data, min(k, T), sample_weight=weights)
-    return data, lam, U
 
 
 def _saddle(

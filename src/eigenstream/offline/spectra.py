@@ -38,6 +38,18 @@ def spectrum(
     return lam.astype(data.dtype), fixed_signs(U).astype(data.dtype)
 
 
+def decomposed(
+    X: ArrayLike, max_components: int | None, sample_weight: ArrayLike | None
+) -> tuple[Floats, Floats, Floats]:
+    """The checked data, the whole spectrum and the principal axes within the capacity."""
+    data, weights = checked(X, sample_weight)
+    T, n = data.shape
+    k = min(T, n) if max_components is None else max_components
+    if not 1 <= k <= n:
+        raise ValueError(f"max_components must be between 1 and n_features={n}, got {max_components}")
+    return data, *spectrum(data, min(k, T), sample_weight=weights)
+
+
 def leading(M: NDArray[np.float64], number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """All eigenvalues of a second moment, largest first, and its first eigenvectors as columns."""
     lam, V = np.linalg.eigh(M)
