@@ -239,6 +239,11 @@ def test_times_do_not_depend_on_where_a_pipe_paused():
             times.add(start, moments[start : start + size], begins=start % 1000 == 0)
         found.append(times.pairs)
     assert found[0] == found[1]
+    late = Times()
+    late.add(0, moments[:0], begins=True)  # all of these had gaps
+    late.add(0, np.arange(9.0), begins=False)
+    late.add(9, np.arange(9.0, 20.0), begins=False)
+    assert late.at([1, 9]).tolist() == [0.0, 8.0]
     assert len(found[0]) <= LIMIT
 
 

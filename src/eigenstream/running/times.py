@@ -43,7 +43,7 @@ class Times:
         moments = np.concatenate(([last[1]], seconds))
         ages, spans = counts[:-1] - first[0], np.abs(moments[:-1] - first[1])
         noted = np.abs(np.diff(moments)) * ages > FAR * spans
-        noted[0] |= begins
+        noted[0] |= begins or not self.pairs
         kept = self.pairs[:-1]
         for i in np.flatnonzero(noted):
             for count, moment in zip(counts[i : i + 2].tolist(), moments[i : i + 2].tolist(), strict=True):
