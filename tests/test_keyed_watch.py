@@ -81,7 +81,7 @@ def test_alarms_name_the_key_and_its_rows_and_decide_the_exit_status(folder, row
     assert began.startswith(f"unit {SHIFTED}, row {places[501]:,}: alarm began, since row {places[500]:,}")
     assert "c " in began
     assert f"unit {SHIFTED}, row " in ended
-    assert "alarm ended after 300 rows" in ended
+    assert "alarm ended: 300 rows exceeded a limit" in ended
     assert "4,500 rows of 5 keys" in said.stderr
     assert "alarms: 1" in said.stderr
     events = watch("x.csv", *ASKED, "--exit-code", "--confirm", "2/3", "--json", code=3)

@@ -80,8 +80,18 @@ def test_tracks_and_ranks_are_the_history(online, axis):
     np.testing.assert_array_equal(threshold.get_xdata(), history.sample)
     np.testing.assert_array_equal(threshold.get_ydata(), history.threshold)
     assert legend(axis) == ["kept", "the rest, mean", "threshold"]
-    below = plotting.plot_rank_history(online, Figure().subplots())
+    below = plotting.plot_rank_history(history, Figure().subplots())
     np.testing.assert_array_equal(below.get_lines()[0].get_ydata(), history.rank)
+
+
+def test_the_rank_of_a_model_is_drawn_to_its_last_sample(online):
+    """The last look at the spectrum, at which the rank may have changed, may have been long before."""
+    history = online.spectrum_history_
+    assert history.sample[-1] < online.n_samples_seen_
+    for axis in (plotting.plot_rank_history(online), plotting.draw_history(online, "x").axes[1]):
+        line = axis.get_lines()[0]
+        np.testing.assert_array_equal(line.get_xdata(), [*history.sample, online.n_samples_seen_])
+        np.testing.assert_array_equal(line.get_ydata(), [*history.rank, online.n_components_])
 
 
 def test_rounding_does_not_stretch_the_axis(online, axis):

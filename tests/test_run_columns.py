@@ -199,12 +199,64 @@ def test_times_are_the_axis_of_pictures(rows):
     call("inspect", "m", "--plot", "q.png")
 
 
-def test_times_are_thinned_evenly():
+SECONDS = np.array([datetime.fromisoformat(f"{stamp}+00:00").timestamp() for stamp in STAMPS])
+
+
+@pytest.mark.parametrize("rows", ["7", "50", "1024"])
+def test_times_are_right_beside_each_pause(rows):
+    """The rows of `STAMPS` come in the first 100 minutes of each day."""
+    from eigenstream.cli.summary import times_of
+
+    call("run", "x.csv", *KEEPING, "--save", "m", "--batch-rows", rows, "--quiet")
+    np.testing.assert_allclose(
+        times_of(load("m").position_)(np.arange(1, ROWS + 1)), SECONDS, rtol=0, atol=1e-3
+    )
+
+
+def test_times_are_those_of_the_rows_learnt_and_of_each_source():
+    from eigenstream.cli.summary import times_of
+
+    lines = Path("x.csv").read_text().splitlines(keepends=True)
+    gaps = [
+        lines[0],
+        *lines[1:90],
+        *(re.sub("^(.*?),.*?,", r"\1,,", line) for line in lines[90:96]),
+        *lines[96:251],
+    ]
+    Path("one.csv").write_text("".join(gaps))
+    Path("two.csv").write_text("".join([lines[0], *lines[441:]]))
+    call("run", "one.csv", *KEEPING, "--missing", "skip", "--save", "m", "--quiet")
+    call("run", "two.csv", "--model", "m", "--save", "m", "--quiet")
+    expected = np.concatenate((SECONDS[:89], SECONDS[95:250], SECONDS[440:]))
+    at = times_of(load("m").position_)(np.arange(1, load("m").n_samples_seen_ + 1))
+    np.testing.assert_allclose(at, expected, rtol=0, atol=6 * 60)  # six minutes without a row are no pause
+
+
+def test_times_do_not_depend_on_where_a_pipe_paused():
+    moments = np.cumsum(np.random.default_rng(1).pareto(1.0, 20_000))
+    found = []
+    for size in (100, 1000):
+        times = Times()
+        for start in range(0, len(moments), size):
+            times.add(start, moments[start : start + size], begins=start % 1000 == 0)
+        found.append(times.pairs)
+    assert found[0] == found[1]
+    late = Times()
+    late.add(0, moments[:0], begins=True)  # all of these had gaps
+    late.add(0, np.arange(9.0), begins=False)
+    late.add(9, np.arange(9.0, 20.0), begins=False)
+    assert late.at([1, 9]).tolist() == [0.0, 8.0]
+    assert len(found[0]) <= LIMIT
+
+
+def test_times_are_thinned_where_that_shows_least():
+    counts = np.arange(1, 3 * LIMIT)
+    moments = 2.0 * counts + 1e6 * (counts > 700) + 1e6 * (counts > 701)
     times = Times()
-    for count in range(1, 3 * LIMIT):
-        times.add(count, 2.0 * count)
+    for count, moment in zip(counts, moments, strict=True):
+        times.add(count - 1, np.array([moment]), begins=True)
     assert len(times.pairs) <= LIMIT
-    np.testing.assert_allclose(times.at([LIMIT, 2 * LIMIT]), [2 * LIMIT, 4 * LIMIT])
+    np.testing.assert_allclose(times.at(counts), moments, rtol=0, atol=1e-6)
     assert Times().at_all is None
 
 
@@ -247,8 +299,7 @@ def test_a_half_life_in_time_needs_times_and_forgets_by_them():
         "run", "x.csv", "--exclude", "text,time", "--half-life", "2h", code=1
     )
     call("run", "x.csv", *KEEPING, "--half-life", "2h", "--save", "m", "--batch-rows", "70", "--quiet")
-    seconds = np.array([datetime.fromisoformat(f"{stamp}+00:00").timestamp() for stamp in STAMPS])
-    model = OnlineAdaptivePCA(half_life="2h", random_state=0).fit(X, timestamps=seconds)
+    model = OnlineAdaptivePCA(half_life="2h", random_state=0).fit(X, timestamps=SECONDS)
     np.testing.assert_array_equal(load("m").components_, model.components_)
     np.testing.assert_array_equal(load("m").spectrum_, model.spectrum_)
 

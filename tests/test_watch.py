@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,14 +54,16 @@ def test_alarms_are_lines_on_standard_output_and_the_rest_is_elsewhere(plant, fo
     out, err = watch(plant, *TIMED, "--false-alarm-rate", "1e-5", "--picture", "p.png")
     lines = out.splitlines()
     assert len(lines) == 4
-    assert lines[0].startswith("row 2,000 (2026-11-15 10:33:20): alarm began, index ")
+    assert lines[0].startswith("row 2,000 (2026-11-15 10:33:20): alarm began; largest index so far ")
     assert "; valve " in lines[0]
-    assert lines[1].startswith("row 2,071 (2026-11-15 10:34:31): alarm ended after 40 rows, peak ")
-    assert lines[2].startswith("row 3,000 (2026-11-15 10:50:00): alarm began, ")
-    assert "; heat " in lines[2]
-    assert lines[3].startswith(
-        "row 3,999 (2026-11-15 11:06:39): alarm accepted as the new normal after 1,000"
+    assert lines[1].startswith(
+        "row 2,071 (2026-11-15 10:34:31): alarm ended: 40 rows exceeded a limit, the last was "
     )
+    assert ", the last was row 2,039; largest index " in lines[1]
+    assert lines[2].startswith("row 3,000 (2026-11-15 10:50:00): alarm began; ")
+    assert "; heat " in lines[2]
+    accepted = "alarm accepted as the new normal: 1,000 rows exceeded a limit, the last was row 3,999; "
+    assert lines[3].startswith(f"row 3,999 (2026-11-15 11:06:39): {accepted}")
     assert (
         "alarms: 2 alarms; 1,040 rows alarmed (23.28% of those judged); a new normal accepted 1 time" in err
     )
@@ -69,6 +72,18 @@ def test_alarms_are_lines_on_standard_output_and_the_rest_is_elsewhere(plant, fo
     assert "drift " in err
     assert "picture: p.png" in err
     assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("batch", [7, 1024])
+def test_a_line_names_the_row_of_its_index_and_rows_that_exceed_add_up(plant, folder, batch):
+    """How many rows of an alarm have come when it is told depends on the batches; what is told is true."""
+    out, err = watch(plant, *TIMED, "--batch-rows", batch, "--rows", ":4020", "--output", "v.csv")
+    index = [float(row["index"]) for row in table("v.csv")]
+    told = re.findall(r"largest index (?:so far )?(\S+) at row ([\d,]+)", out)
+    assert len(told) == len(out.splitlines()) > 2
+    assert [value for value, _ in told] == [f"{index[int(row.replace(',', ''))]:.3g}" for _, row in told]
+    ended = re.findall(r"([\d,]+) rows? exceeded", out)
+    assert f"; {sum(int(rows.replace(',', '')) for rows in ended):,} rows alarmed" in err
 
 
 def test_the_table_says_of_each_row_what_the_monitor_does(plant, folder):
@@ -124,7 +139,7 @@ def test_how_rows_are_cut_into_batches_changes_nothing(plant, folder, kind):
 
 def test_times_and_predecessors_can_be_watched(plant, folder):
     out, err = watch(plant, *TIMED, "--lags", "2", "--half-life", "20min", "--confirm", "3/4")
-    assert out.startswith("row 2,002 (2026-11-15 10:33:22): alarm began, since row 2,000, ")
+    assert out.startswith("row 2,002 (2026-11-15 10:33:22): alarm began, since row 2,000; ")
     assert "; valve " in out.splitlines()[0]
     assert out.splitlines()[-1].startswith("row 3,999 (2026-11-15 11:06:39): alarm accepted")
     assert "drift " in err
@@ -204,6 +219,28 @@ def test_training_and_then_standing_still(plant, folder):
     assert after.n_samples_seen_ == monitoring.load("m").n_samples_seen_
 
 
+@pytest.mark.parametrize("how", [["--frozen"], []])
+def test_the_summary_counts_the_rows_of_this_job_and_tells_the_total_apart(plant, folder, how):
+    """The alarm of row 2,000 is on between the two jobs: it is one of both."""
+    watch(plant, *TIMED, "--rows", ":2020", "--false-alarm-rate", "1e-5", "--save", "m", "--quiet")
+    asked = (plant, "--model", "m", "--rows", "2020:2900", *how)
+    _, err = watch(*asked)
+    assert "alarms: 1 alarm; 20 rows alarmed (2.27% of those judged)" in err
+    assert "rows: 880 watched; the model has learnt from " in err
+    assert "since the monitor began: 2,900 rows watched, 1 alarm, 40 rows alarmed" in err
+    end = json.loads(watch(*asked, "--json")[1].splitlines()[-1])
+    assert (end["watched"], end["alarms"], end["alarmed"]) == (880, 1, 20)
+    assert (end["since_it_began"]["watched"], end["since_it_began"]["alarmed"]) == (2900, 40)
+
+
+def test_the_summary_of_a_resumed_job_counts_all_its_rows(plant, folder):
+    asked = (plant, *TIMED, "--save", "m")
+    watch(*asked, "--rows", ":2020", "--quiet")
+    _, err = watch(*asked, "--rows", ":2900", "--resume")
+    assert "rows: 2,900 watched, 32 not judged" in err
+    assert "since the monitor began" not in err
+
+
 @pytest.mark.parametrize("batch", [100, 1024])
 def test_it_stands_still_after_exactly_so_many_rows(plant, folder, batch):
     watch(plant, *TIMED, "--freeze-after", "1234", "--batch-rows", batch, "--save", "m", "--quiet")
@@ -237,7 +274,9 @@ def test_one_file_after_the_other_is_watched_as_if_they_were_one(plant, folder):
     watch(plant, *TIMED, "--output", "whole.csv", "--quiet")
     watch("a.csv", *TIMED, "--output", "first.csv", "--save", "m", "--quiet")
     out, _ = watch("b.csv", "--model", "m", "--save", "m", "--output", "second.csv", "--quiet")
-    assert out.startswith("row 51 (2026-11-15 10:34:31): alarm ended after 40 rows, ")
+    assert out.startswith(
+        "row 51 (2026-11-15 10:34:31): alarm ended: 40 rows exceeded a limit, the last was row 19; "
+    )
     whole, parts = table("whole.csv"), table("first.csv") + table("second.csv")
     assert [int(row["row"]) for row in parts] == [*range(2020), *range(ROWS - 2020)]
     for one, two in zip(whole, parts, strict=True):

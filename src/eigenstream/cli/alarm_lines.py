@@ -29,14 +29,15 @@ class AlarmLines(Watcher):
 
 def _as_words(event: AlarmEvent) -> str:
     alarm, time = event.alarm, "" if event.time is None else f" ({moment(event.time).replace('T', ' ')})"
-    blamed = f"{STATISTIC_NAMES[alarm.statistic]}; {in_words(alarm.contributors)}"
+    peak = f"{alarm.peak:.3g} at row {alarm.peak_row:,}"
     if event.state == "began":
         since = f", since row {alarm.began:,}" if alarm.began != event.row else ""
-        said = f"alarm began{since}, index {alarm.peak:.3g}, {blamed}"
+        said = f"alarm began{since}; largest index so far {peak}"
     else:
-        how = "ended after" if event.state == "ended" else "accepted as the new normal after"
-        said = f"alarm {how} {event.length:,} row{'s' if event.length > 1 else ''}, peak {alarm.peak:.3g} "
-        said += f"at row {alarm.peak_row:,}, {blamed}"
+        how = "ended" if event.state == "ended" else "accepted as the new normal"
+        exceeded = f"{alarm.rows:,} row{'s' if alarm.rows > 1 else ''} exceeded a limit"
+        said = f"alarm {how}: {exceeded}, the last was row {alarm.last:,}; largest index {peak}"
+    said += f", {STATISTIC_NAMES[alarm.statistic]}; {in_words(alarm.contributors)}"
     key = "" if event.key is None else f"{event.key}, "
     return shown(f"{key}row {event.row:,}{time}: {said}")
 

@@ -181,5 +181,5 @@ class OnPage(Watcher):
         self.page, self.job, self.pace = page, job, Pace(job.source.count)
 
     def learnt(self, model: Model, batch: Batch) -> None:
-        lag, times = self.job.source.reader.behind(), self.job.times_until_now().pairs
+        lag, times = self.job.source.reader.behind(), self.job.times.pairs
         self.page.update(model, rows_per_second=self.pace.rate(batch.count), lag=lag, times=times)

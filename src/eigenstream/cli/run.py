@@ -166,7 +166,7 @@ def _drawn(job: Job, path: str, notes: list[str]) -> bool:
     from ..plotting import draw_history
 
     try:
-        figure = draw_history(job.model, shown(job.source.name), job.times_until_now().at_all)
+        figure = draw_history(job.model, shown(job.source.name), job.times.at_all)
     except ImportError as error:
         notes.append(f"there is no picture: {error}")
         return False

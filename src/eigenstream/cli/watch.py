@@ -144,10 +144,13 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
     require_input(given["source"])
     if given["key"] is not None:
         ctx.exit(_watch_keyed(given, stated))
+    from .watch_summary import counted_before
+
     with _prepared(given, stated) as job, looked_on(given, job) as (page, watchers):
         watchers = [_lines(given), *watchers]
+        before = counted_before(job)
         outcome, notes = carry_out(job, watchers, _display(job, given))
-        _report(job, outcome, notes, given)
+        _report(job, before, outcome, notes, given)
         if page is not None and outcome.signal is None:
             linger(page, given["live_seconds"])
     if outcome.signal is not None:
@@ -200,7 +203,9 @@ def _display(job: Job, given: dict[str, Any]) -> Watcher | None:
     return None if given["quiet"] else Display(job.source, Console(stderr=True))
 
 
-def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any]) -> None:
+def _report(
+    job: Job, before: dict[str, int], outcome: Outcome, notes: list[str], given: dict[str, Any]
+) -> None:
     """What came of it: for programs, for people, and as a picture."""
     from rich.console import Console
 
@@ -214,9 +219,12 @@ def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any])
         _draw(job, given["picture"])
     if given["as_json"]:
         facts = {"rows": outcome.rows, "seconds": outcome.seconds, "signal": outcome.signal}
-        print(json.dumps({"event": "end", **facts, **watched(job.model), "notes": notes}), file=sys.stderr)
+        print(
+            json.dumps({"event": "end", **facts, **watched(job.model, before), "notes": notes}),
+            file=sys.stderr,
+        )
     elif not given["quiet"]:
-        print_watched(Console(stderr=True), job, outcome, notes, given["picture"])
+        print_watched(Console(stderr=True), job, before, outcome, notes, given["picture"])
 
 
 def _draw(job: Job, path: str) -> None:
@@ -225,7 +233,7 @@ def _draw(job: Job, path: str) -> None:
     from ..plotting import draw_control
 
     assert isinstance(job.model, MonitoredModel)
-    draw_control(job.model, shown(job.source.name), job.times_until_now().at_all).savefig(path)
+    draw_control(job.model, shown(job.source.name), job.times.at_all).savefig(path)
 
 
 def _has_alarmed(job: Job) -> bool:

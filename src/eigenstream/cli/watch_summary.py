@@ -15,22 +15,45 @@ if TYPE_CHECKING:
     from ..running import Job, Outcome
 
 
-def watched(model: Any) -> dict[str, Any]:
-    """The state of a monitor as plain values."""
+def counted(model: Any) -> dict[str, int]:
+    """What a monitor has counted since it began; nothing before its first row."""
     monitor = model.monitor
-    counts, tally, limits = monitor.counts, model.tally_, monitor.limits
-    judged = counts.came - counts.unjudged
+    if monitor is None:
+        return {}
+    counts, tally = monitor.counts, model.tally_
     return {
         "watched": counts.came,
         "unjudged": counts.unjudged,
-        "learnt": tally.learnt,
         "skipped": tally.skipped,
         "imputed": tally.imputed,
         "alarms": counts.alarms,
-        "alarm_on": monitor.watch.on is not None and monitor.watch.on.counts_from is not None,
         "alarmed": counts.alarmed,
-        "share_alarmed": counts.alarmed / judged if judged else 0.0,
         "accepted": counts.accepted,
+    }
+
+
+def counted_before(job: Job) -> dict[str, int]:
+    """What a monitor had counted that is no part of this job; an alarm that is on is a part of it."""
+    counts = counted(job.model)
+    if counts.get("watched", 0) == job.source.count:
+        return {}
+    return counts | {"alarms": counts["alarms"] - _alarm_is_on(job.model)}
+
+
+def _alarm_is_on(model: Any) -> bool:
+    on = model.monitor.watch.on
+    return on is not None and on.counts_from is not None
+
+
+def watched(model: Any, before: dict[str, int] | None = None) -> dict[str, Any]:
+    """The state of a monitor as plain values; it counts from what was there ``before`` on."""
+    monitor, limits = model.monitor, model.monitor.limits
+    facts = {name: count - (before or {}).get(name, 0) for name, count in counted(model).items()}
+    judged = facts["watched"] - facts["unjudged"]
+    return facts | {
+        "learnt": model.tally_.learnt,
+        "alarm_on": _alarm_is_on(model),
+        "share_alarmed": facts["alarmed"] / judged if judged else 0.0,
         "rank": model.n_components_,
         "threshold": model.threshold_,
         "drift": monitor.drift,
@@ -39,13 +62,18 @@ def watched(model: Any) -> dict[str, Any]:
             name: float(limit) if told else None
             for name, limit, told in zip(STATISTICS, limits.values, limits.told, strict=True)
         },
+        **({"since_it_began": counted(model)} if before else {}),
     }
+
+
+def _how_many_alarms(alarms: int) -> str:
+    return "no alarm" if not alarms else f"{alarms:,} alarm{'s' if alarms > 1 else ''}"
 
 
 def alarms_in_words(facts: dict[str, Any]) -> str:
     """How many alarms there were, and how many rows were in them."""
     alarms = facts["alarms"]
-    told = "no alarm" if not alarms else f"{alarms:,} alarm{'s' if alarms > 1 else ''}"
+    told = _how_many_alarms(alarms)
     told += ", one of them still on" if facts["alarm_on"] and alarms > 1 else ""
     told += ", still on" if facts["alarm_on"] and alarms <= 1 else ""
     told += f"; {facts['alarmed']:,} rows alarmed ({facts['share_alarmed']:.2%} of those judged)"
@@ -79,15 +107,24 @@ def print_watching(console: Console, facts: dict[str, Any]) -> None:
     """Alarms, rows and limits of a monitor."""
     say(console, f"alarms: {alarms_in_words(facts)}", "bold")
     say(console, f"rows: {rows_in_words(facts)}")
+    if total := facts.get("since_it_began"):
+        alarms = _how_many_alarms(total["alarms"])
+        told = f"{total['watched']:,} rows watched, {alarms}, {total['alarmed']:,} rows alarmed"
+        say(console, f"since the monitor began: {told}")
     say(console, f"limits: {limits_in_words(facts)}")
 
 
 def print_watched(
-    console: Console, job: Job, outcome: Outcome, notes: list[str], picture: str | None
+    console: Console,
+    job: Job,
+    before: dict[str, int],
+    outcome: Outcome,
+    notes: list[str],
+    picture: str | None,
 ) -> None:
-    """A summary of a job that watched."""
+    """A summary of a job that watched, by a monitor that had counted this ``before``."""
     assert isinstance(job.model, MonitoredModel)
-    source, facts = job.source, watched(job.model)
+    source, facts = job.source, watched(job.model, before)
     if outcome.rows or job.position is None:
         say(console, rows_read(job, outcome, f"{source.width} numbers"))
     else:

@@ -78,10 +78,10 @@ def plot_tracks(
 def plot_rank_history(
     model: Model | SpectrumHistory, ax: Axes | None = None, *, times: Times | None = None
 ) -> Axes:
-    """The rank over time; parameters as of `plot_tracks`."""
-    history = _history(model)
+    """The rank over time, to the last sample of a model; parameters as of `plot_tracks`."""
+    ranks = _ranks(model)
     axis = given_or_new(ax, height=2.5)
-    _draw_rank(axis, history, times)
+    _draw_rank(axis, *ranks, times)
     return axis
 
 
@@ -90,7 +90,7 @@ def draw_history(model: Model | SpectrumHistory, title: str, times: Times | None
     history = _history(model)
     figure, (tracks, rank) = panels(2, 1, 10, 6, height_ratios=(3, 1), sharex=True)
     _draw_tracks(tracks, history, times)
-    _draw_rank(rank, history, times)
+    _draw_rank(rank, *_ranks(model), times)
     tracks.set_title(title, parse_math=False)  # a name with $ in it is no formula
     tracks.label_outer()
     legend_below(figure, _track_handles())
@@ -119,7 +119,7 @@ def _draw_tracks(axis: Axes, history: SpectrumHistory, times: Times | None) -> N
     axis.plot(sample, kept, color=BLUE, linewidth=1.8)
     axis.plot(sample, above_rounding(history.threshold), color=RED, linewidth=1.5, linestyle="--")
     axis.set(yscale="log", ylabel=VARIANCE)
-    _mark_changes(axis, sample, history, times)
+    _mark_changes(axis, sample, history.rank, times)
 
 
 def _track_handles() -> list[Artist]:
@@ -132,19 +132,28 @@ def _track_handles() -> list[Artist]:
     ]
 
 
-def _draw_rank(axis: Axes, history: SpectrumHistory, times: Times | None) -> None:
-    sample = on_axis(history.sample, times)
-    axis.fill_between(sample, history.rank, step="post", color=BLUE, alpha=0.15, linewidth=0)
-    axis.step(sample, history.rank, where="post", color=BLUE, linewidth=1.8)
-    axis.set(ylabel="rank", ylim=(0, max(history.rank.max(initial=1) + 1, 2)))
+def _ranks(model: Model | SpectrumHistory) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sample counts and ranks: at each look at the spectrum, and of a model now."""
+    history = _history(model)
+    if isinstance(model, SpectrumHistory):
+        return history.sample, history.rank
+    learnt = fitted(model)
+    return np.append(history.sample, learnt.n_samples_seen_), np.append(history.rank, learnt.n_components_)
+
+
+def _draw_rank(axis: Axes, counts: NDArray[np.int64], rank: NDArray[np.int64], times: Times | None) -> None:
+    sample = on_axis(counts, times)
+    axis.fill_between(sample, rank, step="post", color=BLUE, alpha=0.15, linewidth=0)
+    axis.step(sample, rank, where="post", color=BLUE, linewidth=1.8)
+    axis.set(ylabel="rank", ylim=(0, max(rank.max(initial=1) + 1, 2)))
     _whole_numbers(axis.yaxis)
-    _mark_changes(axis, sample, history, times)
+    _mark_changes(axis, sample, rank, times)
 
 
-def _mark_changes(axis: Axes, sample: NDArray[Any], history: SpectrumHistory, times: Times | None) -> None:
+def _mark_changes(axis: Axes, sample: NDArray[Any], rank: NDArray[np.int64], times: Times | None) -> None:
     """Name the horizontal axis, and mark where the rank changes on it."""
     axis.set_xlabel("samples" if times is None else "time (UTC)")
-    for change in sample[1:][np.diff(history.rank) != 0]:
+    for change in sample[1:][np.diff(rank) != 0]:
         axis.axvline(change, color="0.5", linewidth=0.8, linestyle=":", zorder=0)
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..bank import Bank
 from ..monitoring import MonitoredModel
@@ -105,20 +104,12 @@ class Job:
                         self._save(final=False)
                 if self._last is None and self.position is None and not stop.asked():
                     raise SourceError(f"{self.source.name} has no rows to learn from{self._why_none()}")
-                if not stop.asked():
-                    self._note_end()
                 self._save(final=not stop.asked())
             except SourceError:
                 self._save(final=False)
                 raise
         learnt = self._learner.samples - before
         return Outcome(rows, time.monotonic() - started, stop.signal, learnt)
-
-    def times_until_now(self) -> Times:
-        """When samples were taken, to the last of them."""
-        if self._last is None or self._last.times is None:
-            return self.times
-        return Times([*self.times.pairs, [self._learner.came, float(self._last.times[-1])]])
 
     def close(self) -> None:
         """Let go of the source and of the model file, whether or not it has run."""
@@ -169,7 +160,7 @@ class Job:
             raise self._unwritable("the output", error) from None
         self._last, self._count = batch, batch.count
         if batch.times is not None:
-            self._note_times(came, batch.times, batch.count % self.source.batch_rows == 0)
+            self._note_times(came, batch)
         for watcher in self.watchers:
             if self._learner.verdicts is not None:
                 watcher.judged(self._learner.verdicts)
@@ -177,12 +168,15 @@ class Job:
                 watcher.alarmed(event)
             watcher.learnt(self.model, batch)
 
-    def _note_times(self, came: int, times: NDArray[np.float64], whole: bool) -> None:
-        """The first time, and the last of each whole batch: where a pipe paused must not matter."""
-        if not self.times.pairs:
-            self.times.add(came + 1, float(times[0]))
-        if whole:
-            self.times.add(self._learner.came, float(times[-1]))
+    def _note_times(self, came: int, batch: Batch) -> None:
+        """When those samples of a batch were taken that were learnt, or judged."""
+        assert batch.times is not None
+        taken, times = self._learner.came - came, batch.times
+        if taken < len(times):
+            whole = ~np.isnan(batch.rows).any(axis=1)
+            times = times[whole] if np.count_nonzero(whole) == taken else times[len(times) - taken :]
+        begins = (batch.count - len(batch.rows)) % self.source.batch_rows == 0
+        self.times.add(came, times, begins=begins)
 
     def _new_learner(self) -> Learner:
         if isinstance(self.model, MonitoredModel):
@@ -242,12 +236,6 @@ class Job:
         if self.file is not None and position is not None:
             for watcher in self.watchers:
                 watcher.saved(self._learner.samples)
-
-    def _note_end(self) -> None:
-        """The time of the last row of all, if its batch is not whole."""
-        last = self._last.times if self._last else None
-        if last is not None and self._learner.came > self.times.pairs[-1][0]:
-            self.times.add(self._learner.came, float(last[-1]))
 
     def _why_none(self) -> str:
         skipped, first = self.source.skipped, self.source.first_skip

@@ -11,27 +11,45 @@ from numpy.typing import ArrayLike, NDArray
 LIMIT = 512
 """Most moments remembered."""
 
+FAR = 16.0
+"""A step of so many times the mean one so far is a pause: both of its sides are remembered."""
+
 
 @dataclass
 class Times:
-    """Pairs of a sample count and seconds since 1970, at most `LIMIT`, evenly spread.
+    """Pairs of a sample count and seconds since 1970, at most `LIMIT`; the last is that of the last sample.
 
     Examples
     --------
     >>> times = Times()
-    >>> for count in range(100, 1100, 100):
-    ...     times.add(count, 60.0 * count)
-    >>> times.at([150, 1000])
-    array([ 9000., 60000.])
+    >>> times.add(0, 60.0 * np.arange(100), begins=True)
+    >>> times.add(100, 86400.0 + 60.0 * np.arange(100), begins=True)
+    >>> times.at([1, 51, 100, 101, 151])
+    array([    0.,  3000.,  5940., 86400., 89400.])
     """
 
     pairs: list[list[float]] = field(default_factory=list)
 
-    def add(self, samples: int, seconds: float) -> None:
-        """Note when the last of so many samples was taken."""
-        self.pairs.append([samples, seconds])
-        if len(self.pairs) > LIMIT:
-            self.pairs = self.pairs[::2]
+    def add(self, came: int, seconds: NDArray[np.float64], *, begins: bool) -> None:
+        """Note when the samples that follow so many others were taken.
+
+        Both sides of each pause are remembered, and of the beginning where a batch ``begins``. What is a
+        pause depends on the samples before it alone: how a pipe was cut into pieces must not matter.
+        """
+        if not len(seconds):
+            return
+        first, last = (self.pairs[0], self.pairs[-1]) if self.pairs else [[came + 1, float(seconds[0])]] * 2
+        counts = np.concatenate(([last[0]], came + 1 + np.arange(len(seconds))))
+        moments = np.concatenate(([last[1]], seconds))
+        ages, spans = counts[:-1] - first[0], np.abs(moments[:-1] - first[1])
+        noted = np.abs(np.diff(moments)) * ages > FAR * spans
+        noted[0] |= begins or not self.pairs
+        kept = self.pairs[:-1]
+        for i in np.flatnonzero(noted):
+            for count, moment in zip(counts[i : i + 2].tolist(), moments[i : i + 2].tolist(), strict=True):
+                if not kept or count > kept[-1][0]:
+                    kept = _thinned([*kept, [count, moment]])
+        self.pairs = [*kept, [counts[-1].item(), moments[-1].item()]]
 
     @property
     def at_all(self) -> Callable[[ArrayLike], NDArray[np.float64]] | None:
@@ -42,3 +60,15 @@ class Times:
         """When these samples were taken: in between, as if time had passed evenly."""
         known = np.array(self.pairs)
         return np.asarray(np.interp(np.asarray(samples, dtype=np.float64), known[:, 0], known[:, 1]))
+
+
+def _thinned(pairs: list[list[float]]) -> list[list[float]]:
+    """Without those that lie most nearly on a line with their neighbours, once there are too many."""
+    if len(pairs) < LIMIT:
+        return pairs
+    count, moment = np.array(pairs).T
+    middle = np.arange(1, len(pairs) - 1, 2)
+    share = (count[middle] - count[middle - 1]) / (count[middle + 1] - count[middle - 1])
+    between = moment[middle - 1] + share * (moment[middle + 1] - moment[middle - 1])
+    order = np.argsort(np.abs(moment[middle] - between), kind="stable")
+    return [pairs[i] for i in np.delete(np.arange(len(pairs)), middle[order[: len(order) // 2]])]
