@@ -72,10 +72,11 @@ def cap(
 
     Examples
     --------
-    >>> rows = np.array([[1.0, 0.0], [0.0, 1000.0]])
+    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1000.0]])
     >>> capped = cap(rows, np.zeros(2), np.zeros((0, 2)), np.zeros(0), Usual(1.0, 100.0), 1.0)
     >>> capped.rows.round(2), capped.number
     (array([[1.  , 0.  ],
+           [0.  , 1.  ],
            [0.  , 3.16]]), 1)
     """
     centered = rows - mean.astype(rows.dtype)
