@@ -12,6 +12,14 @@ from eigenstream.tracking.tracker import Tracker
 from tests.online_model import paper, stored
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """Ctrl-C as usual, also where a shell has started the tests in the background, and ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("rows", [200, 3000])
 def test_an_interrupted_call_happens_whole_or_not_at_all(online, rows, monkeypatch):
     """Ctrl-C after every possible block: rows, counts and state always agree."""
