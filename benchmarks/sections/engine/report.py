@@ -9,8 +9,7 @@ from benchmarks.sections.engine.settings import BLOCK, PRECISION
 
 KINDS = ("installable", "compiled")
 INTRO = """What a step of the paper's network costs (`solver="network"`), without the estimator around it.
-Centered streams with k/2 components (variances 10 down to 4) in noise of variance 0.1, along the
-coordinate axes, float64. Times are microseconds per sample, best turn of all heats; contenders take turns,
+Centered streams with k/2 components (variances 10 down to 4) in noise of variance 0.1, float64. Times are microseconds per sample, best turn of all heats; contenders take turns,
 every heat has new learners, and what is compiled is compiled before. Where heats differ, so may ratios.
 *Installable* peers are NumPy and scikit-learn as people call them; *compiled* peers are the same algorithms
 as Numba loops, written for this comparison. Unlike ours, none of them finds the number of components. The

@@ -13,7 +13,7 @@ from ..array_types import Vector as Vector
 from .arrays import host
 from .scale import gain_of, scale_of
 
-WIDEST = 2048
+WIDEST = 1024
 """How many inputs a profile shows at most. Half of them are then those with the largest variances."""
 
 

@@ -139,8 +139,10 @@ def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, n_sampl
     """
     needed = np.minimum(needed, profile.held.shape[-2] + 1)
     most = int(needed.max())
-    left = np.repeat(profile.inputs[..., None, :], most, axis=-2)
-    left[..., 1:, :] -= np.cumsum(profile.held[..., : most - 1, :], axis=-2)
+    inputs = profile.inputs[..., None, :]
+    left = np.zeros((*inputs.shape[:-2], most, inputs.shape[-1]))
+    np.cumsum(profile.held[..., : most - 1, :], axis=-2, out=left[..., 1:, :])
+    np.subtract(inputs, left, out=left)
     np.maximum(left, 0.0, out=left)
     mean = (profile.weights * left).sum(axis=-1) / profile.weights.sum()
     edges = independence_edges(left, profile.weights, n_samples) / np.maximum(mean, TINY)

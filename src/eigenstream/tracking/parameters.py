@@ -246,8 +246,11 @@ SMALLEST_OF_NETWORK: dict[Any, float] = {np.float64: 1e-75, np.float32: 1e-15}
 
 def refuse_tiny(rows: NDArray[np.floating[Any]], solver: str) -> None:
     """An error where everything is so small that squares would vanish. Zeros are no values."""
-    largest = float(np.nanmax(np.abs(numbers(rows)), initial=0.0))
     limit = (SMALLEST_OF_NETWORK if solver == "network" else SMALLEST)[rows.dtype.type]
+    values = numbers(rows)
+    if (np.abs(values[:1]) >= limit).any():  # the first row is enough as a rule
+        return
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
     if 0 < largest < limit:
         raise ValueError(
             f"values up to {largest:g} are too small for {rows.dtype}: squares would vanish; rescale them"
