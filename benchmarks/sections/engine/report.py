@@ -9,11 +9,12 @@ from benchmarks.sections.engine.settings import BLOCK, PRECISION
 
 KINDS = ("installable", "compiled")
 INTRO = """What a step of the paper's network costs (`solver="network"`), without the estimator around it.
-Centered streams with k/2 components (variances 10 down to 4) in noise of variance 0.1, float64. Times are microseconds per sample, best turn of all heats; contenders take turns,
-every heat has new learners, and what is compiled is compiled before. Where heats differ, so may ratios.
-*Installable* peers are NumPy and scikit-learn as people call them; *compiled* peers are the same algorithms
-as Numba loops, written for this comparison. Unlike ours, none of them finds the number of components. The
-ratio is the fastest peer's time over ours: above 1, ours is faster."""
+Centered streams with k/2 components (variances 10 down to 4) in noise of variance 0.1, float64. Times are
+microseconds per sample, best turn of all heats; contenders take turns, every heat has new learners, and
+what is compiled is compiled before. Where heats differ, so may ratios. *Installable* peers are NumPy and
+scikit-learn as people call them; *compiled* peers are the same algorithms as Numba loops, written for this
+comparison. Unlike ours, none of them finds the number of components. The ratio is the fastest peer's time
+over ours: above 1, ours is faster."""
 DETAILS = """Error: distance of the subspace of the first k/2 components from that of full-batch PCA on
 the same rows, 0 equal and 1 orthogonal; who is too slow for the whole stream sees only its first samples.
 Memory: the most that Python and NumPy held at once while a learner started and learnt one batch, as

@@ -109,8 +109,8 @@ def launches(rows: Any) -> bool:
 
 def zeros(shape: tuple[int, ...], rows: Any, dtype: Any = None) -> Array:
     """Zeros where these rows live, of their type unless another is given."""
-    dtype = rows.dtype if dtype is None else dtype
-    if _place(rows) is None:
+    dtype = dtype or rows.dtype
+    if isinstance(rows, np.ndarray):
         return np.zeros(shape, dtype)
     return np.zeros_like(rows, shape=shape, dtype=dtype)
 

@@ -159,7 +159,10 @@ class Learner(Protocol):
         """From now on keep these first axes in their order and direction; returns their eigenvalues."""
 
     def project(self, rows: Floats, rank: int) -> Floats:
-        """Projections on the first axes as of the last block or look; row by row the same bits."""
+        """Projections on the first axes as of the last block or look; row by row the same bits.
+
+        A single row may come as a vector.
+        """
 
     def seen(self, rank: int) -> Seen:
         """Mean, first axes and gain that `project` uses: they stand still between blocks and looks."""
@@ -184,7 +187,12 @@ class Learner(Protocol):
 
 
 def rowwise(rows: Floats, axes: Floats) -> Floats:
-    """``rows @ axes.T``, one product per row: the bits do not depend on how many rows come together."""
+    """``rows @ axes.T``, one product per row: the bits do not depend on how many rows come together.
+
+    A single row may come as a vector.
+    """
+    if len(rows.shape) == 1:
+        return axes.dot(rows)  # type: ignore[no-any-return]
     if isinstance(rows, SparseRows):
         return rows @ axes.T
     if len(rows) == 1:

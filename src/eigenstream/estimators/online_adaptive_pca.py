@@ -220,9 +220,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         if type(x) is not np.ndarray and is_foreign(x):
             one: Any = x
             return self.learn_many(one[None], timestamps=stamps)[0]  # type: ignore[no-any-return]
-        if not self.__sklearn_is_fitted__():
+        tracker: Tracker | None = getattr(self, "_tracker", None)
+        if tracker is None:
             return np.asarray(self.learn_many(np.asarray(x)[None], timestamps=stamps)[0])
-        tracker = self._tracker
         row = np.ascontiguousarray(x, dtype=tracker.plan.dtype)
         if row.shape != (tracker.plan.width,):
             raise ValueError(

@@ -119,9 +119,12 @@ class LastLook:
         return self.learner.seen(self.decision.rank)
 
     def _scores(self, rows: Floats, how: str) -> Floats:
-        """Scores by the last block and look, zero beyond the rank; the same bits for any chunking."""
+        """Scores by the last block and look, zero beyond the rank; the same bits for any chunking.
+
+        A single row may come as a vector.
+        """
         rank = self.decision.rank
-        scores = zeros((len(rows), self.plan.k), rows)
+        scores = zeros((*rows.shape[:-1], self.plan.k), rows)
         if not rank:
             return scores
         if self.early is None:
@@ -133,7 +136,7 @@ class LastLook:
             )
         if how not in self._factors:
             self._factors[how] = SCORES[how](self.kept, self.decision.threshold).astype(rows.dtype)
-        scores[:, :rank] = projections * self._factors[how]
+        scores[..., :rank] = projections * self._factors[how]
         return scores
 
     def _squared_residuals(self, rows: Floats) -> Floats:

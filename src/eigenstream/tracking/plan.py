@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,12 +65,12 @@ class Plan:
     spontaneous: float = 0.0
     seed: int = 0
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Numbers in a row as it comes."""
         return self.n // (self.lags + 1)
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether rows are learnt as they come, each one step of time."""
         return not self.lags and self.seconds is None

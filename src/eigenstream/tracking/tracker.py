@@ -148,7 +148,7 @@ class Tracker(Blocks):
 
     def follow_one(self, row: Floats, scores: str) -> tuple[Floats, list[RankChange]]:
         """`follow` for one complete row of weight 1, if the plan is plain: as little overhead as possible."""
-        score = self._scores(row[None], scores)[0]
+        score = self._scores(row, scores)
         waiting = self.waiting
         i, steps = waiting.number, waiting.steps
         if self.learner.block == 1 or i + 1 == self.learner.block or not self.inputs.all_vary:
