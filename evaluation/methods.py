@@ -17,7 +17,7 @@ from benchmarks.peers.oja import CompiledOja
 from benchmarks.peers.peer import Array
 from benchmarks.peers.similarity_matching import CompiledFSM
 from benchmarks.sections.accuracy.data import BESIDE, FOLDER
-from benchmarks.sections.accuracy.methods import incremental_bytes, known_axes, model_bytes
+from benchmarks.sections.accuracy.methods import BATCH, incremental_bytes, known_axes, model_bytes
 
 from eigenstream import OnlineAdaptivePCA
 from evaluation import rivals, sensors
@@ -141,7 +141,7 @@ def bytes_of(learner: Any, n: int, k: int) -> int:
     if isinstance(learner, Ours):
         return model_bytes(learner.model)
     if isinstance(learner, IncrementalPCABy100):
-        return incremental_bytes(n, k)
+        return incremental_bytes(n, k, max(BATCH, k))
     held = vars(learner.tracker if isinstance(learner, Fixed) else learner)
     return sum(value.nbytes for value in held.values() if isinstance(value, np.ndarray))
 

@@ -56,6 +56,11 @@ class IncrementalPCABy100(IncrementalPCAPeer):
     per_component = 1
 
 
+class IncrementalPCAByK(IncrementalPCAPeer):
+    name = "IncrementalPCA, batch k"
+    per_component = 1
+
+
 class IncrementalPCABy5k(IncrementalPCAPeer):
     name = "IncrementalPCA, batch 5k"
     per_component = 5

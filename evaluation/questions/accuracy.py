@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from benchmarks.peers.incremental_pca import IncrementalPCABy100
+from benchmarks.peers.incremental_pca import IncrementalPCAByK
 from benchmarks.peers.peer import Array
 from benchmarks.sections.accuracy.data import SOURCES, load
 from benchmarks.sections.accuracy.methods import components_for
@@ -31,8 +31,8 @@ INTRO = f"""The distance of the top m axes from those of full-batch PCA after on
 orthogonal; below {EXACT:.0e} is rounding and counts as equal), m the number of components that everybody
 was asked for. Rows come in their own order, shuffled, and in an order chosen to hurt: those close to the
 mean first, those that make up the leading axes last. Nobody forgets. At *equal bytes*, IncrementalPCA,
-block SVD and Frequent Directions get as many components as fit into the state and buffer of ours, their
-workspace not counted; ours has m. CCIPCA, FSM, Oja, SPIRIT, FRAHST, Federated PCA and Frequent Directions
+block SVD and Frequent Directions get as many components as fit into the state and buffer of ours, by
+batches of as many rows, their workspace not counted; ours has m. CCIPCA, FSM, Oja, SPIRIT, FRAHST, Federated PCA and Frequent Directions
 are handed rows without the mean of all rows, the later ones too. *{SUBSPACE}* is shown where the default
 is the exact solver. AdaptivePCA forgets by design and is given short and narrow sets only."""
 
@@ -118,7 +118,7 @@ def _at_equal_bytes(rows: Array, mean: Array, truth: Array, size: int) -> dict[s
         "Frequent Directions": min(numbers // n // 2, n, T),
     }
     make: dict[str, Make] = {
-        "IncrementalPCA": IncrementalPCABy100,
+        "IncrementalPCA": IncrementalPCAByK,
         "block SVD": lambda n, k: rivals.BlockSVD(n, k, block=k),
         "Frequent Directions": rivals.FrequentDirections,
     }

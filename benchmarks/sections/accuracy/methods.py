@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,26 +85,30 @@ def owner(array: Array) -> Array:
     return array
 
 
-def incremental_bytes(n: int, k: int) -> int:
+def incremental_bytes(n: int, k: int, batch: int) -> int:
     """Components, mean, variances, singular values and one batch."""
-    return NUMBER * (k * n + 2 * n + k + max(BATCH, k) * n)
+    return NUMBER * (k * n + 2 * n + k + batch * n)
 
 
 def components_for(size: int, n: int, T: int) -> int:
-    """The most components with which IncrementalPCA stays within this size; 0 if one is too many."""
-    return max((k for k in range(1, min(n, T) + 1) if incremental_bytes(n, k) <= size), default=0)
+    """The most components with which IncrementalPCA stays within this size, by batches of as many rows.
+
+    Shorter batches leave more room for components, and it does not take fewer rows than these. 0 if one
+    component is too many.
+    """
+    return max((k for k in range(1, min(n, T) + 1) if incremental_bytes(n, k, k) <= size), default=0)
 
 
-def incremental(X: Array, k: int, seed: int) -> IncrementalPCA:
+def incremental(X: Array, k: int, seed: int, least: int = BATCH) -> IncrementalPCA:
     """By batches cut as its own ``fit`` does: a remainder of less than k rows joins the batch before."""
-    model = IncrementalPCA(n_components=k)
-    for batch in gen_batches(len(X), max(BATCH, k), min_batch_size=k):
+    model = IncrementalPCA(n_components=k, batch_size=max(least, k))
+    for batch in gen_batches(len(X), model.batch_size, min_batch_size=k):
         model.partial_fit(X[batch])
     return model
 
 
-def by_incremental(**options: Any) -> Method:
-    return Method(incremental, lambda model: model.components_, **options)
+def by_incremental(least: int = BATCH, **options: Any) -> Method:
+    return Method(partial(incremental, least=least), lambda model: model.components_, **options)
 
 
 def compiled(name: str) -> Method:
@@ -127,8 +132,8 @@ METHODS = {
     SUBSPACE: ours("subspace"),
     SAME: by_incremental(),
     DOUBLE: by_incremental(doubled=True),
-    BYTES: by_incremental(bytes_of=OURS),
-    BYTES_SUBSPACE: by_incremental(bytes_of=SUBSPACE),
+    BYTES: by_incremental(least=1, bytes_of=OURS),
+    BYTES_SUBSPACE: by_incremental(least=1, bytes_of=SUBSPACE),
     NETWORK: ours("network"),
     FSM: compiled(FSM),
     CCIPCA: compiled(CCIPCA),

@@ -103,7 +103,7 @@ def sizes(learner: Any, n: int, k: int) -> dict[str, Any]:
         plan = learner._tracker.plan
         return {"bytes": model_bytes(learner), "solver": plan.solver, "start": plan.init_samples}
     if hasattr(learner, "singular_values_"):
-        return {"bytes": incremental_bytes(n, k)}
+        return {"bytes": incremental_bytes(n, k, learner.batch_size)}
     arrays = (value for value in vars(learner).values() if isinstance(value, np.ndarray))
     return {"bytes": sum(array.nbytes for array in arrays)}
 

@@ -35,10 +35,10 @@ order (medians over shuffles, the same for all; {seeds} of them). *Ours* is
 `OnlineAdaptivePCA(max_components=m)` with everything else at its default; its axes are all that it knows,
 also those below the threshold, which `components_` leaves out. *Ours, subspace* is the same with
 `solver="subspace"`, where the default is the exact solver. IncrementalPCA is scikit-learn's, fed {batch}
-rows at a time, with m components, with 2m, and with as many as fit into the bytes of ours. On narrow data
-that is as many as there are inputs: IncrementalPCA is then exact, too. Digits and MNIST are pixels as
-they are; breast cancer, wine and Tennessee Eastman are standardized; china is a photograph in patches of
-8 x 8 pixels in three colours."""
+rows at a time, with m components and with 2m; and with as many as fit into the bytes of ours, by batches
+of as many rows, since shorter batches leave more room. On narrow data that is as many as there are
+inputs: IncrementalPCA is then exact, too. Digits and MNIST are pixels as they are; breast cancer, wine
+and Tennessee Eastman are standardized; china is a photograph in patches of 8 x 8 pixels in three colours."""
 SIZES = """Bytes of ours: the arrays of the learner, its workspace and the room for waiting rows. Bytes of
 IncrementalPCA: components, mean, variances, singular values and one batch. This favours IncrementalPCA,
 whose workspace (it stacks components and batch, and decomposes the stack) is not counted. Nor is what

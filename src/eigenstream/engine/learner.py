@@ -133,6 +133,13 @@ class Learner(Protocol):
     """Whether eigenvalues below the threshold are the input's own, or only a lower bound of them."""
 
     @property
+    def room(self) -> Matrix | None:
+        """Where a block is put to be learnt (block, n), None if blocks are learnt where they are.
+
+        Only `learn` and `spread` touch it: in between, rows that wait for their block may stand there.
+        """
+
+    @property
     def mean(self) -> Vector:
         """Mean of the input, as far as it has been learnt from; zero if it is not subtracted (n)."""
 

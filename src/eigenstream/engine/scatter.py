@@ -61,7 +61,7 @@ class Scatter:
         self._spectrum: tuple[Vector, Matrix] | None = None
         self._mean: Vector = self.offset
         self._gain: Vector | None = np.zeros(n) if standardize else None
-        self._room = np.empty((block, n))
+        self.room: Matrix = np.zeros((block, n))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_spectrum": None}
@@ -77,7 +77,7 @@ class Scatter:
     def learn(self, rows: Floats, steps: Steps) -> None:
         if not self.started and self.center:
             self.origin = rows[0].astype(np.float64)
-        room = self._room[: len(rows)]
+        room = self.room[: len(rows)]
         np.subtract(rows, self.origin, out=room, dtype=np.float64)
         block = center_block(room, steps, self.offset, self.count, center=self.center)
         if block.decay != 1:
@@ -139,7 +139,7 @@ class Scatter:
 
     def copy(self) -> Self:
         twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
-        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "_room"}
+        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "room"}
         twin.C = self.C.copy()
         return twin
 

@@ -53,6 +53,9 @@ DECAY = 3.0
 LEAST = 24
 """Directions kept at least: fewer would save next to nothing."""
 
+MORE = 64
+"""Directions beyond three times the components that there is room for: about as many as rows in a block."""
+
 VANISHING = 1e-13
 """Eigenvalues below this share of the largest are rounding errors of the Gram matrix."""
 
@@ -68,8 +71,8 @@ class Subspace:
     n
         Width of the input.
     k
-        How many components are asked for. More directions are kept inside, up to three times as many: what is
-        let go too early makes the others inaccurate, unless it is mere noise.
+        How many components are asked for. More directions are kept inside, up to three times as many and 64:
+        what is let go too early makes the others inaccurate, unless it is mere noise.
     block
         Rows per block.
     center
@@ -88,8 +91,10 @@ class Subspace:
     ) -> None:
         self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
         self.width = width or n
-        self.rows: Matrix = np.zeros((min(3 * k + LEAST, self.width) + block, n))
-        """L in the first r rows; room for a block below it."""
+        self.most = min(3 * k + MORE, self.width)
+        """How many directions there is room for."""
+        self.rows: Matrix = np.zeros((self.most + block, n))
+        """L ends at row ``most``; below it is `room` for a block."""
         self.lam: Vector = np.zeros(0)
         self.origin: Vector = np.zeros(n)
         """The first row: means are kept relative to it, so that what is constant vanishes exactly."""
@@ -100,7 +105,7 @@ class Subspace:
         self.gain: Vector | None = np.zeros(n) if standardize else None
         """What each centered input is multiplied by to be in the units of L; None: those are raw units."""
         self.count, self.extra, self.blocks, self.aligned = 0.0, 0.0, 0, 0
-        self.decays = False
+        self.decays = True
         """Whether variances go on falling beyond the components: what is let go then is not mere noise."""
 
     @property
@@ -111,7 +116,17 @@ class Subspace:
     @property
     def directions(self) -> int:
         """How many directions are kept: a few more than asked for, many more if variances go on falling."""
-        return min(max(3 * self.k + LEAST if self.decays else 0, self.k + 8, LEAST), self.width)
+        return self.most if self.decays else min(max(self.k + 8, LEAST), self.width)
+
+    @property
+    def L(self) -> Matrix:
+        """The directions, each as long as the root of its eigenvalue (r, n)."""
+        return self.rows[self.most - self.r : self.most]
+
+    @property
+    def room(self) -> Matrix:
+        """Where a block is put to be learnt. In between, rows that wait for their block may stand there."""
+        return self.rows[self.most :]
 
     @property
     def mean(self) -> Vector:
@@ -136,7 +151,7 @@ class Subspace:
         if sparse:
             R: Any = rows.astype(np.float64) - self.origin
         else:
-            R = self.rows[self.r : self.r + len(rows)]
+            R = self.room[: len(rows)]
             np.subtract(rows, self.origin, out=R)
         block = center_block(R, steps, self.offset, self.count, center=self.center)
         self.inputs *= block.decay
@@ -151,13 +166,13 @@ class Subspace:
     def spread(self, factor: Matrix) -> None:
         for start in range(0, len(factor), self.block):
             part = factor[start : start + self.block]
-            self.rows[self.r : self.r + len(part)] = part
+            self.room[: len(part)] = part
             raw = part if self.gain is None else part * scale_of(self.gain)
             self.inputs += np.einsum("ij,ij->j", raw, raw)
-            self._absorb(self.rows[self.r : self.r + len(part)], 1.0)
+            self._absorb(self.room[: len(part)], 1.0)
 
     def known(self) -> Knowledge:
-        return self.totals()._replace(U=self.rows[: self.r] / np.sqrt(self.lam)[:, None])
+        return self.totals()._replace(U=self.L / np.sqrt(self.lam)[:, None])
 
     def totals(self) -> Knowledge:
         sums, scale, share = self.inputs, None, np.full_like(self.inputs, self.extra / self.n)
@@ -165,7 +180,7 @@ class Subspace:
             sums, scale = sums * np.square(self.gain), scale_of(self.gain)
             share *= self.gain > 0
         trace, inputs = float(sums.sum()) + self.extra, sums + share
-        profile = Profile.of(inputs, self.rows[: min(self.k, self.r)])
+        profile = Profile.of(inputs, self.L[: self.k])
         none = np.zeros((self.r, 0))
         return Knowledge(self.lam, none, self.count, trace, self.mean, inputs, None, scale, profile)
 
@@ -184,23 +199,22 @@ class Subspace:
         centered = rows - self.mean
         if self.gain is not None:
             centered *= self.gain
-        projections = rowwise(centered, self.rows[:rank]) / np.sqrt(self.lam[:rank])
+        projections = rowwise(centered, self.L[:rank]) / np.sqrt(self.lam[:rank])
         return projections.astype(rows.dtype, copy=False)
 
     def seen(self, rank: int) -> Seen:
-        return Seen(self.mean, self.rows[:rank] / np.sqrt(self.lam[:rank])[:, None], self.gain)
+        return Seen(self.mean, self.L[:rank] / np.sqrt(self.lam[:rank])[:, None], self.gain)
 
     def variances(self, axes: Floats) -> Vector:
-        projections = axes @ self.rows[: self.r].T
+        projections = axes @ self.L.T
         return np.asarray(np.einsum("ij,ij->i", projections, projections, dtype=np.float64) / self.count)
 
     def recalibrate(self, alpha: float) -> None:
         """Directions do not depend on alpha."""
 
     def restart(self, known: Knowledge, time: int) -> None:
-        kept = min(len(known.lam), len(self.rows) - self.block)
-        self.lam = known.lam[:kept].copy()
-        self.rows[:kept] = np.sqrt(self.lam)[:, None] * known.U[:kept]
+        self.lam = known.lam[: self.most].copy()
+        self.L[:] = np.sqrt(self.lam)[:, None] * known.U[: self.most]
         self.origin = known.mean.copy() if self.center else np.zeros(self.n)
         self.offset = np.zeros(self.n)
         self.inputs, self.count, self.extra = known.input_sums().copy(), known.effective, 0.0
@@ -216,14 +230,14 @@ class Subspace:
         twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "rows"}
         if elsewhere(twin.rows, self.rows):
             twin.rows = np.zeros_like(self.rows)
-        twin.rows[: self.r] = self.rows[: self.r]
+        twin.L[:] = self.L
         twin.inputs = self.inputs.copy()
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         gain = {} if self.gain is None else {"gain": host(self.gain)}
         return gain | {
-            "L": host(self.rows[: self.r]),
+            "L": host(self.L),
             "lam": self.lam,
             "origin": host(self.origin),
             "offset": host(self.offset),
@@ -233,7 +247,7 @@ class Subspace:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        n, most, largest = self.n, len(self.rows) - self.block, LARGEST_VALUE[np.float64]
+        n, largest = self.n, LARGEST_VALUE[np.float64]
         L = stored_array(arrays, "L", (None, n))
         self.lam = stored_array(arrays, "lam", (len(L),), least=0.0)
         self.origin = stored_array(arrays, "origin", (n,), most=largest)
@@ -244,16 +258,16 @@ class Subspace:
         self.count, self.extra = map(float, stored_array(arrays, "totals", (2,), least=0.0))
         counters = stored_array(arrays, "counters", (3,), np.int64, least=0)
         self.blocks, self.aligned, self.decays = int(counters[0]), int(counters[1]), bool(counters[2])
-        if len(L) > most or self.aligned > self.k or not (self.lam > 0).all():
+        if len(L) > self.most or self.aligned > self.k or not (self.lam > 0).all():
             raise ValueError(f"its {len(L)} directions and {self.aligned} components do not fit together")
-        self.rows[: len(L)] = L
+        self.L[:] = L
 
     def _live_beside(self, rows: Floats) -> None:
         """Move to where these rows live."""
         if not elsewhere(self.rows, rows):
             return
-        L, self.rows = self.rows[: self.r], zeros(self.rows.shape, rows, np.float64)
-        self.rows[: self.r] = beside(L, rows)
+        L, self.rows = self.L, zeros(self.rows.shape, rows, np.float64)
+        self.L[:] = beside(L, rows)
         for name in ("origin", "offset", "inputs", "gain"):
             if getattr(self, name) is not None:
                 setattr(self, name, beside(getattr(self, name), rows))
@@ -264,7 +278,7 @@ class Subspace:
         level = np.abs(self.origin) + np.abs(self.offset)
         gain = gain_of(self.inputs, complete_count(self.count, self.extra, self.n), level)
         fresh *= gain
-        L = self.rows[: self.r]
+        L = self.L
         L *= scale_of(self.gain) * gain
         tiny = np.finfo(np.float64).tiny
         self.lam = np.maximum(host(np.einsum("ij,ij->i", L, L)), tiny)  # no longer all there is of L L'
@@ -275,11 +289,11 @@ class Subspace:
         first = not self.r
         self.turn(*self.leading(self.products(R, decay), decay), R)
         if first:  # there is nothing to follow: the largest entry of each axis is positive
-            self.rows[: self.r] = fixed_signs(self.rows[: self.r])
+            self.L[:] = fixed_signs(self.L)
 
     def products(self, R: Any, decay: float) -> Matrix:
         """M of L and R, a sum over features, without ``L L'`` unless that has moved: `leading` knows it."""
-        r, L = self.r, self.rows[: self.r]
+        r, L = self.r, self.L
         M = zeros((r + len(R), r + len(R)), L)
         if self._refreshes:
             M[:r, :r] = decay * (L @ L.T)
@@ -303,15 +317,16 @@ class Subspace:
 
     def turn(self, e: Vector, P: Matrix, R: Any) -> None:
         """``L <- P' [L; R]`` and ``lam <- e``, where R is sparse or stands below L."""
-        r, keep, sparse = self.r, len(e), isinstance(R, SparseRows)
-        V = self.rows[: r if sparse else len(P)]
+        r, sparse = self.r, isinstance(R, SparseRows)
+        V = self.rows[self.most - r : self.most + (0 if sparse else len(R))]
+        self.lam = e
         dense, tile = beside(P[: len(V)], V), TILE if isinstance(V, np.ndarray) else DEVICE_TILE
+        L = self.L
         for start in range(0, self.n, tile):
             columns = slice(start, start + tile)
-            self.rows[:keep, columns] = dense.T @ V[:, columns]
+            L[:, columns] = dense.T @ V[:, columns]
         if sparse:
-            self.rows[:keep] += P[r:].T @ R
-        self.lam = e
+            L += P[r:].T @ R
 
     @property
     def _refreshes(self) -> bool:

@@ -21,10 +21,14 @@ class Waiting:
         Rows per block.
     n, dtype
         Width and type of the rows.
+    room
+        Where they may stand if that is of their type, `Learner.room`.
     """
 
-    def __init__(self, block: int, n: int, dtype: Any) -> None:
-        self.rows: Floats = np.zeros((block, n), dtype=dtype)
+    def __init__(self, block: int, n: int, dtype: Any, room: Floats | None = None) -> None:
+        if room is None or room.dtype != dtype:
+            room = np.zeros((block, n), dtype=dtype)
+        self.rows: Floats = room
         self.steps = Steps.even(block, 1.0)
         self.number = 0
         self.sparse = False

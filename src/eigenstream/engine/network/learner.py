@@ -70,6 +70,7 @@ class Network:
 
     block = 1
     tells_below_threshold = False
+    room = None
 
     def __init__(self, settings: NetworkSettings, alpha: float) -> None:
         self.settings = settings

@@ -74,9 +74,9 @@ def turned(shard: Shard, lead: Lead) -> Shard:
     """The shard with its last block learnt."""
     if lead.P is None:
         return shard
-    twin, below_L = shard.learner.copy(), slice(shard.learner.r, len(lead.P))
-    twin.rows[below_L] = shard.learner.rows[below_L]
-    twin.turn(lead.core.lam, lead.P, twin.rows[below_L])
+    twin, b = shard.learner.copy(), len(lead.P) - shard.learner.r
+    twin.room[:b] = shard.learner.room[:b]
+    twin.turn(lead.core.lam, lead.P, twin.room[:b])
     twin.blocks += 1
     return shard._replace(learner=twin)
 
@@ -105,8 +105,7 @@ def entered(
 def part_of(shard: Shard, b: int, plan: Plan) -> Part:
     """What the shard has to add to the sums, b rows having entered."""
     learner = shard.learner
-    R = learner.rows[learner.r : learner.r + b]
-    products = learner.products(R, Steps.even(b, plan.beta2).fading.decay)
+    products = learner.products(learner.room[:b], Steps.even(b, plan.beta2).fading.decay)
     return Part(products, float(learner.inputs.sum()), int(shard.inputs.varies.sum()))
 
 
@@ -135,7 +134,7 @@ def led(lead: Lead, parts: Sequence[Part], b: int, plan: Plan, rank: int | None)
 def largest(shard: Shard, lead: Lead) -> Vector:
     """The largest entry, with its sign, of each axis among these columns."""
     learner = turned(shard, lead).learner
-    L = learner.rows[: learner.r]
+    L = learner.L
     return np.asarray(L[np.arange(len(L)), np.argmax(np.abs(L), axis=1)])
 
 
@@ -150,7 +149,7 @@ def signed(lead: Lead, *entries: Vector) -> Lead:
 def axes_of(shard: Shard, lead: Lead, order: Sequence[int]) -> Matrix:
     """These columns of the axes, in this order."""
     learner = turned(shard, lead).learner
-    return learner.rows[list(order)] / np.sqrt(learner.lam[list(order)])[:, None]
+    return learner.L[list(order)] / np.sqrt(learner.lam[list(order)])[:, None]
 
 
 def mean_of(shard: Shard) -> Vector:
@@ -167,4 +166,4 @@ def profile_of(shard: Shard, lead: Lead, plan: Plan) -> Profile:
     """What the leading directions hold of these columns; of wide input, of its share of the columns shown."""
     learner = turned(shard, lead).learner
     widest = WIDEST if plan.n <= WIDEST else max(WIDEST * learner.n // plan.n, 2)
-    return Profile.of(learner.inputs, learner.rows[: min(plan.k, learner.r)], widest)
+    return Profile.of(learner.inputs, learner.L[: plan.k], widest)
