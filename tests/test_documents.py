@@ -30,6 +30,8 @@ def stories():
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 @pytest.mark.parametrize("blocks", list(stories()))
 def test_its_code_runs(blocks, tmp_path, monkeypatch):
+    if any(block.language == "python" and "river" in block.code for block in blocks):
+        pytest.importorskip("river", reason="needs eigenstream[river]")
     runpy.run_path(str(ROOT / "docs" / "example_files.py"))["write"](tmp_path)
     monkeypatch.chdir(tmp_path)
     tell(blocks)

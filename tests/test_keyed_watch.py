@@ -1,6 +1,5 @@
 import csv
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +10,8 @@ from click.testing import CliRunner
 
 from eigenstream.bank import Bank, Store
 from eigenstream.cli import main
+from tests.environment import ENVIRONMENT
 
-ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
 HARNESS = Path(__file__).parent / "kill_and_resume.py"
 UNITS = 5
 SHIFTED = 2

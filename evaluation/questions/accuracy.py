@@ -28,13 +28,14 @@ TITLE = "Accuracy on real data"
 OWN, SHUFFLED, ADVERSARIAL = "own", "shuffled", "adversarial"
 SUBSPACE = "eigenstream, subspace"
 INTRO = f"""The distance of the top m axes from those of full-batch PCA after one pass (0 equal, 1
-orthogonal; below {EXACT:.0e} is rounding and counts as equal), m the number of components that everybody
-was asked for. Rows come in their own order, shuffled, and in an order chosen to hurt: those close to the
-mean first, those that make up the leading axes last. Nobody forgets. At *equal bytes*, IncrementalPCA,
-block SVD and Frequent Directions get as many components as fit into the state and buffer of ours, by
-batches of as many rows, their workspace not counted; ours has m. CCIPCA, FSM, Oja, SPIRIT, FRAHST, Federated PCA and Frequent Directions
-are handed rows without the mean of all rows, the later ones too. *{SUBSPACE}* is shown where the default
-is the exact solver. AdaptivePCA forgets by design and is given short and narrow sets only."""
+orthogonal; below {EXACT:.0e} is rounding and counts as equal), m the number of components that
+everybody was asked for. Rows come in their own order, shuffled, and in an order chosen to hurt: those
+close to the mean first, those that make up the leading axes last. Nobody forgets. At *equal bytes*,
+IncrementalPCA, block SVD and Frequent Directions get as many components as fit into the state and
+buffer of ours, by batches of as many rows, their workspace not counted; ours has m. CCIPCA, FSM, Oja,
+SPIRIT, FRAHST, Federated PCA and Frequent Directions are handed rows without the mean of all rows, the
+later ones too. *{SUBSPACE}* is shown where the default is the exact solver. AdaptivePCA forgets by
+design and is given short and narrow sets only."""
 
 
 @dataclass(frozen=True)

@@ -160,8 +160,8 @@ def phase_diagram(ratios: ArrayLike, *, n1: int = 10, n2: int = 10) -> tuple[Pha
     Examples
     --------
     >>> input_output, squared_output = phase_diagram([0.5])
-    >>> round(input_output.high[0], 4), squared_output.low[0], squared_output.high[0]
-    (np.float64(0.0667), np.float64(0.1), np.float64(inf))
+    >>> [round(float(bound[0]), 4) for bound in (input_output.high, squared_output.low, squared_output.high)]
+    [0.0667, 0.1, inf]
     """
     r = np.asarray(ratios, dtype=np.float64)
     if r.ndim != 1 or not np.all((r >= 0) & (r <= 1)):

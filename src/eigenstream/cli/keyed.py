@@ -114,7 +114,7 @@ def _report(job: Job, outcome: Outcome, given: dict[str, Any], words: TextIO) ->
     if job.request.watches:
         facts["alarms"] = bank.alarms
     if given["as_json"]:
-        print(json.dumps({"event": "end", **facts}), file=words)
+        print(json.dumps({"event": "end", **facts}), file=words, flush=True)
     elif not given["quiet"]:
         console = Console(file=words)
         say(console, rows_read(job, outcome, f"{len(bank):,} keys"))

@@ -156,7 +156,7 @@ def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any])
         facts: dict[str, Any] = {"rows": outcome.rows, "learnt": outcome.learnt}
         facts |= {"seconds": outcome.seconds, "signal": outcome.signal}
         state = described(job.model, job.names or job.source.names)
-        print(json.dumps({"event": "end", **facts, **state, "notes": notes}), file=words)
+        print(json.dumps({"event": "end", **facts, **state, "notes": notes}), file=words, flush=True)
     elif not given["quiet"]:
         print_summary(Console(file=words), job, outcome, notes, picture)
 

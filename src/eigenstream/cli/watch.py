@@ -222,6 +222,7 @@ def _report(
         print(
             json.dumps({"event": "end", **facts, **watched(job.model, before), "notes": notes}),
             file=sys.stderr,
+            flush=True,
         )
     elif not given["quiet"]:
         print_watched(Console(stderr=True), job, before, outcome, notes, given["picture"])

@@ -110,7 +110,7 @@ def launches(rows: Any) -> bool:
 def zeros(shape: tuple[int, ...], rows: Any, dtype: Any = None) -> Array:
     """Zeros where these rows live, of their type unless another is given."""
     dtype = dtype or rows.dtype
-    if isinstance(rows, np.ndarray):
+    if isinstance(rows, np.ndarray) or rows.device is None:
         return np.zeros(shape, dtype)
     return np.zeros_like(rows, shape=shape, dtype=dtype)
 
