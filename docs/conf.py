@@ -10,7 +10,10 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
+import click
 from sphinx.addnodes import pending_xref
+
+from eigenstream.cli.sections import SectionedCommand, section_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -99,6 +102,16 @@ def plain_words(app, ctx, lines):
     lines[:] = [line.replace("'*", "'\\*") for line in lines]
 
 
+def headings(app, ctx, lines):
+    """Options stand under the headings that ``--help`` has."""
+    if isinstance(ctx.command, SectionedCommand):
+        sections = [section_of(one) for one in ctx.command.params if isinstance(one, click.Option)]
+        places = [i for i, line in enumerate(lines) if line.startswith(".. option::")]
+        for i, section, before in reversed([*zip(places, sections, [None, *sections], strict=False)]):
+            if section is not before:
+                lines[i:i] = [f"**{section}**", ""]
+
+
 def is_foreign(app, what, name, thing, skip, options):
     """Leave out what classes inherit from other libraries, whose own pages describe it."""
     home = getattr(getattr(thing, "fget", thing), "__module__", None) or "eigenstream"
@@ -129,6 +142,7 @@ def to_the_gallery(app, doctree):
 
 def setup(app):
     app.connect("sphinx-click-process-options", plain_words)
+    app.connect("sphinx-click-process-options", headings)
     app.connect("autodoc-skip-member", is_foreign)
     app.connect("autodoc-process-docstring", tables_as_they_are)
     app.connect("autodoc-process-docstring", words_of_attributes, priority=400)

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 import eigenstream
 from eigenstream import OnlineAdaptivePCA, streams
 from eigenstream.cli import main
+from eigenstream.cli.sections import Section
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +68,35 @@ def test_help_is_there_for_every_command_and_option():
             if option.param_type_name == "option":
                 assert option.help, f"{name} {option.name}"
                 assert option.opts[0] in shown
+
+
+def sections_in(shown):
+    """The options under each heading of a help text, by their first names."""
+    blocks = (block.partition("\n") for block in shown.split("\n\n"))
+    return {
+        heading: re.findall(r"^  (?:-h, )?(--[\w-]+)", listed, re.MULTILINE)
+        for heading, _, listed in blocks
+        if re.fullmatch(r"[A-Z].*:", heading)
+    }
+
+
+@pytest.mark.parametrize("name", [*main.commands])
+def test_every_option_stands_under_one_heading(name):
+    options = [one for one in main.commands[name].params if one.param_type_name == "option"]
+    found = sections_in(call(name, "--help"))
+    assert all(found.values()), "a heading without options"
+    assert sorted(chain(*found.values())) == sorted(["--help", *(option.opts[0] for option in options)])
+    if len(options) > 12:
+        assert len(found) > 3, "a list so long needs sections: use SectionedCommand"
+        assert found["Other:"] == ["--help"], "an option without a section"
+
+
+def test_sections_come_in_their_order():
+    watch = [*sections_in(call("watch", "--help"))]
+    assert watch == [f"{section}:" for section in Section]
+    run, transform = ([*sections_in(call(name, "--help"))] for name in ("run", "transform"))
+    assert run == [heading for heading in watch if heading != "What to watch for:"]
+    assert transform == [heading for heading in run if heading in transform]
 
 
 def test_run_takes_every_parameter_of_the_estimator():

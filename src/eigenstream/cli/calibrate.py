@@ -9,19 +9,20 @@ import click
 
 from .options import lags_option, missing_option, source_argument, source_options, standardize_option
 from .reading import open_source
+from .sections import Section, SectionedCommand
 from .tables import table
 
 MOST_COLUMNS = 10_000
 
 
-@click.command(epilog="Example: eigenstream calibrate sensors.csv --n-components 3")
+@click.command(cls=SectionedCommand, epilog="Example: eigenstream calibrate sensors.csv --n-components 3")
 @source_argument(required=True)
-@click.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
-@click.option("--threshold", type=float, help="Where to put the threshold on variances.")
-@click.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
+@Section.LEARN.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
+@Section.LEARN.option("--threshold", type=float, help="Where to put the threshold on variances.")
+@Section.LEARN.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
 @standardize_option
 @lags_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@Section.SHOW.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @missing_option
 @source_options
 def calibrate(

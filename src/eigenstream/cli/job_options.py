@@ -7,57 +7,58 @@ from typing import Any
 import click
 
 from .options import threads_option, together
+from .sections import Section
 from .types import Finite
 
 keeping_options = together(
-    click.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file."),
-    click.option(
+    Section.WRITE.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file."),
+    Section.GO_ON.option(
         "--resume",
         is_flag=True,
         help="Continue after the last checkpoint in --save, if there is one.",
     ),
-    click.option(
+    Section.GO_ON.option(
         "--model",
         type=click.Path(exists=True, dir_okay=False),
         help="Go on from this model with another source; --save may name the same file.",
     ),
-    click.option(
+    Section.GO_ON.option(
         "--anyway",
         is_flag=True,
         help="With --model: learn a source once more that it has learnt, or leave its last one unfinished.",
     ),
-    click.option("--overwrite", is_flag=True, help="Replace a model and an output that exist."),
-    click.option("--follow", is_flag=True, help="Wait for more lines at the end of a growing file."),
-    click.option(
+    Section.WRITE.option("--overwrite", is_flag=True, help="Replace a model and an output that exist."),
+    Section.GO_ON.option("--follow", is_flag=True, help="Wait for more lines at the end of a growing file."),
+    Section.GO_ON.option(
         "--idle",
         type=Finite(min=0),
         help="With --follow: end after so many seconds without a new line.",
     ),
-    click.option(
+    Section.GO_ON.option(
         "--checkpoint-rows",
         type=click.IntRange(min=1),
         default=100_000,
         show_default=True,
         help="With --save: save after so many rows, at the end of a batch (see --batch-rows) ...",
     ),
-    click.option(
+    Section.GO_ON.option(
         "--checkpoint-seconds",
         type=Finite(min=0),
         default=30.0,
         show_default=True,
         help="... and after so many seconds.",
     ),
-    click.option("--rate", type=Finite(min=1e-3), help="Read at most so many rows per second."),
+    Section.SPEED.option("--rate", type=Finite(min=1e-3), help="Read at most so many rows per second."),
     threads_option,
 )
 """Where the model is kept and how fast rows are read."""
 
 key_options = together(
-    click.option(
+    Section.KEYS.option(
         "--key",
         help="The column that says whose a row is: one model per key, all in the file --save names.",
     ),
-    click.option(
+    Section.KEYS.option(
         "--max-models",
         type=click.IntRange(min=1),
         help="With --key: most models in memory; the longest idle wait in the file.  [default: all]",
@@ -66,31 +67,31 @@ key_options = together(
 """Many models instead of one."""
 
 showing_options = together(
-    click.option("--live", is_flag=True, help="Show a live page in the browser."),
-    click.option(
+    Section.SHOW.option("--live", is_flag=True, help="Show a live page in the browser."),
+    Section.SHOW.option(
         "--live-address",
         default="127.0.0.1",
         show_default=True,
         help="The address at which the live page listens.",
     ),
-    click.option(
+    Section.SHOW.option(
         "--live-port",
         default=0,
         type=click.IntRange(0, 65535),
         help="The port of the live page.  [default: any that is free]",
     ),
-    click.option(
+    Section.SHOW.option(
         "--live-seconds",
         type=Finite(min=0),
         help="Serve the live page for so many seconds after the end.  [default: on a terminal, until Ctrl-C]",
     ),
-    click.option(
+    Section.SHOW.option(
         "--metrics",
         type=click.IntRange(0, 65535),
         metavar="PORT",
         help="Serve numbers to Prometheus on this port; 0: any that is free.",
     ),
-    click.option(
+    Section.SHOW.option(
         "--metrics-host",
         default="127.0.0.1",
         show_default=True,

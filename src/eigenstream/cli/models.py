@@ -18,6 +18,7 @@ from .options import (
     threads_option,
 )
 from .reading import reading, require_input
+from .sections import Section, SectionedCommand
 from .summary import SHOWN, described, input_names, print_model, say, times_of
 from .tables import table
 
@@ -29,24 +30,27 @@ if TYPE_CHECKING:
 model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
 
 
-@click.command(epilog="Example: eigenstream transform sensors.model sensors.csv --output scores.csv")
+@click.command(
+    cls=SectionedCommand,
+    epilog="Example: eigenstream transform sensors.model sensors.csv --output scores.csv",
+)
 @model_argument
 @source_argument(required=True)
-@click.option(
+@Section.WRITE.option(
     "--output",
     default="-",
     help="Write scores to NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet.  [default: CSV on the terminal]",
 )
 @residuals_option
-@click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
-@click.option(
+@source_options
+@keep_options
+@Section.READ.option(
     "--missing",
     type=click.Choice(["raise", "skip", "impute"]),
     help="What to do with missing values.  [default: as the model was made]",
 )
+@Section.WRITE.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 @threads_option
-@source_options
-@keep_options
 @click.pass_context
 def transform(
     ctx: click.Context,

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
+from .sections import Decorator, Section
 from .types import NumberOr, NumberOrRule, RowRange, SamplesOrDuration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator = Callable[[Any], Any]
 
 
 def _one_or_several(
@@ -45,61 +45,61 @@ def together(*options: Decorator) -> Callable[[Command], Command]:
 
 
 source_options = together(
-    click.option(
+    Section.READ.option(
         "--columns",
         help="Columns to learn, by names, numbers from 0 or ranges: 'a,b', '0:8' or '1:'.  [default: all]",
     ),
-    click.option(
+    Section.READ.option(
         "--exclude",
         help="Columns to leave out: the same, patterns such as '*_id', or text for those without numbers.",
     ),
-    click.option("--rows", type=RowRange(), help="Read only these rows, such as 1000:5000."),
-    click.option(
+    Section.READ.option("--rows", type=RowRange(), help="Read only these rows, such as 1000:5000."),
+    Section.SPEED.option(
         "--batch-rows",
         type=click.IntRange(min=1),
         help="Read at most so many rows at a time.  [default: 1024, or fewer where rows are very wide]",
     ),
-    click.option(
+    Section.READ.option(
         "--on-bad-row",
         type=click.Choice(["fail", "skip"]),
         default="fail",
         show_default=True,
         help="What to do with a row that cannot be understood.",
     ),
-    click.option(
+    Section.TEXT.option(
         "--delimiter",
         help="What separates CSV fields; a space stands for any run of spaces.  [default: found out]",
     ),
-    click.option(
+    Section.TEXT.option(
         "--header/--no-header", default=None, help="Whether CSV begins with names.  [default: found out]"
     ),
-    click.option(
+    Section.TEXT.option(
         "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="CSV decimal mark."
     ),
-    click.option("--comment", help="Pass over lines that begin with this, such as '#'."),
-    click.option(
+    Section.TEXT.option("--comment", help="Pass over lines that begin with this, such as '#'."),
+    Section.TEXT.option(
         "--skip-lines",
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
         help="Pass over so many lines at the top.",
     ),
-    click.option(
+    Section.TEXT.option(
         "--encoding", help="Encoding of text, such as latin-1.  [default: UTF-8, or as its first bytes say]"
     ),
-    click.option("--na", help="More ways to write a missing value, such as '-999,?,Bad Input'."),
-    click.option(
+    Section.TEXT.option("--na", help="More ways to write a missing value, such as '-999,?,Bad Input'."),
+    Section.TEXT.option(
         "--thousands",
         type=click.Choice([".", ",", " "]),
         help="CSV: what stands between groups of three digits, as in 1.234,5.",
     ),
-    click.option("--array", help="NPZ: the array to read, where there are several."),
+    Section.TEXT.option("--array", help="NPZ: the array to read, where there are several."),
 )
 
-standardize_option = click.option(
+standardize_option = Section.LEARN.option(
     "--standardize", is_flag=True, help="Divide each input by its (running) standard deviation."
 )
-lags_option = click.option(
+lags_option = Section.LEARN.option(
     "--lags",
     type=click.IntRange(min=0),
     default=0,
@@ -108,31 +108,31 @@ lags_option = click.option(
 )
 
 keep_options = together(
-    click.option(
+    Section.WRITE.option(
         "--keep", help="Columns to copy to the output as they are, such as 'unit,id'; they are not learnt."
     ),
-    click.option(
+    Section.READ.option(
         "--time-column",
         help="The column that says when a row was taken; kept, not learnt, and the axis of pictures.",
     ),
-    click.option(
+    Section.READ.option(
         "--time-format",
         help="How --time-column is written: iso, s, ms, us or ns since 1970, or such as '%d.%m.%Y %H:%M'.  "
         "[default: found out]",
     ),
 )
 
-residuals_option = click.option(
+residuals_option = Section.WRITE.option(
     "--residuals",
     is_flag=True,
     help="Write each row's squared residual, too: its squared distance from what the components can express.",
 )
 
-threads_option = click.option(
+threads_option = Section.SPEED.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="How many threads parse text."
 )
 
-missing_option = click.option(
+missing_option = Section.LEARN.option(
     "--missing",
     type=click.Choice(["raise", "skip", "impute"]),
     default="raise",
@@ -141,14 +141,14 @@ missing_option = click.option(
 )
 
 _threshold_options = together(
-    click.option(
+    Section.METHOD.option(
         "--regularizer",
         type=click.Choice(["input-output", "squared-output", "scale-dependent"]),
         default="input-output",
         show_default=True,
         help="Where the threshold comes from.",
     ),
-    click.option(
+    Section.LEARN.option(
         "--alpha",
         "--rank-rule",
         "alpha",
@@ -158,30 +158,32 @@ _threshold_options = together(
         help="Regularization coefficient, or the rule that finds it: edge (what stands out of the noise; the "
         "same as auto), parallel (parallel analysis: all correlation), share:0.95 (a share of the variance).",
     ),
-    click.option(
+    Section.LEARN.option(
         "--max-components",
         type=click.IntRange(min=1),
         help="Keep at most so many components.  [default: 32, or the width]",
     ),
-    click.option(
+    Section.METHOD.option(
         "--solver",
         type=click.Choice(["auto", "exact", "subspace", "network"]),
         default="auto",
         show_default=True,
         help="How the answer is kept up to date; network: the paper's network, with local learning.",
     ),
-    click.option(
+    Section.LEARN.option(
         "--half-life",
         type=SamplesOrDuration(),
         help="Samples after which a sample counts half; or a time such as 10min, 2h or 1h30min, for rows "
         "that come with their times.  [default: never forgets]",
     ),
-    click.option("--center/--no-center", default=True, show_default=True, help="Subtract the running mean."),
+    Section.LEARN.option(
+        "--center/--no-center", default=True, show_default=True, help="Subtract the running mean."
+    ),
 )
 
 _row_options = together(
     lags_option,
-    click.option(
+    Section.LEARN.option(
         "--outliers",
         type=click.Choice(["keep", "cap"]),
         default="keep",
@@ -191,7 +193,7 @@ _row_options = together(
     missing_option,
 )
 
-scores_option = click.option(
+scores_option = Section.WRITE.option(
     "--scores",
     type=click.Choice(["shrunk", "projected", "whitened"]),
     default="shrunk",
@@ -200,28 +202,28 @@ scores_option = click.option(
 )
 
 _network_options = together(
-    click.option(
+    Section.METHOD.option(
         "--init-samples",
         type=NumberOr(int, "auto"),
         default="auto",
         show_default=True,
         help="Rows to start from in closed form; 0 starts at random, as in the paper.",
     ),
-    click.option(
+    Section.METHOD.option(
         "--consolidation",
         type=NumberOr(float, "auto", "none"),
         default="auto",
         show_default=True,
         help="Growth of the sample count between returns to the optimum; none, as in the paper.",
     ),
-    click.option(
+    Section.METHOD.option(
         "--spontaneous-activity",
         type=NumberOr(float, "auto"),
         default="auto",
         show_default=True,
         help="Random activity that keeps silent components alive; 0, as in the paper.",
     ),
-    click.option(
+    Section.METHOD.option(
         "--seed",
         "random_state",
         default=0,
@@ -238,7 +240,7 @@ estimator_options = together(
 
 watching_options = together(
     _threshold_options,
-    click.option(
+    Section.LEARN.option(
         "--standardize/--no-standardize",
         default=True,
         show_default=True,

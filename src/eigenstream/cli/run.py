@@ -21,6 +21,7 @@ from .options import (
     source_options,
 )
 from .reading import require_input
+from .sections import Section, SectionedCommand
 
 if TYPE_CHECKING:
     from ..running import Job, Outcome, Watcher
@@ -32,27 +33,28 @@ BUILT_IN_RATE = 2500.0
 
 
 @click.command(
-    epilog="Example: eigenstream run sensors.csv --half-life 5000 --output scores.csv --save sensors.model"
+    cls=SectionedCommand,
+    epilog="Example: eigenstream run sensors.csv --half-life 5000 --output scores.csv --save sensors.model",
 )
 @source_argument(required=False)
-@click.option(
+@Section.WRITE.option(
     "--output",
     type=click.Path(allow_dash=True),
     help="Write scores to NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet (a folder of parts; the last comes "
     "at the end).",
 )
-@residuals_option
-@keeping_options
-@key_options
-@click.option(
-    "--picture", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG."
-)
-@showing_options
-@click.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
-@click.option("--json", "as_json", is_flag=True, help="Say what happens as JSON, one object per line.")
 @source_options
 @keep_options
 @estimator_options
+@residuals_option
+@keeping_options
+@key_options
+@Section.WRITE.option(
+    "--picture", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG."
+)
+@Section.SHOW.option("--quiet", is_flag=True, help="Say nothing unless something is wrong.")
+@Section.SHOW.option("--json", "as_json", is_flag=True, help="Say what happens as JSON, one object per line.")
+@showing_options
 @click.pass_context
 def run(ctx: click.Context, /, **given: Any) -> None:
     """Learn from a stream, and watch its dimension.

@@ -21,6 +21,7 @@ from .options import (
     watching_options,
 )
 from .reading import require_input
+from .sections import Section, SectionedCommand
 from .types import Finite, ParamType
 
 if TYPE_CHECKING:
@@ -46,36 +47,38 @@ class Confirmation(ParamType):
 
 
 monitor_options = together(
-    click.option(
+    Section.WATCH.option(
         "--false-alarm-rate",
         type=Finite(min=0, max=0.1, min_open=True),
         default=1e-3,
         show_default=True,
         help="The share of rows that may exceed a limit while nothing is wrong.",
     ),
-    click.option(
+    Section.WATCH.option(
         "--confirm",
         type=Confirmation(),
         default="1/1",
         show_default=True,
         help="An alarm counts once K of N rows in sequence exceed a limit.",
     ),
-    click.option(
+    Section.WATCH.option(
         "--accept-after",
         type=click.IntRange(min=64),
         default=1000,
         show_default=True,
         help="After so many rows, what an alarm is about is taken for the new normal.",
     ),
-    click.option(
+    Section.WATCH.option(
         "--learn-from-alarms", is_flag=True, help="Learn also from rows that exceed a limit; by default not."
     ),
-    click.option(
+    Section.WATCH.option(
         "--freeze-after",
         type=click.IntRange(min=1),
         help="Learn from so many rows, then judge by what is known and learn nothing more.",
     ),
-    click.option("--frozen", is_flag=True, help="With --model: judge by this monitor and learn nothing."),
+    Section.WATCH.option(
+        "--frozen", is_flag=True, help="With --model: judge by this monitor and learn nothing."
+    ),
 )
 
 MONITOR_OPTIONS = (
@@ -89,26 +92,28 @@ MONITOR_OPTIONS = (
 
 
 @click.command(
-    epilog="Example: eigenstream watch sensors.csv --confirm 3/5 --output verdicts.csv --save sensors.monitor"
+    cls=SectionedCommand,
+    epilog="Example: eigenstream watch sensors.csv --confirm 3/5 --output verdicts.csv "
+    "--save sensors.monitor",
 )
 @source_argument(required=False)
-@click.option(
+@Section.WRITE.option(
     "--output",
     type=click.Path(allow_dash=True),
     help="Write what is said of each row to NAME.csv, NAME.jsonl or NAME.parquet: statistics, limits, index, "
     "alarm, since which row, and the inputs to blame.",
 )
-@monitor_options
-@keeping_options
-@key_options
-@click.option("--picture", type=click.Path(dir_okay=False), help="Draw control charts: PNG or SVG.")
-@click.option("--exit-code", is_flag=True, help=f"Exit with status {ALARMED} if an alarm was on.")
-@showing_options
-@click.option("--quiet", is_flag=True, help="Say nothing but alarms.")
-@click.option("--json", "as_json", is_flag=True, help="Print alarms as JSON, one object per line.")
 @source_options
 @keep_options
 @watching_options
+@monitor_options
+@keeping_options
+@key_options
+@Section.WRITE.option("--picture", type=click.Path(dir_okay=False), help="Draw control charts: PNG or SVG.")
+@Section.GO_ON.option("--exit-code", is_flag=True, help=f"Exit with status {ALARMED} if an alarm was on.")
+@Section.SHOW.option("--quiet", is_flag=True, help="Say nothing but alarms.")
+@Section.SHOW.option("--json", "as_json", is_flag=True, help="Print alarms as JSON, one object per line.")
+@showing_options
 @click.pass_context
 def watch(ctx: click.Context, /, **given: Any) -> None:
     """Watch a stream: an alarm when rows leave its usual pattern.
