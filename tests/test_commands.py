@@ -179,6 +179,34 @@ def test_inspect_says_what_other_rules_would_find_and_what_became_of_rows(folder
     assert f"rows: {len(X) - 1:,} learnt, 1 of them with gaps filled, 1 skipped for their gaps" in done
 
 
+def test_run_says_what_other_rules_would_keep_where_that_is_clearly_different(folder):
+    """A share of the variance counts noise: that it alone keeps more is not worth a note."""
+    from sklearn.datasets import load_digits
+
+    np.save("digits.npy", load_digits().data)
+    shown = call("run", "digits.npy", "--standardize", "--save", "digits.model")
+    ranks = json.loads(call("inspect", "digits.model", "--json"))["other_ranks"]
+    assert ranks["parallel"] >= 2 * ranks["edge"]
+    assert (
+        f"note: Other rules would keep: parallel analysis (--rank-rule parallel): {ranks['parallel']}; "
+        f"95 % of the variance (--rank-rule share:0.95): {ranks['share:0.95']}." in shown
+    )
+    assert "Other rules" not in call("inspect", "digits.model"), "inspect names the rank by each rule"
+    assert "above the noise (--rank-rule edge): 4" in call(
+        "run", "digits.npy", "--standardize", "--rank-rule", "parallel"
+    )
+    np.save("noisy.npy", np.vstack([*streams.changing_rank(2000, ranks={0: 3}, random_state=0)]))
+    assert "Other rules" not in call("run", "noisy.npy", "--save", "noisy.model")
+    ranks = json.loads(call("inspect", "noisy.model", "--json"))["other_ranks"]
+    assert ranks["share:0.95"] > 2 * ranks["edge"] == 2 * ranks["parallel"]
+
+
+def test_other_rules_are_said_once(folder, rng):
+    """Where the advice names them, and nowhere else."""
+    np.save("noise.npy", rng.standard_normal((300, 12)))
+    assert call("run", "noise.npy").count("ther rules") == 1
+
+
 def test_inspect_refuses_what_is_not_a_model(folder):
     assert "is not a readable eigenstream model" in call("inspect", "sensors.csv", code=1)
 

@@ -1,16 +1,22 @@
-"""What to try where a model ends at rank 0 or at its capacity, or where inputs have very different units."""
+"""What to try where a model ends at rank 0 or at its capacity, or where inputs have very different units.
+
+And what other rules find, where that is clearly different.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .rules import Evidence, NoiseEdge, Rule, other_ranks
+from .rules import Evidence, NoiseEdge, ParallelAnalysis, Rule, other_ranks
 
 FEW_SAMPLES = 4
 """Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
 
 UNLIKE = 1e3
 """If the largest variance of an input is so many times the median, inputs may well have different units."""
+
+CLEARLY = 2
+"""Ranks differ clearly if one is so many times the other."""
 
 
 def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
@@ -39,12 +45,31 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
         return "nothing varies: all inputs are constant so far" if rank == 0 else ""
     units = _units(evidence)
     if rank == 0:
-        return " ".join([_flat(evidence), *_few(evidence), *units, _others(evidence, rank, alpha)])
+        return " ".join([_flat(evidence), *_few(evidence), *units, _others(evidence, alpha)])
     if rank >= evidence.capacity < evidence.n_inputs:
-        return " ".join([_full(evidence), *units, _others(evidence, rank, alpha)])
+        return " ".join([_full(evidence), *units, _others(evidence, alpha)])
     if isinstance(alpha, NoiseEdge) and rank >= evidence.n_inputs // 2 > 1:
-        return " ".join([_floorless(rank), *units, _others(evidence, rank, alpha)])
+        return " ".join([_floorless(rank), *units, _others(evidence, alpha)])
     return " ".join(units)
+
+
+def second_opinion(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
+    """What other rules would keep, where one that looks for components finds a clearly different rank.
+
+    Empty where there is none. A share of the variance counts noise as well: it finds another rank in almost
+    every stream, which alone is no news.
+
+    Examples
+    --------
+    >>> lam = 1 / np.arange(1.0, 31)
+    >>> evidence = Evidence(lam, lam.sum(), capacity=20, n_inputs=30, n_samples=900)
+    >>> print(second_opinion(evidence, 2, NoiseEdge()))  # doctest: +ELLIPSIS
+    Other rules would keep: parallel analysis (alpha=rules.ParallelAnalysis()): 5; 95 % of the variance ...
+    """
+    ranks = other_ranks(evidence)
+    found = [ranks[str(rule)] for rule in (NoiseEdge(), ParallelAnalysis())]
+    differ = any(max(rank, other) >= CLEARLY * max(min(rank, other), 1) for other in found)
+    return _others(evidence, alpha, ranks) if differ else ""
 
 
 def _units(evidence: Evidence) -> list[str]:
@@ -105,13 +130,13 @@ def _is_smooth(lam: np.ndarray) -> bool:
     return bool(np.all(later[1:] > 0.5 * later[:-1]))
 
 
-def _others(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
+def _others(evidence: Evidence, alpha: float | Rule, ranks: dict[str, int] | None = None) -> str:
     """What the rules would find that answer another question."""
     own = str(alpha) if isinstance(alpha, Rule) else None
     known = len(evidence.variances)
     found = {
         text: f"more than {known}" if count >= known < evidence.n_inputs else str(count)
-        for text, count in other_ranks(evidence).items()
+        for text, count in (ranks or other_ranks(evidence)).items()
         if text != own
     }
     words = {

@@ -173,7 +173,7 @@ def _show(name: str, model: StreamModel) -> None:
     say(console, f"{name}: a model of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
     if isinstance(model, MonitoredModel):
         print_watching(console, watched(model))
-    print_model(console, model, input_names(model))
+    print_model(console, model, input_names(model), model.advice_)
     ranks = ", ".join(f"{rule} {rank}" for rule, rank in model.other_ranks_.items())
     say(console, f"rank by each rule (--rank-rule): {ranks}")
     made = table("made with", "value")

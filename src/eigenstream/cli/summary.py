@@ -114,8 +114,8 @@ def rank_story(model: Model) -> str:
     return ", ".join(told) or "no change on record"
 
 
-def print_model(console: Console, model: Model, names: Sequence[str] | None = None) -> None:
-    """Rank, threshold, spectrum, what components are made of, and how the rank changed."""
+def print_model(console: Console, model: Model, names: Sequence[str] | None, note: str) -> None:
+    """Rank, threshold, spectrum, what components are made of, how the rank changed, and a note on it."""
     say(console, f"rank {model.n_components_}, threshold {model.threshold_:.4g}", "bold")
     console.print(spectrum_table(model))
     if model.n_components_:
@@ -124,8 +124,8 @@ def print_model(console: Console, model: Model, names: Sequence[str] | None = No
         say(console, f"  component {i}: " + ", ".join(f"{value:+.2f} {name}" for name, value in made_of))
     say(console, f"rank over time: {rank_story(model)}")
     say(console, f"rows: {rows_told(model)}")
-    if model.advice_:
-        say(console, f"note: {in_flags(model.advice_)}", "yellow")
+    if note:
+        say(console, f"note: {in_flags(note)}", "yellow")
 
 
 def rows_told(model: Model) -> str:
@@ -173,7 +173,8 @@ def print_summary(
         say(console, rows_read(job, outcome, f"{source.width} numbers"))
     else:
         say(console, nothing_new(job), "yellow")
-    print_model(console, job.model, job.names or source.names)
+    note = job.model.advice_ or job.model._fitted().second_opinion()
+    print_model(console, job.model, job.names or source.names, note)
     if source.skipped:
         say(console, f"rows left out: {source.skipped:,}")
     if outcome.learnt < outcome.rows:

@@ -12,6 +12,7 @@ Everything happens at absolute sample counts, so that how a stream is cut into c
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..advice import advice
+from ..advice import advice, second_opinion
 from ..calibration import Decision, Evidence, decide
 from ..delays import embedded, last_rows
 from ..engine.arrays import zeros
@@ -28,6 +29,7 @@ from ..engine.learner import Steps
 from ..engine.threads import threads_for
 from ..history import History
 from ..reading import Reading
+from ..rules import Rule
 from .blocks import Blocks, Missing
 from .events import RankChange
 from .filling import filled_by
@@ -332,10 +334,17 @@ class Tracker(Blocks):
 
     def advice(self) -> str:
         """What to try where the rank is 0 or has reached the capacity; empty otherwise."""
+        return self._said_by(advice)
+
+    def second_opinion(self) -> str:
+        """What other rules would keep, where that is clearly different; empty otherwise."""
+        return self._said_by(second_opinion)
+
+    def _said_by(self, adviser: Callable[[Evidence, int, float | Rule], str]) -> str:
         known = self.known()
         if not known.effective > 0:
             return ""
-        return advice(self._evidence(known), self.reading().rank, self.plan.alpha)
+        return adviser(self._evidence(known), self.reading().rank, self.plan.alpha)
 
     def _evidence(self, known: Knowledge) -> Evidence:
         threshold, pace = self.decision.threshold, self.pace if self.plan.seconds is not None else Pace()
