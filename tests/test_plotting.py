@@ -109,6 +109,64 @@ def test_times_make_an_axis_of_dates(online, axis):
     assert axis.get_lines()[0].get_xdata()[0] == np.datetime64(60 * first, "s")
 
 
+def with_a_pause(counts):
+    """A sample per minute; after sample 700 the stream pauses for ten days."""
+    return 60.0 * counts + 864_000.0 * (counts > 700)
+
+
+def pieces(line):
+    """First and last dates of the pieces of a line that are drawn."""
+    dates, drawn = line.get_xdata(), np.isfinite(line.get_ydata())
+    edges = np.diff(drawn.astype(int), prepend=0, append=0)
+    return [*zip(dates[np.flatnonzero(edges == 1)], dates[np.flatnonzero(edges == -1) - 1], strict=True)]
+
+
+def at(count):
+    return np.datetime64(int(with_a_pause(count)), "s")
+
+
+def test_lines_over_time_are_broken_at_a_pause(online):
+    figure = plotting.draw_history(online, "x", with_a_pause)
+    threshold = next(line for line in figure.axes[0].get_lines() if same_color(line.get_color(), RED))
+    rank, first = figure.axes[1].get_lines()[0], int(online.spectrum_history_.sample[0])
+    looks = int(online.spectrum_history_.sample[-1])
+    assert pieces(threshold) == [(at(first), at(700)), (at(701), at(looks))]
+    assert pieces(rank) == [(at(first), at(700)), (at(701), at(online.n_samples_seen_))]
+    sides = np.isin(rank.get_xdata(), [at(700), at(701)]) & np.isfinite(rank.get_ydata())
+    assert set(rank.get_ydata()[sides]) == {4}
+
+
+def test_lines_are_whole_where_no_pause_can_be_seen(online):
+    for times in (lambda counts: 60.0 * counts, lambda counts: 60.0 * counts + 600 * (counts > 700)):
+        line = plotting.plot_rank_history(online, Figure().subplots(), times=times).get_lines()[0]
+        assert len(pieces(line)) == 1
+        assert len(line.get_xdata()) == len(online.spectrum_history_.sample) + 1
+
+
+def test_control_charts_pause_and_so_do_alarms(watched):
+    _, verdicts, _ = watched
+    last = int(
+        verdicts.row[np.flatnonzero(verdicts.alarm)[-1]]
+    )  # the stream pauses right after the last alarm
+    pause = lambda counts: 60.0 * counts + 864_000.0 * (counts > last + 1)  # noqa: E731
+    axis = plotting.plot_control_chart(verdicts, Figure().subplots(), times=pause)
+    value, limit = axis.get_lines()
+    assert len(pieces(value)) == len(pieces(limit)) == 2
+    corners = [patch.get_patch_transform().transform(patch.get_path().vertices) for patch in axis.patches]
+    days = sum(np.ptp(corner[:, 0]) for corner in corners)
+    assert days * 24 * 60 == pytest.approx(verdicts.alarm.sum())
+
+
+def test_a_pause_among_few_rows_with_equal_times_is_found():
+    from eigenstream.plotting.pauses import pauses
+
+    seconds = np.array([0, 0, 1, 1, 1, 2, 2, 90, 90, 91.0])
+    counts = np.arange(1, 11)
+    np.testing.assert_array_equal(pauses(counts, lambda c: seconds[c - 1]), [7])
+    np.testing.assert_array_equal(pauses(counts[[0, 1, 9]], lambda c: np.where(c > 7, 90.0, 0.1 * c)), [])
+    assert len(pauses(counts, lambda c: np.zeros(len(c)))) == 0
+
+
 def test_offline_models_have_no_history(rng):
     model = AdaptivePCA().fit(rng.standard_normal((50, 4)))
     with pytest.raises(TypeError, match=r"AdaptivePCA has no history.*plot_spectrum"):
@@ -133,6 +191,19 @@ def test_components_as_a_table_name_the_inputs(watched, axis):
     assert len(shown[3]) == 24
     assert shown[3].endswith("…")
     assert not axis.get_xticklabels()[1].get_parse_math()
+
+
+def test_few_components_have_room_beside_long_names(watched):
+    """Names that stand upright take their own room; one image does not fill a page."""
+    monitor, _, _ = watched
+    axis = plotting.plot_components(monitor, count=1)
+    axis.figure.canvas.draw()
+    assert axis.get_window_extent().height > 0.9 * axis.figure.dpi
+    assert axis.yaxis.label.get_window_extent().y0 >= 0
+    digits = AdaptivePCA().fit(np.vstack([*streams.paper_stream(500, random_state=0)]))
+    one, two = (plotting.plot_components(digits, shape=(8, 8), count=count).figure for count in (1, 2))
+    assert max(one.get_size_inches()) < 5 < two.get_size_inches()[0]
+    pyplot.close("all")
 
 
 @pytest.mark.parametrize(("count", "shown"), [(None, 4), (2, 2)])

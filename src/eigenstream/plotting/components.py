@@ -24,6 +24,8 @@ IN_ONE_ROW = 5
 """So many images stand in one row; more of them in a square."""
 GAP = 0.16
 """Space between images, as a share of their longer side."""
+LARGEST_IMAGE = 3.5
+"""Inches of the longer side of an image, where there is room for more."""
 
 
 def plot_components(
@@ -55,15 +57,25 @@ def plot_components(
     if not len(weights):
         raise ValueError("the model keeps no component: there is nothing to draw (model.advice_ says more)")
     if shape is None:
-        return _draw_table(
-            given_or_new(ax, 8, max(2.5, 1.2 + 0.35 * len(weights))), weights, model.input_names_
-        )
+        names = model.input_names_
+        return _draw_table(given_or_new(ax, 8, _height(len(weights), names)), weights, names)
     if len(shape) != 2 or math.prod(shape) != weights.shape[1]:
         raise ValueError(
             f"shape={shape} must be the rows and columns of an image of {weights.shape[1]} pixels: a "
             "component has one weight per pixel"
         )
     return _draw_images(ax, weights, shape)
+
+
+def _turned(names: list[str]) -> bool:
+    """Whether names stand upright, since they would overlap side by side."""
+    return len(names) > 8 or any(len(name) > 6 for name in names)
+
+
+def _height(count: int, names: list[str]) -> float:
+    """Inches for so many components, whatever room the names of the inputs below them take."""
+    letters = max(len(short(name)) for name in names) if len(names) <= MOST_NAMES and _turned(names) else 3
+    return max(1.3, 0.35 * count) + 0.3 + 0.085 * letters
 
 
 def _draw_table(axis: Axes, weights: NDArray[np.float64], names: list[str]) -> Axes:
@@ -74,8 +86,8 @@ def _draw_table(axis: Axes, weights: NDArray[np.float64], names: list[str]) -> A
     axis.set_yticks(range(len(weights)), labels=[str(i) for i in range(len(weights))])
     axis.set_ylabel("component")
     if len(names) <= MOST_NAMES:
-        turned = 90 if len(names) > 8 or any(len(name) > 6 for name in names) else 0
-        axis.set_xticks(range(len(names)), labels=[*map(short, names)], parse_math=False, rotation=turned)
+        angle = 90 if _turned(names) else 0
+        axis.set_xticks(range(len(names)), labels=[*map(short, names)], parse_math=False, rotation=angle)
     else:
         axis.set_xlabel("input")
     axis.grid(visible=False)
@@ -88,8 +100,9 @@ def _draw_images(ax: Axes | None, weights: NDArray[np.float64], shape: tuple[int
     columns = count if count <= IN_ONE_ROW else math.ceil(math.sqrt(count))
     gap = GAP * max(shape)
     right, bottom = columns * (width + gap), math.ceil(count / columns) * (height + gap)
-    inches = 7 / max(right, bottom)
-    axis = given_or_new(ax, inches * right, inches * bottom)
+    limits: dict[str, Any] = {"xlim": (-gap / 4, right - gap * 3 / 4), "ylim": (bottom + gap / 4, 0)}
+    inches = min(7 / max(right, bottom), LARGEST_IMAGE / max(shape))
+    axis = given_or_new(ax, inches * (right - gap / 2), inches * (bottom + gap / 4))
     for i, component in enumerate(weights):
         top, left = (i // columns) * (height + gap) + gap, (i % columns) * (width + gap)
         largest, extent = float(np.abs(component).max()), (left, left + width, top + height, top)
@@ -97,7 +110,7 @@ def _draw_images(ax: Axes | None, weights: NDArray[np.float64], shape: tuple[int
         axis.imshow(image, cmap=color, vmin=-largest, vmax=largest, extent=extent, interpolation="nearest")
         axis.plot(*zip(*_corners(*extent), strict=True), color="0.8", linewidth=0.8)
         axis.text(left, top - gap / 8, str(i), fontsize="small", color="0.4")
-    axis.set(xlim=(-gap / 4, right - gap * 3 / 4), ylim=(bottom + gap / 4, 0), aspect="equal")
+    axis.set(**limits, aspect="equal")
     axis.set_axis_off()
     return axis
 

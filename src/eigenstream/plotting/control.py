@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..history import STATISTIC_NAMES, ControlHistory
 from ..palette import BLUE, ORANGE, RED
 from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels, short
+from .pauses import Line
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -166,17 +167,17 @@ def _chart(monitor: Any, statistic: str) -> Chart:
 
 
 def _draw_chart(axis: Axes, chart: Chart, name: str, times: Times | None) -> None:
-    if times is None:
-        begins, ends = chart.begins, chart.ends
-    else:  # a row has the time of its count, which is one more than its number
-        begins, ends = on_axis(chart.begins + 1, times), on_axis(chart.ends + 1, times)
-    axis.plot(begins, chart.statistic, color=BLUE, linewidth=1.2)
-    axis.plot(begins, chart.limit, color=RED, linewidth=1.5, linestyle="--")
-    for stretch in _stretches(chart.alarm):
-        axis.axvspan(begins[stretch[0]], ends[stretch[-1]], color=ORANGE, alpha=0.3, linewidth=0)
+    # A row has the time of its count, which is one more than its number.
+    begins, ends = (edge + (times is not None) for edge in (chart.begins, chart.ends))
+    line = Line(begins, times)
+    axis.plot(*line.through(chart.statistic), color=BLUE, linewidth=1.2)
+    axis.plot(*line.through(chart.limit), color=RED, linewidth=1.5, linestyle="--")
+    for alarm in _stretches(chart.alarm):
+        for stretch in line.stretches(begins[alarm[0]], ends[alarm[-1]]):
+            axis.axvspan(*stretch, color=ORANGE, alpha=0.3, linewidth=0)
     axis.set(yscale="log", ylabel=name, xlabel="rows" if times is None else "time (UTC)")
     if len(begins):
-        axis.set_xlim(begins[0], ends[-1])
+        axis.set_xlim(*on_axis(np.array([begins[0], ends[-1]]), times))
 
 
 def _stretches(alarm: NDArray[np.bool_]) -> list[NDArray[np.intp]]:

@@ -11,6 +11,7 @@ from ..history import SpectrumHistory, above_rounding
 from ..palette import BLUE, RED
 from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels
 from .models import fitted
+from .pauses import Line
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -111,15 +112,15 @@ def _history(model: Model | SpectrumHistory) -> SpectrumHistory:
 
 
 def _draw_tracks(axis: Axes, history: SpectrumHistory, times: Times | None) -> None:
-    sample = on_axis(history.sample, times)
     variances = above_rounding(history.variances)
     kept = np.where(np.arange(variances.shape[1]) < history.rank[:, None], variances, np.nan)
     rest = np.where(history.rank < variances.shape[1], variances[:, -1], np.nan)
-    axis.plot(sample, rest, color=GREY, linewidth=1.5)
-    axis.plot(sample, kept, color=BLUE, linewidth=1.8)
-    axis.plot(sample, above_rounding(history.threshold), color=RED, linewidth=1.5, linestyle="--")
+    line, threshold = Line(history.sample, times), above_rounding(history.threshold)
+    axis.plot(*line.through(rest), color=GREY, linewidth=1.5)
+    axis.plot(*line.through(kept), color=BLUE, linewidth=1.8)
+    axis.plot(*line.through(threshold), color=RED, linewidth=1.5, linestyle="--")
     axis.set(yscale="log", ylabel=VARIANCE)
-    _mark_changes(axis, sample, history.rank, times)
+    _mark_changes(axis, history.sample, history.rank, times)
 
 
 def _track_handles() -> list[Artist]:
@@ -142,18 +143,20 @@ def _ranks(model: Model | SpectrumHistory) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def _draw_rank(axis: Axes, counts: NDArray[np.int64], rank: NDArray[np.int64], times: Times | None) -> None:
-    sample = on_axis(counts, times)
-    axis.fill_between(sample, rank, step="post", color=BLUE, alpha=0.15, linewidth=0)
-    axis.step(sample, rank, where="post", color=BLUE, linewidth=1.8)
+    place, shown = Line(counts, times).through(rank, held=True)
+    axis.fill_between(place, shown, step="post", color=BLUE, alpha=0.15, linewidth=0)
+    axis.step(place, shown, where="post", color=BLUE, linewidth=1.8)
     axis.set(ylabel="rank", ylim=(0, max(rank.max(initial=1) + 1, 2)))
     _whole_numbers(axis.yaxis)
-    _mark_changes(axis, sample, rank, times)
+    _mark_changes(axis, counts, rank, times)
 
 
-def _mark_changes(axis: Axes, sample: NDArray[Any], rank: NDArray[np.int64], times: Times | None) -> None:
+def _mark_changes(
+    axis: Axes, counts: NDArray[np.int64], rank: NDArray[np.int64], times: Times | None
+) -> None:
     """Name the horizontal axis, and mark where the rank changes on it."""
     axis.set_xlabel("samples" if times is None else "time (UTC)")
-    for change in sample[1:][np.diff(rank) != 0]:
+    for change in on_axis(counts, times)[1:][np.diff(rank) != 0]:
         axis.axvline(change, color="0.5", linewidth=0.8, linestyle=":", zorder=0)
 
 
