@@ -10,7 +10,7 @@ COLUMNS = {
     0: "question",
     1: "who wins most cases",
     2: "won / lost / even",
-    3: "better by",
+    3: "ours is, in the median",
     5: "where ours loses most",
 }
 """Those that a newcomer needs, by their numbers."""
@@ -20,9 +20,25 @@ def table() -> str:
     """The table, with links that lead there from the root, and what it says in a sentence."""
     lines = [line for line in _first_table() if not line.startswith("| ---")]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
-    shown = [list(COLUMNS.values()), ["---"] * len(COLUMNS), *([row[i] for i in COLUMNS] for row in rows)]
+    told = ([in_times(row[i]) for i in COLUMNS] for row in rows)
+    shown = [list(COLUMNS.values()), ["---"] * len(COLUMNS), *told]
     text = "\n".join(f"| {' | '.join(row)} |" for row in shown)
     return re.sub(r"\(([a-z-]+\.md)\)", r"(docs/evaluation/\1)", f"{text}\n\n{_in_words(rows)}")
+
+
+def in_times(cell: str) -> str:
+    """The cell with words in place of a ratio: "0.5x" is "2 times worse"; other cells stay as they are."""
+    found = re.fullmatch(r"(?:(.*): (.*), )?([\d.e+-]+)x", cell)
+    if found is None:
+        return cell
+    case, rival, ratio = found[1], found[2], float(found[3])
+    words = f"{_rounded(max(ratio, 1 / ratio))} times {'better' if ratio >= 1 else 'worse'}"
+    return words if case is None else f"{case}: {words} than {rival}"
+
+
+def _rounded(number: float) -> str:
+    """Three digits; how much more than a thousand it is says nothing to a newcomer."""
+    return "over 1,000" if number > 1000 else f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _in_words(rows: list[list[str]]) -> str:

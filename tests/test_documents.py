@@ -86,6 +86,23 @@ def test_the_table_in_the_readme_is_that_of_the_evaluation():
     assert "| won / lost / even |" in script["table"]()
 
 
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("1.42x", "1.42 times better"),
+        ("0.25x", "4 times worse"),
+        ("7.2e+06x", "over 1,000 times better"),
+        ("999.7x", "1,000 times better"),
+        ("1e-05x", "over 1,000 times worse"),
+        ("soccer, blocks 20%: last value, 0.271x", "soccer, blocks 20%: 3.69 times worse than last value"),
+        ("12 / 0 / 0", "12 / 0 / 0"),
+        ("nowhere", "nowhere"),
+    ],
+)
+def test_ratios_in_the_readme_are_words(cell, words):
+    assert runpy.run_path(str(ROOT / "docs" / "readme_table.py"))["in_times"](cell) == words
+
+
 def test_the_table_of_rules_is_that_of_the_benchmark():
     real = json.loads((ROOT / "benchmarks" / "results" / "rules.json").read_text())["real"]
     data = ("digits", "Tennessee Eastman (normal), standardized", "photograph (china)")
