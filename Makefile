@@ -12,8 +12,10 @@ run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
+# Tests that share something costly stay in one process (xdist_group).
+SUITE := -n auto --dist loadgroup -m "not slow and not bank and not dask and not torch and not spark"
 test: $(READY)
-	$(BIN)/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark"
+	$(BIN)/pytest $(SUITE)
 
 test-slow: $(READY)
 	$(BIN)/pytest -n auto -m slow
@@ -51,13 +53,12 @@ test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
-	PYTHONWARNINGS=ignore NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest -n auto \
-		-m "not slow and not bank and not dask and not torch and not spark" -W default
+	PYTHONWARNINGS=ignore NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest $(SUITE) -W default
 
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
-	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest -n auto -m "not slow and not bank and not dask and not torch and not spark"
+	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest $(SUITE)
 
 # Watching for MINUTES at full speed with kills, rotations, full disks and lookers-on; writes tests/soak/report.md.
 MINUTES ?= 30

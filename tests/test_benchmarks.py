@@ -28,6 +28,8 @@ from benchmarks.sections.fit.settings import DEFAULT_THREADS, ONE_THREAD
 
 from eigenstream import OnlineAdaptivePCA
 
+pytestmark = pytest.mark.xdist_group("benchmarks")  # what they look at is computed once
+
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):

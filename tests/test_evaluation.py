@@ -24,6 +24,9 @@ DOCS = ROOT / "docs" / "evaluation"
 ANCHOR = re.compile(r"evaluation: ([\w./-]*\w)")
 
 
+pytestmark = pytest.mark.xdist_group("evaluation")  # what they look at is computed once
+
+
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluation")

@@ -17,6 +17,9 @@ ITEMS = ("table-1", "signal-to-noise", "phase-diagram")
 """Closed forms: they cost next to nothing, and two of them have sliders."""
 
 
+pytestmark = pytest.mark.xdist_group("report page")  # what they look at is computed once
+
+
 @pytest.fixture(scope="module")
 def browser():
     with launched() as found:
