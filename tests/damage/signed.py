@@ -107,9 +107,11 @@ def check_signed(number, folder):
 def goes_on(model, folder):
     """Use a model as its user would: score rows, learn some, score again, save."""
     rows = as_known(model)
-    timed = getattr(model, "model_", model)._tracker.plan.seconds is not None
+    tracker = getattr(model, "model_", model)._tracker
+    timed = tracker.plan.seconds is not None
+    now = max(tracker.clock.latest or 0.0, 1e12)
     said(model, rows)
-    model.learn_one(ROWS[0], timestamp=1e12 if timed else None)
-    model.partial_fit(rows, timestamps=np.full(len(rows), 1e12) if timed else None)
+    model.learn_one(ROWS[0], timestamp=now if timed else None)
+    model.partial_fit(rows, timestamps=np.full(len(rows), now) if timed else None)
     said(model, rows)
     model.save(folder / "again")
