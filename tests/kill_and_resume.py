@@ -18,12 +18,13 @@ import matplotlib.figure  # noqa: F401
 
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.cli import main
+from forks import forked
 
 
 def start(command, stdin):
     """A child that runs the command; its output is dropped, its errors are ours."""
     feeder = subprocess.Popen(["cat", stdin], stdout=subprocess.PIPE) if stdin else None
-    child = os.fork()
+    child = forked()
     if child:
         if feeder:
             feeder.stdout.close()

@@ -22,6 +22,7 @@ import eigenstream.running
 import eigenstream.sinks.parquet
 from eigenstream.cli import main
 from eigenstream.tracking import StreamModel
+from forks import forked
 
 CALLS = ("open", "write", "pwrite", "fsync", "replace", "ftruncate", "unlink", "mkdir")
 MOMENTS = ("before", "after", "torn")
@@ -59,7 +60,7 @@ def carry_out(command, install=None):
     ``install`` is called in the child before the command, and returns something with ``calls``.
     """
     reading, writing = os.pipe()
-    child = os.fork()
+    child = forked()
     if child:
         os.close(writing)
         with os.fdopen(reading) as told:

@@ -46,6 +46,7 @@ def test_what_is_no_time(value):
         seconds(value)
 
 
+@pytest.mark.filterwarnings("ignore:The 'generic' unit:DeprecationWarning")
 def test_a_timedelta_needs_a_unit():
     with pytest.raises(ValueError, match="has no unit"):
         seconds(np.timedelta64(5))

@@ -11,8 +11,8 @@ import eigenstream
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.running import Request, prepare
 from eigenstream.sources import SourceError
+from tests.jobs import Crash, Crashing, call
 from tests.source_files import WRITERS
-from tests.test_resume import Crash, Crashing, call
 
 NAMES = ["p", "q", "r", "s"]
 DAYS = ("mon", "tue", "wed")

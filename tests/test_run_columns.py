@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from eigenstream import OnlineAdaptivePCA, load
 from eigenstream.cli import main
 from eigenstream.running.times import LIMIT, Times
-from tests.test_resume import call
+from tests.jobs import call
 
 ROWS = 600
 X = np.random.default_rng(0).standard_normal((ROWS, 4)) * [9, 3, 1, 1]

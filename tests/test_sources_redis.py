@@ -15,8 +15,8 @@ import pytest
 import eigenstream
 from eigenstream import sources
 from eigenstream.sources import SourceError, redis_stream
+from tests.jobs import call
 from tests.source_files import DATA, NAMES, read, rows_of
-from tests.test_resume import call
 
 redis = pytest.importorskip("redis", reason="redis-py is not installed")
 SERVER = shutil.which("redis-server")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,13 @@ class SparseMatrix(RowReader):
 
 def matrix_market(path: Path, choice: Choice) -> SparseMatrix:
     """The reader of a Matrix Market file."""
+    from inspect import signature
+
     from scipy.io import mmread
 
-    return SparseMatrix(path, mmread, "Matrix Market file", choice)
+    # From SciPy 1.15 on, one has to say which kind of matrix; before, one cannot.
+    kind = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
+    return SparseMatrix(path, partial(mmread, **kind), "Matrix Market file", choice)
 
 
 def sparse_npz(path: Path, choice: Choice) -> SparseMatrix:
