@@ -63,3 +63,5 @@ right.plot(seen, accuracy, color=ORANGE, linewidth=2)
 right.set_ylabel("share of test digits that are right", color=ORANGE)
 axis.yaxis.label.set_color(BLUE)
 plt.show()
+
+# sphinx_gallery_thumbnail_path = 'docs/training_activations.png'
