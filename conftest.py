@@ -9,6 +9,7 @@ INTEGRATIONS = {
     "pyspark": "src/eigenstream/integrations/spark",
 }
 collect_ignore = [path for library, path in INTEGRATIONS.items() if find_spec(library) is None]
-collect_ignore.append("tests/power_cuts.py")  # a program of its own, which imports its neighbour
+collect_ignore += [f"tests/{name}.py" for name in ("kill_and_resume", "kill_at_calls", "power_cuts")]
+"""Programs of their own, which import their neighbours."""
 if find_spec("pyspark") is None:
     collect_ignore.append("tests/spark_session.py")

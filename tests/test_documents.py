@@ -4,8 +4,12 @@ import json
 import re
 import runpy
 from itertools import groupby
+from statistics import median
 
 import pytest
+from benchmarks.sections.accuracy.targets import EXACT, contests, losses
+from benchmarks.sections.fit.grid import PLAIN
+from benchmarks.sections.fit.report import ratio
 
 from tests.documents import DOCUMENTS, ROOT, blocks_of, tell, value_in
 
@@ -110,3 +114,24 @@ def test_the_table_of_rules_is_that_of_the_benchmark():
     for option, rule in {"edge": "default", "parallel": "parallel analysis", "share:0.95": "95 %"}.items():
         ranks = [str(real[name]["ranks"][rule]) for name in data]
         assert f"| `{option}` | {' | '.join(ranks)} |" in text
+
+
+def test_the_figures_against_incremental_pca_are_those_of_the_benchmarks():
+    names = ("fit", "accuracy", "latency")
+    fit, accuracy, latency = (
+        json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text()) for name in names
+    )
+    ratios = {entry["n"]: ratio(entry, PLAIN) for entry in fit["grid"]}
+    each = [ratio(entry, PLAIN) for entry in fit["grid"]]
+    (_, _, same, _), (_, _, equal_bytes, _), *_ = contests(accuracy["cases"])
+    assert not losses(same)
+    assert not losses(equal_bytes)
+    text = " ".join((ROOT / "docs" / "measured.md").read_text().split())
+    for words in (
+        f"{min(each):.1f} times less at the worst, {median(each):.0f} times less in the median, "
+        f"{ratios[max(ratios)]:.1f} times less at the widest",
+        f"never less accurate in {len(same)} cases",
+        f"exact in {sum(one.ours <= EXACT for one in same)} of them",
+        f"`learn_one` took {latency['calls']['mean']:.0f} microseconds",
+    ):
+        assert words in text

@@ -78,16 +78,21 @@ def test_a_finished_output_survives_the_loss_of_its_model(folder, output):
 
 
 @pytest.mark.parametrize("batches", [2, 5])
-def test_garbage_in_the_output_is_refused(folder, batches):
-    crash(after=batches)
-    Path("s.csv").unlink()
-    Path("s.csv").write_bytes(b"garbage\n" * 100_000)
-    before = content("s.csv")
+@pytest.mark.parametrize("output", [*OUTPUTS, "s.jsonl"])
+@pytest.mark.parametrize("replaced", [True, False])
+def test_garbage_in_the_output_is_refused(folder, batches, output, replaced):
+    """Another file may well get the number of the one that is gone."""
+    crash(output=output, after=batches)
+    lost = Path(output, ".part-000000.rows") if output == "s.parquet" else Path(output)
+    if replaced:
+        lost.unlink()
+    lost.write_bytes(b"garbage\n" * 100_000)
+    before = content(output)
     with pytest.raises(
         (SinkError, RunError), match=r"does not hold what had been|exists: choose another name"
     ):
-        run(resume=True)
-    assert content("s.csv") == before
+        run(output=output, resume=True)
+    assert content(output) == before
 
 
 @pytest.mark.parametrize("output", OUTPUTS)

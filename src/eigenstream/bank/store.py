@@ -78,12 +78,15 @@ class Store:
             )
 
     def _opened(self, path: str) -> sqlite3.Connection:
+        file = None
         try:
             # Threads take turns: only the one that calls the bank reads and writes.
             file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             file.execute("PRAGMA synchronous = EXTRA")  # a commit also syncs the folder
             file.execute("SELECT count(*) FROM sqlite_master")
         except sqlite3.DatabaseError as error:
+            if file is not None:
+                file.close()
             raise ValueError(f"{self.path!r} cannot be used as a bank of models: {error}") from None
         return file
 
@@ -147,6 +150,10 @@ class Store:
         if self._aside is not None:
             Path(self._aside).unlink(missing_ok=True)
             self._aside = None
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self.close()
 
     def _begin(self) -> None:
         if self._file.in_transaction:

@@ -38,17 +38,18 @@ class Outlet:
         assert self.path is not None
         sink = open_sink(self.path, layout, self.place)
         try:
-            if sink.excess() and sink.identity is not None and not self._may_cut(sink.identity):
+            if sink.excess() and sink.identity is not None and not self._may_cut(sink):
                 raise self._complaint()
         except BaseException:
             sink.close()
             raise
         return sink
 
-    def _may_cut(self, identity: dict[str, Any]) -> bool:
+    def _may_cut(self, sink: Sink) -> bool:
+        assert sink.identity is not None
         if self.place is None:
-            return self._may_replace(identity)
-        return self.file is not None and self.file.wrote(identity)
+            return self._may_replace(sink.identity) and (self.overwrite or sink.resembles())
+        return self.file is not None and self.file.wrote(sink.identity)
 
     def _may_replace(self, identity: dict[str, Any]) -> bool:
         """A job that was killed before its first checkpoint has left an output without a model."""

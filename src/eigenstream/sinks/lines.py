@@ -98,6 +98,9 @@ class Jsonl(File):
     def head(self) -> bytes:
         return b""
 
+    def beginning(self) -> bytes:
+        return f"{{{json.dumps(self.layout.columns[0])}: ".encode()
+
     def append(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None) -> None:
         names = self.layout.columns
         kept = [[]] * len(numbers) if texts is None else texts.tolist()

@@ -30,6 +30,9 @@ class Npy(File):
         )
         return head.getvalue()
 
+    def beginning(self) -> bytes:
+        return self.head().partition(b"'shape'")[0]
+
     def append(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None) -> None:
         self.file.append(np.ascontiguousarray(scores, dtype=self.layout.dtype))
 

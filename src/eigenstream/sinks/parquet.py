@@ -77,6 +77,20 @@ class Parquet(Sink):
         waiting = self._waiting(self.part)
         return bool(self._superseded()) or (waiting.exists() and waiting.stat().st_size > self._length)
 
+    def resembles(self) -> bool:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        beginning, waiting = self.schema.serialize().to_pybytes(), self._waiting(self.part)
+        if waiting.exists():
+            with waiting.open("rb") as file:
+                if not beginning.startswith(file.read(len(beginning))):
+                    return False
+        try:
+            return all(pq.read_schema(path).equals(self.schema) for _, path in self._named(PART_NAME))
+        except pa.ArrowInvalid:
+            return False
+
     def settle(self, *, final: bool = False) -> Place:
         waiting = self._begin()
         if final and waiting.length:

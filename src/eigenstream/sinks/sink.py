@@ -38,6 +38,10 @@ class Sink(ABC):
         """Whether the output holds something that the first `write` will remove."""
         return False
 
+    def resembles(self) -> bool:
+        """Whether what lies there begins as this output would: numbers of files are used again for others."""
+        return True
+
     def committed(self) -> None:  # noqa: B027
         """The place last returned by `settle` has been written down: nothing before it is needed any more."""
 
