@@ -58,6 +58,7 @@ test-lowest:
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
+	build/python/bin/python -m pip install --quiet --editable ".[river]"
 	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest $(SUITE)
 
 # Watching for MINUTES at full speed with kills, rotations, full disks and lookers-on; writes tests/soak/report.md.
