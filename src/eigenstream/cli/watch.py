@@ -124,7 +124,8 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
     learnt. If they go on for --accept-after rows, they are the new normal.
 
     Alarms are lines on standard output; everything else goes to standard error. There is no alarm before
-    there is a basis for one: at least 64 rows.
+    there is a basis for one: about 128 normal rows, more of many inputs. Where normal rows are in another
+    file, name that file first.
 
     With --key, each key has a monitor of its own, the same as if its rows came alone; alarms name the key.
 

@@ -70,13 +70,17 @@ def _how_many_alarms(alarms: int) -> str:
     return "no alarm" if not alarms else f"{alarms:,} alarm{'s' if alarms > 1 else ''}"
 
 
+def _rows(number: int) -> str:
+    return f"{number:,} row{'s' if number != 1 else ''}"
+
+
 def alarms_in_words(facts: dict[str, Any]) -> str:
     """How many alarms there were, and how many rows were in them."""
     alarms = facts["alarms"]
     told = _how_many_alarms(alarms)
     told += ", one of them still on" if facts["alarm_on"] and alarms > 1 else ""
     told += ", still on" if facts["alarm_on"] and alarms <= 1 else ""
-    told += f"; {facts['alarmed']:,} rows alarmed ({facts['share_alarmed']:.2%} of those judged)"
+    told += f"; {_rows(facts['alarmed'])} alarmed ({facts['share_alarmed']:.2%} of those judged)"
     accepted = facts["accepted"]
     return told + (
         f"; a new normal accepted {accepted:,} time{'s' if accepted > 1 else ''}" if accepted else ""
@@ -87,7 +91,7 @@ def rows_in_words(facts: dict[str, Any]) -> str:
     """What became of the rows that were watched."""
     told = [f"{facts['watched']:,} watched"]
     others = {
-        "unjudged": "not judged (before there was a model, or with gaps)",
+        "unjudged": "not judged (before there were limits, or with gaps)",
         "skipped": "skipped for their gaps",
         "imputed": "learnt with gaps filled",
     }
@@ -97,10 +101,12 @@ def rows_in_words(facts: dict[str, Any]) -> str:
 
 def limits_in_words(facts: dict[str, Any]) -> str:
     """The limits as they are now."""
-    told = [
-        f"{STATISTIC_NAMES[name]} {limit:.4g}" for name, limit in facts["limits"].items() if limit is not None
-    ]
-    return ", ".join(told) or "none yet: there is no basis for one"
+    limits = {STATISTIC_NAMES[name]: limit for name, limit in facts["limits"].items()}
+    told = ", ".join(f"{name} {limit:.4g}" for name, limit in limits.items() if limit is not None)
+    if not told:
+        return "none yet: there is no basis for one"
+    missing = [name for name, limit in limits.items() if limit is None]
+    return told + (f"; none yet for {' and '.join(missing)}: watch more normal rows first" if missing else "")
 
 
 def print_watching(console: Console, facts: dict[str, Any]) -> None:
@@ -109,7 +115,7 @@ def print_watching(console: Console, facts: dict[str, Any]) -> None:
     say(console, f"rows: {rows_in_words(facts)}")
     if total := facts.get("since_it_began"):
         alarms = _how_many_alarms(total["alarms"])
-        told = f"{total['watched']:,} rows watched, {alarms}, {total['alarmed']:,} rows alarmed"
+        told = f"{total['watched']:,} rows watched, {alarms}, {_rows(total['alarmed'])} alarmed"
         say(console, f"since the monitor began: {told}")
     say(console, f"limits: {limits_in_words(facts)}")
 

@@ -17,6 +17,10 @@ LARGEST_VALUE: dict[Any, float] = {np.float64: 1e70, np.float32: 1e12}
 below `LARGEST`."""
 
 
+LATEST = 2**52
+"""A number of samples that no stream reaches."""
+
+
 def stored_array(
     arrays: Mapping[str, NDArray[Any]],
     name: str,

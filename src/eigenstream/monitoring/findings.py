@@ -16,7 +16,7 @@ class Counts:
 
     came: int = 0
     unjudged: int = 0
-    """Rows before there was a model to judge them by, or that could not be judged because of gaps."""
+    """Rows before there was a limit to judge them by, or that could not be judged because of gaps."""
     alarmed: int = 0
     alarms: int = 0
     """How many alarms began to count."""

@@ -193,7 +193,9 @@ class Monitor:
         contributors = self._contributors_of(judged, ratios, alarm) if blame else []
         self.stretches.add(first, statistics, limits, index, alarm)
         self.counts.came += len(rows)
-        self.counts.unjudged += int(np.count_nonzero(np.isnan(statistics[:, -1])))
+        # Without any limit, nothing can exceed one.
+        unjudged = np.isnan(statistics[:, -1]) | ~np.isfinite(limits).any()
+        self.counts.unjudged += int(np.count_nonzero(unjudged))
         self.counts.alarmed += int(np.count_nonzero(alarm))
         self.counts.alarms += len(followed.begun)
         changes = self._learn(rows, missing, times, exceeds | followed.dense)

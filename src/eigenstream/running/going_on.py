@@ -76,7 +76,13 @@ class Beginning(NamedTuple):
         for name in sorted(set(stated) - {*READING, *STANDSTILL}):
             if name in before.parameters and asked.parameters.get(name) != before.parameters[name]:
                 was, now = before.parameters[name], asked.parameters.get(name)
-                raise Contradiction(self.path, name, was, now, "a model goes on with its own settings")
+                raise Contradiction(
+                    self.path,
+                    name,
+                    was,
+                    now,
+                    "a model goes on with its own settings; leave this out, or begin a new model",
+                )
         own = {name for name in READING if name in stated} | set(NEW_EACH_TIME)
         reading = {name: getattr(asked if name in own else before, name) for name in READING}
         residuals = asked.residuals or (self.record is not None and before.residuals)

@@ -29,10 +29,12 @@ class Appended:
         self.path, self.length = path, length
         if path is None:
             return
-        if (path.stat().st_size if path.exists() else 0) < length:
+        size = path.stat().st_size if path.exists() else None
+        if (size or 0) < length:
+            lost = "is gone" if size is None else f"has {size:,} bytes"
             raise SinkError(
-                f"{path} is shorter than the {length:,} bytes that had been written; put it back, or start "
-                "afresh without resuming"
+                f"{path} {lost}, but {length:,} had been written to it; put it back, or start afresh without "
+                "resuming"
             )
         self.handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         if not files.lock(self.handle):
@@ -79,6 +81,11 @@ class Appended:
     def close(self) -> None:
         if self.path is not None:
             os.close(self.handle)
+
+
+def begins_as(found: bytes, expected: bytes) -> bool:
+    """Whether this can be the beginning that was written, where a power cut may have left zeros in it."""
+    return all(one in (other, 0) for one, other in zip(found, expected, strict=False))
 
 
 def require_same(path: Path, place: Place, found: str) -> None:
@@ -128,7 +135,7 @@ class File(Sink):
         if self.file.path is None:
             return True
         beginning = self.beginning()
-        return beginning.startswith(os.pread(self.file.handle, len(beginning), 0))
+        return begins_as(os.pread(self.file.handle, len(beginning), 0), beginning)
 
     def settle(self, *, final: bool = False) -> Place:
         self._begin()

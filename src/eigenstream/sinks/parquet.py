@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import files
-from .file import FINGERPRINT_BYTES, Appended, require_same
+from .file import FINGERPRINT_BYTES, Appended, begins_as, require_same
 from .sink import Floats, Layout, Place, Sink, SinkError, Texts
 
 PART = 2**16
@@ -84,7 +84,7 @@ class Parquet(Sink):
         beginning, waiting = self.schema.serialize().to_pybytes(), self._waiting(self.part)
         if waiting.exists():
             with waiting.open("rb") as file:
-                if not beginning.startswith(file.read(len(beginning))):
+                if not begins_as(file.read(len(beginning)), beginning):
                     return False
         try:
             return all(pq.read_schema(path).equals(self.schema) for _, path in self._named(PART_NAME))

@@ -20,7 +20,7 @@ from ...regularizers import Regularizer
 from ..axes import matched
 from ..knowledge import Floats, Knowledge, Matrix, Vector, nothing_known
 from ..learner import Seen, Steps, rowwise
-from ..stored import LARGEST_VALUE, stored_array
+from ..stored import LARGEST_VALUE, LATEST, stored_array
 from . import learn
 from .optimum import consolidate, known_from_rows, known_from_state, random_start, start_from
 from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, WEIGHT, Rule, State
@@ -58,7 +58,8 @@ class NetworkSettings:
         """Later by the factor; under forgetting only until the window has filled twice."""
         if self.consolidation is None or (self.beta < 1 and time * (1 - self.beta**2) > 2):
             return math.inf
-        return max(math.ceil(time * self.consolidation), time + 1)
+        later = time * self.consolidation
+        return max(math.ceil(later), time + 1) if later < LATEST else math.inf
 
     def random(self, time: int) -> np.random.Generator:
         """Random numbers for this moment: a function of seed and time, so there is nothing to save."""
@@ -201,7 +202,7 @@ class Network:
         self.weights = stored_array(arrays, "weights", (len(self.rows), 2), least=0.0)
         self.axes = stored_array(arrays, "axes", (None, n))
         self.looked_mean = stored_array(arrays, "looked_mean", (n,), most=largest)
-        clock = stored_array(arrays, "clock", (3,), np.int64, least=-1)
+        clock = stored_array(arrays, "clock", (3,), np.int64, least=-1, most=LATEST)
         self.time, due, self.aligned = map(int, clock)
         self.consolidate_at = math.inf if due < 0 else due
         if any(name.startswith("state.") for name in arrays):
@@ -212,7 +213,7 @@ class Network:
 
     def _restored_state(self, arrays: Mapping[str, NDArray[Any]], largest: float) -> State:
         n, k, dtype = self.settings.n, self.settings.k, self.settings.dtype
-        time, waiting = stored_array(arrays, "state.clock", (2,), np.int64, least=0)
+        time, waiting = stored_array(arrays, "state.clock", (2,), np.int64, least=0, most=LATEST)
         if waiting > time % RECENT:  # the compiled code would write beyond its arrays
             raise ValueError(f"{waiting} samples wait at time {time}")
         N = stored_array(arrays, "state.N", (k, n))
