@@ -53,8 +53,8 @@ DECAY = 3.0
 LEAST = 24
 """Directions kept at least: fewer would save next to nothing."""
 
-MORE = 64
-"""Directions beyond three times the components that there is room for: about as many as rows in a block."""
+MORE = 72
+"""Directions beyond the components that there is room for: about as many as rows in a block."""
 
 VANISHING = 1e-13
 """Eigenvalues below this share of the largest are rounding errors of the Gram matrix."""
@@ -71,8 +71,8 @@ class Subspace:
     n
         Width of the input.
     k
-        How many components are asked for. More directions are kept inside, up to three times as many and 64:
-        what is let go too early makes the others inaccurate, unless it is mere noise.
+        How many components are asked for. More directions are kept inside, up to `MORE` of them: what is let
+        go too early makes the others inaccurate, unless it is mere noise.
     block
         Rows per block.
     center
@@ -91,7 +91,7 @@ class Subspace:
     ) -> None:
         self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
         self.width = width or n
-        self.most = min(3 * k + MORE, self.width)
+        self.most = min(k + MORE, self.width)
         """How many directions there is room for."""
         self.rows: Matrix = np.zeros((self.most + block, n))
         """L ends at row ``most``; below it is `room` for a block."""
