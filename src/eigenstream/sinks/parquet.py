@@ -88,7 +88,7 @@ class Parquet(Sink):
                     return False
         try:
             return all(pq.read_schema(path).equals(self.schema) for _, path in self._named(PART_NAME))
-        except pa.ArrowInvalid:
+        except (pa.ArrowException, OSError):  # what cannot be read is not ours
             return False
 
     def settle(self, *, final: bool = False) -> Place:
