@@ -28,7 +28,7 @@ test-dask: $(READY)
 
 test-torch: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[torch]"
-	$(BIN)/pytest -n 0 tests/test_torch.py src/eigenstream/integrations/torch
+	$(BIN)/pytest -n 0 tests/test_torch.py src/eigenstream/integrations/torch src/eigenstream/learners/arrays/torch.py
 	$(BIN)/pytest -n 0 -m torch tests/test_documents.py tests/test_examples.py
 
 # Needs Java 17.
@@ -42,7 +42,7 @@ test-spark: $(READY)
 KERNELS := -n auto -m "kernel and not slow" tests
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(KERNELS) -W "ignore:overflow encountered:RuntimeWarning" \
-		--cov=eigenstream.engine --cov=eigenstream.network --cov-report=term-missing
+		--cov=eigenstream.learners --cov=eigenstream.network --cov-report=term-missing
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest $(KERNELS)
 
 # The suite in environments of their own: with the lowest versions that pyproject.toml allows, which may warn of

@@ -9,6 +9,10 @@ INTEGRATIONS = {
     "pyspark": "src/eigenstream/integrations/spark",
 }
 collect_ignore = [path for library, path in INTEGRATIONS.items() if find_spec(library) is None]
+if find_spec("torch") is None:
+    collect_ignore.append("src/eigenstream/learners/arrays/torch.py")
+if find_spec("dask") is None:
+    collect_ignore.append("src/eigenstream/learners/arrays/dask.py")
 collect_ignore += [f"tests/{name}.py" for name in ("kill_and_resume", "kill_at_calls", "power_cuts")]
 """Programs of their own, which import their neighbours."""
 if find_spec("pyspark") is None:

@@ -8,9 +8,9 @@ from benchmarks.peers import PEERS, Peer
 from benchmarks.peers.incremental_pca import IncrementalPCAPeer
 from benchmarks.peers.peer import Array
 from eigenstream import InputOutput
-from eigenstream.engine import network as engine
-from eigenstream.engine.network.optimum import random_start
-from eigenstream.engine.network.state import Rule, read_spectrum
+from eigenstream.learners import network as engine
+from eigenstream.learners.network.optimum import random_start
+from eigenstream.learners.network.state import Rule, read_spectrum
 
 
 class Eigenstream(Peer):

@@ -34,9 +34,9 @@ except ImportError:  # there is one thread already
         ThreadpoolController=lambda: types.SimpleNamespace(select=lambda **_: nobody)
     )
 
-from eigenstream.engine.arrays import host, wrap
-from eigenstream.engine.learner import Steps
-from eigenstream.engine.subspace import Subspace
+from eigenstream.learners.arrays import host, wrap
+from eigenstream.learners.learner import Steps
+from eigenstream.learners.subspace import Subspace
 
 BLOCK = {"cuda": 256, "cpu": 64}
 """Rows per block; `--block` sets it for the device."""

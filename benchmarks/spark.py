@@ -20,7 +20,7 @@ import pandas
 
 from benchmarks.markdown import table
 from eigenstream import OnlineAdaptivePCA
-from eigenstream.tracking import StreamModel
+from eigenstream.model import StreamModel
 
 N, K = 32, 4
 LOOP, STORING, SPARK = "loop over keys", "loop that stores every model after every batch", "Spark"

@@ -12,8 +12,8 @@ from distributed import Client
 
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.integrations.dask import FeatureShardedPCA, shard
-from eigenstream.tracking import plan_for
-from eigenstream.tracking.model import DEFAULTS
+from eigenstream.model import plan_for
+from eigenstream.model.stream_model import DEFAULTS
 
 WIDTH, WORKERS, CAPACITY = 10**7, 64, 32
 BLOCKS = 4

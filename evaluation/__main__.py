@@ -10,9 +10,9 @@ import click
 from rich.console import Console
 
 from eigenstream.cli.progress import progress
+from eigenstream.jobs.signals import StopRequest
 from eigenstream.paper.reproduction.runner import CaseError, Outcome, Reproduction
 from eigenstream.paper.reproduction.workers import Lost, Stopped, cores
-from eigenstream.running.signals import StopRequest
 from evaluation import page, sensors
 from evaluation.questions import QUESTIONS
 

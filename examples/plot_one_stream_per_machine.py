@@ -12,7 +12,7 @@ second process at a time are seen, each at its own moment, with nobody looking.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from eigenstream.bank import Bank
+from eigenstream.keyed import Bank
 from eigenstream.plotting import ORANGE
 
 MACHINES, ROWS, INPUTS = 300, 1000, 8

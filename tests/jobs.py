@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from eigenstream.cli import main
-from eigenstream.running import Request, Watcher, prepare
+from eigenstream.jobs import Request, Watcher, prepare
 
 ROWS, WIDTH, BATCH = 1000, 4, 100
 OUTPUTS = ["s.csv", "s.npy", "s.parquet"]

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-import eigenstream.running
-import eigenstream.sinks.parquet
+import eigenstream.io.sinks.parquet
+import eigenstream.jobs
 from eigenstream.cli import main
-from eigenstream.tracking import StreamModel
+from eigenstream.model import StreamModel
 from forks import forked
 
 CALLS = ("open", "write", "pwrite", "fsync", "replace", "ftruncate", "unlink", "mkdir")
@@ -164,7 +164,7 @@ def run(job):
 
 def load_everything(job):
     """So that forks need not; and parts so small that a job has several."""
-    eigenstream.sinks.parquet.PART = 128
+    eigenstream.io.sinks.parquet.PART = 128
     solver = "network" if "network" in job["command"] else "auto"
     StreamModel(half_life=50, solver=solver).partial_fit(np.eye(3)[np.arange(300) % 3])
 

@@ -7,7 +7,7 @@ import pytest
 from numba import config
 
 from eigenstream import streams
-from eigenstream.tracking import stored_form
+from eigenstream.model import stored_form
 
 needs_compilation = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="takes minutes without compilation")
 

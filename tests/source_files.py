@@ -10,7 +10,7 @@ import zarr
 from pyarrow import parquet
 
 from eigenstream import sources
-from eigenstream.sources.lines import Piece
+from eigenstream.io.sources.lines import Piece
 
 NAMES = ["a", "b", "c", "d"]
 DATA = np.random.default_rng(0).standard_normal((50, 4))

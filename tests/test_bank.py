@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream import rules
-from eigenstream.bank import Bank, Store
-from eigenstream.calibration import Decision, Evidence, Memory, decide
-from eigenstream.decisions import Decisions, Memories, decide_together
+from eigenstream.keyed import Bank, Store
+from eigenstream.model import StreamModel
+from eigenstream.model.stored_form import stored
+from eigenstream.rank.decision import Decision, Evidence, Memory, decide
+from eigenstream.rank.stacked_decisions import Decisions, Memories, decide_together
 from eigenstream.regularizers import REGULARIZERS
-from eigenstream.tracking import StreamModel
-from eigenstream.tracking.stored_form import stored
 
 KEYS = 12
 
@@ -183,7 +183,7 @@ def test_a_bank_goes_on_from_what_was_saved(tmp_path):
 
 KILLED = """
 import pickle, sys
-from eigenstream.bank import Bank
+from eigenstream.keyed import Bank
 path, pieces = sys.argv[1], pickle.load(sys.stdin.buffer)
 with Bank(path, max_models=int(sys.argv[2]), max_components=int(sys.argv[3])) as bank:
     done = bank.position_ or 0

@@ -5,9 +5,16 @@ import pytest
 from sklearn import datasets
 
 from eigenstream import InputOutput, OnlineAdaptivePCA, calibrate_alpha, compare_to_offline, streams
-from eigenstream.calibration import Decision, Evidence, Memory, automatic_alpha, decide, noise_edge
+from eigenstream.rank import (
+    Evidence,
+    NoiseEdge,
+    ParallelAnalysis,
+    VarianceShare,
+    effective_samples,
+    noise_edge,
+)
+from eigenstream.rank.decision import Decision, Memory, automatic_alpha, decide
 from eigenstream.regularizers import SquaredOutput
-from eigenstream.rules import NoiseEdge, ParallelAnalysis, VarianceShare, effective_samples
 
 SPECTRUM = np.array([6.0, 5.0, 4.0, 2.0, 0.5, 0.1])
 

@@ -262,7 +262,7 @@ def test_on_a_terminal_the_display_is_kept_up_to_date(X):
     from rich.console import Console
 
     from eigenstream.cli.display import Display
-    from eigenstream.sources import Batch
+    from eigenstream.io.sources import Batch
 
     console = Console(force_terminal=True, record=True, width=100, file=io.StringIO())
     model = OnlineAdaptivePCA(random_state=0).fit(X)

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from eigenstream import AdaptivePCA, calibrate_alpha, load
 from eigenstream.cli import main
-from eigenstream.delays import embedded
-from eigenstream.running import Request, Watcher, prepare
+from eigenstream.jobs import Request, Watcher, prepare
+from eigenstream.model.delays import embedded
 from tests.online_model import stored
 
 

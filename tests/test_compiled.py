@@ -10,10 +10,10 @@ from pathlib import Path
 import numba
 import pytest
 
-from eigenstream.engine.network import compiled
+from eigenstream.learners.network import compiled
 
 SOURCE = """
-from eigenstream.engine.network.compiled import kernel
+from eigenstream.learners.network.compiled import kernel
 @kernel
 def double(x):
     return 2 * x
@@ -64,8 +64,8 @@ def test_a_damaged_cache_is_replaced(tmp_path, monkeypatch, damaged, content):
 LEARN = """
 import hashlib
 import numpy as np
-from eigenstream.engine.network import learn
-from eigenstream.engine.network.state import Rule, new_state
+from eigenstream.learners.network import learn
+from eigenstream.learners.network.state import Rule, new_state
 from eigenstream.regularizers import ScaleDependent
 
 digest = hashlib.sha256()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenstream.durations import as_seconds, seconds, text
+from eigenstream.io.durations import as_seconds, seconds, text
 
 NOON = 1_704_110_400.0  # 2024-01-01 12:00 UTC
 

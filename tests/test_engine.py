@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config
 
-from eigenstream.engine.network import BLOCK, learn
-from eigenstream.engine.network.block import learn_block
-from eigenstream.engine.network.optimum import random_start
-from eigenstream.engine.network.state import (
+from eigenstream.learners.network import BLOCK, learn
+from eigenstream.learners.network.block import learn_block
+from eigenstream.learners.network.optimum import random_start
+from eigenstream.learners.network.state import (
     DECAY,
     Rule,
     from_weights,
@@ -23,7 +23,7 @@ from eigenstream.engine.network.state import (
     threshold,
     to_weights,
 )
-from eigenstream.engine.network.stream import learn_rows
+from eigenstream.learners.network.stream import learn_rows
 from eigenstream.regularizers import REGULARIZERS, InputOutput
 from tests.engine_samples import ALPHA, assert_same_state, betas, colored, names
 from tests.online_model import needs_compilation, paper
@@ -150,7 +150,7 @@ def test_wide_data_go_through_blocks_and_ragged_ends(dtype, monkeypatch):
     rule = Rule.of(InputOutput(0.05), 0.99, center=True, noise=0.01)
     answers = []
     for wide in (False, True):
-        monkeypatch.setattr("eigenstream.engine.network._is_wide", lambda *_, wide=wide: wide)
+        monkeypatch.setattr("eigenstream.learners.network._is_wide", lambda *_, wide=wide: wide)
         state = random_start(40, 8, 4.0, np.random.default_rng(1), dtype)
         Y = np.vstack([learn(state, rule, part) for part in np.split(X, [5, 5, 100, 101])])
         answers.append((Y, read_spectrum(state).lam))

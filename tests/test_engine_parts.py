@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import metrics, offline
-from eigenstream.engine.network import learn
-from eigenstream.engine.network.optimum import (
+from eigenstream.learners.network import learn
+from eigenstream.learners.network.optimum import (
     at_optimum,
     consolidate,
     known_from_rows,
     random_start,
     start_from,
 )
-from eigenstream.engine.network.settle import center, factorize, perturb, substitute
-from eigenstream.engine.network.state import (
+from eigenstream.learners.network.settle import center, factorize, perturb, substitute
+from eigenstream.learners.network.state import (
     COUNT,
     TRACE,
     Rule,
@@ -26,7 +26,7 @@ from eigenstream.engine.network.state import (
     threshold,
     to_weights,
 )
-from eigenstream.engine.network.stream import drop_denormals
+from eigenstream.learners.network.stream import drop_denormals
 from eigenstream.regularizers import InputOutput, SquaredOutput
 from eigenstream.streams import random_orthonormal
 from tests.engine_samples import ALPHA, SPECTRUM, assert_same_state, colored, names

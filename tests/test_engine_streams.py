@@ -5,9 +5,9 @@ import pytest
 from numba import config
 
 from eigenstream import metrics, offline, streams
-from eigenstream.engine.network import learn
-from eigenstream.engine.network.optimum import random_start
-from eigenstream.engine.network.state import Rule, read_spectrum, response_filter, threshold
+from eigenstream.learners.network import learn
+from eigenstream.learners.network.optimum import random_start
+from eigenstream.learners.network.state import Rule, read_spectrum, response_filter, threshold
 from eigenstream.regularizers import InputOutput, ScaleDependent
 from tests.engine_samples import SPECTRUM
 from tests.online_model import needs_compilation, paper

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor, __version__, export_json, load
 from eigenstream.cli import main
-from eigenstream.reading import SCORES
+from eigenstream.model.reading import SCORES
 from eigenstream.regularizers import REGULARIZERS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")

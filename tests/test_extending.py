@@ -16,8 +16,8 @@ from eigenstream import (
     regularizers,
     rules,
 )
-from eigenstream.engine.scatter import Scatter
-from eigenstream.tracking import plan
+from eigenstream.learners.scatter import Scatter
+from eigenstream.model import plan
 from tests.online_model import paper
 
 

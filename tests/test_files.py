@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from eigenstream import files
+from eigenstream.io import files
 
 
 def test_a_replaced_file_and_its_name_are_durable(tmp_path, monkeypatch):
@@ -56,7 +56,7 @@ def test_leftovers_are_removed_by_exact_name(tmp_path):
 
 HOLDER = """
 import sys
-from eigenstream.files import LockFile
+from eigenstream.io.files import LockFile
 held = LockFile(sys.argv[1])
 print("held", flush=True)
 sys.stdin.readline()

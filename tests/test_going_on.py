@@ -9,8 +9,8 @@ import pytest
 
 import eigenstream
 from eigenstream import OnlineAdaptivePCA
-from eigenstream.running import Request, prepare
-from eigenstream.sources import SourceError
+from eigenstream.io.sources import SourceError
+from eigenstream.jobs import Request, prepare
 from tests.jobs import Crash, Crashing, call
 from tests.source_files import WRITERS
 
@@ -42,7 +42,7 @@ def options(request):
 
 def state(name):
     """All that a model knows, without where it stands."""
-    arrays, document = eigenstream.checkpoint.read(name)
+    arrays, document = eigenstream.io.checkpoint.read(name)
     return {key: value.tobytes() for key, value in arrays.items()}, document["tracker"]
 
 
@@ -276,7 +276,7 @@ def test_a_source_of_any_kind_is_recognised(folder, kind):
 
 
 def test_the_last_thousand_sources_are_remembered(folder):
-    from eigenstream.running.record import MOST_SOURCES, Record
+    from eigenstream.jobs.record import MOST_SOURCES, Record
 
     many = [{"name": str(i), "bytes": i, "sha256": "x"} for i in range(MOST_SOURCES)]
     record = Record(
@@ -295,7 +295,7 @@ def test_the_last_thousand_sources_are_remembered(folder):
 )  # fmt: skip
 def test_what_a_model_remembers_is_checked(folder, changes):
     call("run", "mon.csv", "--save", "m", "--quiet")
-    arrays, document = eigenstream.checkpoint.read("m")
+    arrays, document = eigenstream.io.checkpoint.read("m")
     document["position"] |= changes
-    eigenstream.checkpoint.write("m", arrays, document)
+    eigenstream.io.checkpoint.write("m", arrays, document)
     assert "m cannot be resumed: the stored" in call("run", "--save", "m", "--resume", code=1)

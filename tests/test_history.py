@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import OnlineAdaptivePCA, load, streams
-from eigenstream.history import LIMIT, History
+from eigenstream.model.history import LIMIT, History
 
 
 def recorded(samples):

@@ -10,8 +10,8 @@ import pytest
 
 import eigenstream
 from eigenstream import OnlineAdaptivePCA
-from eigenstream.running import Request, Watcher, prepare
-from eigenstream.sinks import SinkError
+from eigenstream.io.sinks import SinkError
+from eigenstream.jobs import Request, Watcher, prepare
 from tests.jobs import BATCH, OUTPUTS, ROWS, call, content, crash, job, run, write_sources
 
 
@@ -66,7 +66,7 @@ def test_standard_input_that_is_the_output_is_refused(folder):
 
 HOLDER = """
 import sys
-from eigenstream.running import Watcher
+from eigenstream.jobs import Watcher
 from tests.jobs import job
 class Waiting(Watcher):
     def learnt(self, model, batch):
@@ -206,7 +206,8 @@ def test_rates_that_make_no_sense_are_refused(folder, rate):
 
 
 def test_the_output_of_transform_is_closed_when_something_goes_wrong(folder):
-    from eigenstream import running, sinks, sources
+    from eigenstream import jobs as running
+    from eigenstream import sinks, sources
 
     model = OnlineAdaptivePCA(random_state=0).fit(np.load("x.npy"))
     lines = Path("x.csv").read_text().splitlines()

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from eigenstream.bank import Bank
 from eigenstream.cli import main
-from eigenstream.tracking import StreamModel
-from eigenstream.tracking.stored_form import stored
+from eigenstream.keyed import Bank
+from eigenstream.model import StreamModel
+from eigenstream.model.stored_form import stored
 from tests.environment import ENVIRONMENT
 
 HARNESS = Path(__file__).parent / "kill_and_resume.py"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from eigenstream.bank import Bank, Store
 from eigenstream.cli import main
+from eigenstream.keyed import Bank, Store
 from tests.environment import ENVIRONMENT
 
 HARNESS = Path(__file__).parent / "kill_and_resume.py"

@@ -5,11 +5,11 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_sample_images, load_wine
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, merge, metrics, offline, streams
-from eigenstream.engine.knowledge import Knowledge
-from eigenstream.engine.learner import Steps
-from eigenstream.engine.scatter import Scatter
-from eigenstream.engine.subspace import Subspace
-from eigenstream.tracking.plan import automatic_solver
+from eigenstream.learners.knowledge import Knowledge
+from eigenstream.learners.learner import Steps
+from eigenstream.learners.scatter import Scatter
+from eigenstream.learners.subspace import Subspace
+from eigenstream.model.plan import automatic_solver
 from tests.online_model import paper
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*max_components:UserWarning")]

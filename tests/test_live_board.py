@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from eigenstream import OnlineAdaptivePCA, streams
-from eigenstream.history import LIMIT, SpectrumHistory, Thinned
 from eigenstream.live import Page, board
 from eigenstream.live.board import Board
 from eigenstream.live.snapshot import MOST_COMPONENTS, MOST_POINTS, Moment, merged, thinned
+from eigenstream.model.history import LIMIT, SpectrumHistory, Thinned
 
 pytest.importorskip("bokeh")
 from eigenstream.live import figures

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from eigenstream import HebbianNetwork, OnlineAdaptivePCA, streams
-from eigenstream.engine.axes import matched
-from eigenstream.engine.network.state import read_spectrum
+from eigenstream.learners.axes import matched
+from eigenstream.learners.network.state import read_spectrum
 from tests.online_model import paper
 
 pytestmark = pytest.mark.kernel

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from eigenstream import OnlineAdaptivePCA, StreamMonitor, checkpoint, load, merge
+from eigenstream import OnlineAdaptivePCA, StreamMonitor, load, merge
+from eigenstream.io import checkpoint
 from tests.damage.models import ROWS
 from tests.damage.sources import DATA
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from eigenstream import SquaredOutput, load
+from eigenstream.model import StreamModel
 from eigenstream.monitoring import MonitoredModel
-from eigenstream.tracking import StreamModel
 from tests.online_model import paper, stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")

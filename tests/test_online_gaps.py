@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, load, metrics, streams
-from eigenstream.imputation import Belief, Gaussian, gaussian
+from eigenstream.model.imputation import Belief, Gaussian, gaussian
 from tests.online_model import paper, stored, with_gaps
 
 

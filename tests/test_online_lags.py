@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_half_lives, compare_to_offline, load, merge
-from eigenstream.delays import embedded
-from eigenstream.rules import ParallelAnalysis
-from eigenstream.tracking import StreamModel
+from eigenstream.model import StreamModel
+from eigenstream.model.delays import embedded
+from eigenstream.rank import ParallelAnalysis
 from tests.online_model import stored, with_gaps
 
 LAGS = 2

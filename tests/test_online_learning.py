@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eigenstream import AdaptivePCA, InputOutput, SquaredOutput, metrics, streams
-from eigenstream.calibration import noise_edge
+from eigenstream.model import RankChange
+from eigenstream.rank import noise_edge
 from eigenstream.regularizers import REGULARIZERS
-from eigenstream.tracking import RankChange
 from tests.online_model import live_signal, needs_compilation, paper, stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")

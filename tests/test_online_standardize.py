@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_half_lives, compare_to_offline, load, merge
-from eigenstream.rules import ParallelAnalysis
+from eigenstream.rank import ParallelAnalysis
 from tests.online_model import live_signal, stored, with_gaps
 
 UNITS = 10.0 ** np.random.default_rng(1).permutation(np.linspace(-6, 6, 30))

@@ -9,10 +9,10 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from eigenstream import OnlineAdaptivePCA, compare_half_lives, compare_to_offline, load, merge
-from eigenstream.engine.learner import Steps
-from eigenstream.rules import effective_samples
-from eigenstream.tracking import StreamModel
-from eigenstream.tracking.pace import Pace
+from eigenstream.learners.learner import Steps
+from eigenstream.model import StreamModel
+from eigenstream.model.pace import Pace
+from eigenstream.rank import effective_samples
 from tests.online_model import live_signal, stored, with_gaps
 
 EPOCH = 1.7e9

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eigenstream import load
-from eigenstream.tracking.tracker import Tracker
+from eigenstream.model.tracker import Tracker
 from tests.online_model import paper, stored
 
 

@@ -73,7 +73,7 @@ print({"numba", "sklearn"} & set(sys.modules))
 def test_jobs_and_the_page_load_no_model_and_no_server():
     code = """
 import sys, eigenstream
-eigenstream.running.Job, eigenstream.live.Page, eigenstream.sinks.open_sink, eigenstream.sources.open
+eigenstream.jobs.Job, eigenstream.live.Page, eigenstream.sinks.open_sink, eigenstream.sources.open
 print({"numba", "sklearn", "bokeh", "tornado"} & set(sys.modules))
 """
     assert run_python(code).strip() == "set()"

@@ -6,9 +6,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from eigenstream import palette
 from eigenstream.live.ink import COMPONENTS
 from eigenstream.paper.items.drawing import LOOKS
+from eigenstream.plotting import palette
 
 from .color_vision import SEEN_BY, channels, distance, seen
 

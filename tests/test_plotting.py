@@ -8,7 +8,7 @@ import pytest
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor, plotting, streams
 from eigenstream.monitoring import MonitoredModel
-from eigenstream.palette import BLUE, ORANGE, RED
+from eigenstream.plotting.palette import BLUE, ORANGE, RED
 
 pytest.importorskip("matplotlib")
 from matplotlib import pyplot

@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from eigenstream.cli import main
-from eigenstream.running import Request, Watcher, prepare
+from eigenstream.jobs import Request, Watcher, prepare
 from tests.plant_files import write_plant
 
 pytest.importorskip("prometheus_client")
 from prometheus_client.parser import text_string_to_metric_families
 
-from eigenstream.running.prometheus import Metrics
+from eigenstream.jobs.prometheus import Metrics
 
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 COMMON = {

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import eigenstream
-from eigenstream import OnlineAdaptivePCA, checkpoint
-from eigenstream.running import Request, RunError, prepare
-from eigenstream.sinks import SinkError
+from eigenstream import OnlineAdaptivePCA
+from eigenstream.io import checkpoint
+from eigenstream.io.sinks import SinkError
+from eigenstream.jobs import Request, RunError, prepare
 from tests.jobs import BATCH, OUTPUTS, ROWS, Crash, Crashing, call, content, crash, job, run, write_sources
 
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from eigenstream.estimators.checks import sample_stream
+from eigenstream.model import StreamModel
+from eigenstream.model.stored_form import stored
 from eigenstream.monitoring import MonitoredModel
-from eigenstream.tracking import StreamModel
-from eigenstream.tracking.stored_form import stored
 
 river = pytest.importorskip("river", reason="needs eigenstream[river]")
 checks, linear_model, preprocessing = (

@@ -11,12 +11,12 @@ from sklearn import datasets
 from sklearn.decomposition import PCA
 
 from eigenstream import AdaptivePCA, InputOutput, OnlineAdaptivePCA, load, rules, streams
-from eigenstream.advice import advice
-from eigenstream.calibration import decide
 from eigenstream.cli.options import estimator_options
-from eigenstream.engine.knowledge import Profile
-from eigenstream.rules import Evidence, NoiseEdge, ParallelAnalysis, VarianceShare, rule_of
-from eigenstream.rules.edges import independence_edges
+from eigenstream.learners.knowledge import Profile
+from eigenstream.rank import Evidence, NoiseEdge, ParallelAnalysis, VarianceShare, rule_of
+from eigenstream.rank.advice import advice
+from eigenstream.rank.decision import decide
+from eigenstream.rank.edges import independence_edges
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from eigenstream import OnlineAdaptivePCA, load
 from eigenstream.cli import main
-from eigenstream.running.times import LIMIT, Times
+from eigenstream.jobs.times import LIMIT, Times
 from tests.jobs import call
 
 ROWS = 600
@@ -262,7 +262,7 @@ def test_times_are_thinned_where_that_shows_least():
 
 def test_progress_is_that_of_rows_learnt(monkeypatch):
     from eigenstream import sources
-    from eigenstream.running import Request, Watcher, prepare
+    from eigenstream.jobs import Request, Watcher, prepare
 
     shares = []
 

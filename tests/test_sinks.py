@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from eigenstream import sources
-from eigenstream.sinks import Layout, SinkError, check_output, open_sink
-from eigenstream.sinks import parquet as parquet_sink
+from eigenstream.io.sinks import Layout, SinkError, check_output, open_sink
+from eigenstream.io.sinks import parquet as parquet_sink
 
 KINDS = ["csv", "jsonl", "npy", "parquet"]
 TYPES = [np.float64, np.float32]
@@ -325,7 +325,7 @@ TEXTS = np.array([["2024", 'a "b", c'], ["", "line\nfeed"], ["\ud800", "é"]] * 
 @pytest.mark.parametrize("cuts", [[], [7, 30]])
 @pytest.mark.parametrize("arrow", [1, 10**9])
 def test_text_is_kept_before_the_scores(kind, cuts, arrow, tmp_path, monkeypatch):
-    monkeypatch.setattr("eigenstream.sinks.lines.WORTH_ARROW", arrow)
+    monkeypatch.setattr("eigenstream.io.sinks.lines.WORTH_ARROW", arrow)
     path, scores = tmp_path / f"x.{kind}", scores_of(60, np.float64)
     layout = Layout(3, np.float64, ("time", "row"), residuals=True)
     names = ["row", "time", "kept_row", "component_0", "component_1", "squared_residual"]

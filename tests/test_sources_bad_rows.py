@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from eigenstream.sources import SourceError
-from eigenstream.sources.columns import Choice
-from eigenstream.sources.csv_lines import Csv
-from eigenstream.sources.formats import Format
+from eigenstream.io.sources import SourceError
+from eigenstream.io.sources.columns import Choice
+from eigenstream.io.sources.csv_lines import Csv
+from eigenstream.io.sources.formats import Format
 from tests.source_files import (
     DATA,
     WRITERS,

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, lines
+from eigenstream.io.sources import SourceError, lines
 from tests.source_files import (
     DATA,
     TEXTS,

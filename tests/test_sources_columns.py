@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from eigenstream import sources
-from eigenstream.sources import SourceError
-from eigenstream.sources.columns import WIDEST, chosen_columns
+from eigenstream.io.sources import SourceError
+from eigenstream.io.sources.columns import WIDEST, chosen_columns
 from tests.source_files import (
     DATA,
     MATRICES,

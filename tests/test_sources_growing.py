@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, contents, lines, source
+from eigenstream.io.sources import SourceError, contents, lines, source
 from tests.source_files import (
     DATA,
     as_csv,

@@ -8,8 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, cells
-from eigenstream.sources.times import Clock
+from eigenstream.io.sources import SourceError, cells
+from eigenstream.io.sources.times import Clock
 from tests.source_files import DATA, WRITERS, read
 
 STAMPS = [f"2024-01-01T00:{i:02}:00" for i in range(len(DATA))]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from eigenstream import sources, streams
-from eigenstream.sources import SourceError
+from eigenstream.io.sources import SourceError
 from tests.source_files import (
     DATA,
     MATRICES,
@@ -145,7 +145,7 @@ def test_more_parts_than_files_may_be_open(tmp_path, monkeypatch):
 
 
 def test_wide_sources_come_in_fewer_rows_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("eigenstream.sources.source.CELLS", 4 * 6)
+    monkeypatch.setattr("eigenstream.io.sources.source.CELLS", 4 * 6)
     for kind in ("header", "JSON arrays", "NPY", "Zarr"):
         WRITERS[kind](tmp_path / kind, DATA)
         with sources.open(tmp_path / kind, columns=[1]) as source:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, json_lines, lines, text
-from eigenstream.sources.line_reader import EMPTIEST
+from eigenstream.io.sources import SourceError, json_lines, lines, text
+from eigenstream.io.sources.line_reader import EMPTIEST
 from tests.source_files import read
 
 MOST = 400 << 20
@@ -120,7 +120,7 @@ def test_lines_with_nothing_on_them_come_to_an_end(tmp_path):
 
 
 def test_blank_lines_between_rows_do_not_add_up(tmp_path, monkeypatch):
-    monkeypatch.setattr("eigenstream.sources.line_reader.EMPTIEST", 100)
+    monkeypatch.setattr("eigenstream.io.sources.line_reader.EMPTIEST", 100)
     (tmp_path / "x").write_bytes(b"1,2\n" + (b"\n" * 99 + b"3,4\n") * 10)
     with sources.open(tmp_path / "x", batch_rows=1) as source:
         assert [batch.rows.tolist() for batch in source] == [[[1, 2]], *([[[3, 4]]] * 10)]

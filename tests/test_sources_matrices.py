@@ -10,8 +10,8 @@ import zarr
 from pyarrow import parquet
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, zarr_array
-from eigenstream.sources import parquet as parquet_source
+from eigenstream.io.sources import SourceError, zarr_array
+from eigenstream.io.sources import parquet as parquet_source
 from tests.source_files import (
     DATA,
     as_npy,

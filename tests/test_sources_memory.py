@@ -13,7 +13,7 @@ import zarr
 from pyarrow import parquet
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, lines
+from eigenstream.io.sources import SourceError, lines
 from tests.source_files import (
     DATA,
     WRITERS,
@@ -59,7 +59,7 @@ def test_memory_does_not_grow_with_the_source(kind, rows, tmp_path):
 
 
 def test_memory_does_not_grow_with_what_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("eigenstream.sources.line_reader.CELLS", 256 * 16)
+    monkeypatch.setattr("eigenstream.io.sources.line_reader.CELLS", 256 * 16)
     write_long("gzip", tmp_path / "x")
     tracemalloc.start()
     try:

@@ -14,7 +14,7 @@ import pytest
 
 import eigenstream
 from eigenstream import sources
-from eigenstream.sources import SourceError, redis_stream
+from eigenstream.io.sources import SourceError, redis_stream
 from tests.jobs import call
 from tests.source_files import DATA, NAMES, read, rows_of
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eigenstream import sources
-from eigenstream.sources import SourceError
+from eigenstream.io.sources import SourceError
 from tests.source_files import DATA, NAMES, as_csv, as_json, as_npy, read, rows_of
 
 CUTS = [0, 13, 13, 30, 31, 50]

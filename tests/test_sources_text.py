@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream import sources
-from eigenstream.sources import SourceError, cells, json_lines, lines
-from eigenstream.sources.columns import Choice
-from eigenstream.sources.csv_lines import Csv
-from eigenstream.sources.formats import Format
-from eigenstream.sources.json_lines import JsonLines
-from eigenstream.sources.text import Complaint
+from eigenstream.io.sources import SourceError, cells, json_lines, lines
+from eigenstream.io.sources.columns import Choice
+from eigenstream.io.sources.csv_lines import Csv
+from eigenstream.io.sources.formats import Format
+from eigenstream.io.sources.json_lines import JsonLines
+from eigenstream.io.sources.text import Complaint
 from tests.source_files import DATA, TEXTS, piece_of, read, rows_of
 
 WORDS = [

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
+from eigenstream.model import StreamModel
 from eigenstream.monitoring import MonitoredModel, Settings
-from eigenstream.tracking import StreamModel
 
 pytest.importorskip("pyspark", reason="needs eigenstream[spark]")
 pytest.importorskip("google.protobuf", reason="needs eigenstream[spark]")

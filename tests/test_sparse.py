@@ -12,7 +12,7 @@ from scipy.io import mmwrite
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor, compare_to_offline, load, sources
 from eigenstream.cli import main
-from eigenstream.engine.sparse import without_zeros
+from eigenstream.learners.sparse import without_zeros
 
 
 def scattered(rng, rows, width, density):

@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 from benchmarks import gpu  # noqa: E402
 
 from eigenstream.integrations.torch import StreamingPCA, follow  # noqa: E402
-from eigenstream.integrations.torch.arrays import TensorArray  # noqa: E402
-from eigenstream.tracking.plan import BLOCK, DEVICE_BLOCK  # noqa: E402
+from eigenstream.learners.arrays.torch import TensorArray  # noqa: E402
+from eigenstream.model.plan import BLOCK, DEVICE_BLOCK  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -28,7 +28,7 @@ WIDTH = 300
 @pytest.fixture(params=DEVICES)
 def device(request, monkeypatch):
     # Blocks of NumPy's length, so that models can be compared number by number.
-    monkeypatch.setattr("eigenstream.tracking.parameters.DEVICE_BLOCK", BLOCK)
+    monkeypatch.setattr("eigenstream.model.parameters.DEVICE_BLOCK", BLOCK)
     return request.param
 
 

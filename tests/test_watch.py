@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from eigenstream import monitoring
 from eigenstream.cli import main
+from eigenstream.jobs import Request, prepare
 from eigenstream.monitoring import COLUMNS, MonitoredModel, Settings
-from eigenstream.running import Request, prepare
 from tests.environment import ENVIRONMENT
 from tests.plant_files import FAULTS, HEAD, NAMES, plant_lines, plant_rows, write_plant
 

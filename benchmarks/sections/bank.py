@@ -18,7 +18,7 @@ from benchmarks.markdown import mark, number, size, table
 from benchmarks.meter import Meter
 from benchmarks.peers.peer import Array
 from eigenstream import OnlineAdaptivePCA
-from eigenstream.bank import Bank
+from eigenstream.keyed import Bank
 from eigenstream.plotting import BLUE, ORANGE, SKY, panels
 
 TITLE = "A bank of keyed models"

@@ -21,8 +21,8 @@ from benchmarks.peers.peer import Array
 from benchmarks.repeats import interleaved
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.estimators.shell import FLOAT_TYPES
+from eigenstream.model.parameters import row_weights
 from eigenstream.plotting import BLUE, GREEN, ORANGE, PURPLE, SKY, panels
-from eigenstream.tracking.parameters import row_weights
 
 TITLE = "Latency of single rows"
 LEARN_ONE, PARTIAL_FIT, EMPTY = "learn_one", "partial_fit, one row", "empty partial_fit"

@@ -22,9 +22,9 @@ from benchmarks.meter import Meter
 from benchmarks.peers.peer import Array
 from benchmarks.repeats import interleaved
 from eigenstream import OnlineAdaptivePCA, sources
+from eigenstream.jobs import Job
+from eigenstream.model.stream_model import StreamModel
 from eigenstream.plotting import BLUE, ORANGE, SKY, panels
-from eigenstream.running import Job
-from eigenstream.tracking.model import StreamModel
 
 TITLE = "Throughput from files"
 WIDTH, CAPACITY, BATCH = 256, 16, 1024

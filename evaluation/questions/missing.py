@@ -13,7 +13,7 @@ from benchmarks.markdown import table
 from benchmarks.peers.peer import Array
 
 from eigenstream import OnlineAdaptivePCA
-from eigenstream.delays import embedded
+from eigenstream.model.delays import embedded
 from eigenstream.paper.reproduction.item import Claim, Table
 from evaluation import rivals, sensors
 from evaluation.methods import present

@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from . import metrics as metrics
     from . import offline as offline
     from . import plotting as plotting
+    from . import rank as rules
     from . import regularizers as regularizers
-    from . import rules as rules
-    from . import sources as sources
     from . import streams as streams
     from . import theory as theory
-    from .calibration import calibrate_alpha as calibrate_alpha
     from .estimators import AdaptivePCA as AdaptivePCA
     from .estimators import OnlineAdaptivePCA as OnlineAdaptivePCA
     from .estimators import StreamMonitor as StreamMonitor
@@ -27,11 +25,13 @@ if TYPE_CHECKING:
     from .estimators import compare_to_offline as compare_to_offline
     from .estimators import load as load
     from .estimators import merge as merge
+    from .io import sources as sources
+    from .model.calibration import calibrate_alpha as calibrate_alpha
+    from .model.portable import export_json as export_json
     from .network import ConvergenceError as ConvergenceError
     from .network import EqualizingNetwork as EqualizingNetwork
     from .network import HardThresholdNetwork as HardThresholdNetwork
     from .network import HebbianNetwork as HebbianNetwork
-    from .portable import export_json as export_json
     from .regularizers import InputOutput as InputOutput
     from .regularizers import ScaleDependent as ScaleDependent
     from .regularizers import SquaredOutput as SquaredOutput
@@ -47,14 +47,28 @@ _HOME_OF = {
     "ScaleDependent": "regularizers",
     "SquaredOutput": "regularizers",
     "StreamMonitor": "estimators",
-    "calibrate_alpha": "calibration",
+    "calibrate_alpha": "model.calibration",
     "compare_half_lives": "estimators",
     "compare_to_offline": "estimators",
-    "export_json": "portable",
+    "export_json": "model.portable",
     "load": "estimators",
     "merge": "estimators",
 }
-_MODULES = ("metrics", "offline", "plotting", "regularizers", "rules", "sources", "streams", "theory")
+_MODULES = {
+    "jobs": "jobs",
+    "keyed": "keyed",
+    "live": "live",
+    "metrics": "metrics",
+    "offline": "offline",
+    "plotting": "plotting",
+    "regularizers": "regularizers",
+    "rules": "rank",
+    "sinks": "io.sinks",
+    "sources": "io.sources",
+    "streams": "streams",
+    "theory": "theory",
+}
+"""Public modules and where they stand."""
 
 __all__ = [
     "AdaptivePCA",
@@ -85,8 +99,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in (*_MODULES, "bank", "live", "running", "sinks"):
-        return import_module(f"{__name__}.{name}")
+    if name in _MODULES:
+        return import_module(f"{__name__}.{_MODULES[name]}")
     if name in _HOME_OF:
         found = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
     elif name == "__version__":

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from eigenstream import OnlineAdaptivePCA, StreamMonitor, checkpoint, load
+from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
+from eigenstream.io import checkpoint
 from tests.damage.command_line import command
 from tests.damage.ways import damaged
 

@@ -5,7 +5,8 @@ import warnings
 
 import numpy as np
 
-from eigenstream import checkpoint, load
+from eigenstream import load
+from eigenstream.io import checkpoint
 from tests.damage.command_line import command
 from tests.damage.models import MODELS, ROWS, as_known, model_commands, said
 

@@ -14,9 +14,9 @@ from benchmarks.peers.peer import Array
 from benchmarks.race import Lane, figures, race
 from benchmarks.repeats import interleaved
 from benchmarks.sections.engine.settings import Settings
-from eigenstream.engine import network as engine
-from eigenstream.engine.network.block import learn_block
-from eigenstream.engine.network.optimum import random_start
+from eigenstream.learners import network as engine
+from eigenstream.learners.network.block import learn_block
+from eigenstream.learners.network.optimum import random_start
 
 ROWS = 2_048
 
@@ -52,7 +52,7 @@ def blocks(n: int, k: int, dtype: str, chosen: Settings) -> dict[str, Any]:
 
 
 def products(rows: Array, F: Array, outputs: Array, target: Array) -> None:
-    """``X N'``, ``X X'`` and ``Y' X``, as `eigenstream.engine.network.block` has BLAS do them."""
+    """``X N'``, ``X X'`` and ``Y' X``, as `eigenstream.learners.network.block` has BLAS do them."""
     np.matmul(rows, F.T)
     np.matmul(rows, rows.T)
     if rows.dtype == np.float64:

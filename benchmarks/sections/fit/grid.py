@@ -14,8 +14,8 @@ from benchmarks.meter import Meter
 from benchmarks.peers.peer import Array
 from benchmarks.sections.fit.settings import BATCH, HALF_LIFE, Settings, Size
 from eigenstream import OnlineAdaptivePCA
-from eigenstream.tracking.parameters import discount
-from eigenstream.tracking.plan import automatic_solver, window_of
+from eigenstream.model.parameters import discount
+from eigenstream.model.plan import automatic_solver, window_of
 
 PLAIN, FORGETS, INCREMENTAL = "ours", "ours, half-life", "IncrementalPCA"
 OURS = (PLAIN, FORGETS)

@@ -15,7 +15,7 @@ from scipy import stats
 from benchmarks.peers.peer import Array
 from benchmarks.sections.accuracy.data import BESIDE, FOLDER
 from eigenstream import OnlineAdaptivePCA, StreamMonitor
-from eigenstream.delays import embedded
+from eigenstream.model.delays import embedded
 
 RUNS = 22
 """Run 0 is normal; in the others a fault begins after row 160."""

@@ -19,7 +19,7 @@ from benchmarks.sections.rules.data import SPIKES, VARIANCES, evidence_of, real_
 from benchmarks.sections.rules.data import draw as draw_noise
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, streams
 from eigenstream.plotting import BLACK, BLUE, ORANGE, panels
-from eigenstream.rules import Evidence, NoiseEdge, ParallelAnalysis, Rule, VarianceShare
+from eigenstream.rank import Evidence, NoiseEdge, ParallelAnalysis, Rule, VarianceShare
 
 TITLE = "How many components? The rules"
 TARGETED = ("white", "uniform", "decaying (e^-3)", "decaying (e^-5)")

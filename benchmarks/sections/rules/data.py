@@ -11,8 +11,8 @@ from sklearn import datasets
 
 from benchmarks.peers.peer import Array
 from eigenstream import streams
-from eigenstream.engine.knowledge import Profile
-from eigenstream.rules import Evidence, independence_edge
+from eigenstream.learners.knowledge import Profile
+from eigenstream.rank import Evidence, independence_edge
 
 FOLDER = "EIGENSTREAM_DATA"
 """The environment variable that names the folder of data that no package brings."""

@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..durations import moment
-from ..files import shown
-from ..history import STATISTIC_NAMES
-from ..running import Watcher
-from ..running.alarms import in_words
+from ..io.durations import moment
+from ..io.files import shown
+from ..jobs import Watcher
+from ..jobs.alarms import in_words
+from ..model.history import STATISTIC_NAMES
 
 if TYPE_CHECKING:
-    from ..running import AlarmEvent
+    from ..jobs import AlarmEvent
 
 
 class AlarmLines(Watcher):

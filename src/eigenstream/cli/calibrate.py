@@ -72,8 +72,8 @@ def calibrate(
 
 def _second_moment(source: Any, center: bool, lags: int, standardize: bool) -> Any:
     """The second moment of all rows of a source, beside their predecessors."""
-    from ..calibration import second_moment
-    from ..sources import SourceError
+    from ..io.sources import SourceError
+    from ..model.calibration import second_moment
 
     n = source.width * (lags + 1)
     if n > MOST_COLUMNS:

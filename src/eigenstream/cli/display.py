@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import shown
-from ..running import Watcher
+from ..io.files import shown
+from ..jobs import Watcher
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
+    from ..io.sources import Batch, Source
+    from ..jobs import Job
+    from ..jobs.learner import Model
     from ..live import Page
-    from ..running import Job
-    from ..running.learner import Model
-    from ..sources import Batch, Source
-    from ..tracking import RankChange
+    from ..model import RankChange
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 EVENTS = 4

@@ -42,7 +42,7 @@ def in_words(error: BaseException) -> str:
 
 
 def _what(error: BaseException) -> str:
-    from ..running.model_file import Contradiction
+    from ..jobs.model_file import Contradiction
 
     if not isinstance(error, Contradiction):
         return in_flags(str(getattr(error, "what", error)))

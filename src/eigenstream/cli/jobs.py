@@ -14,8 +14,8 @@ import click
 from .reading import reading
 
 if TYPE_CHECKING:
+    from ..jobs import Job, Outcome, Request, Watcher
     from ..live import Page
-    from ..running import Job, Outcome, Request, Watcher
 
 WIDE = 4096
 """From so many columns on, linear algebra gains from more than one thread."""
@@ -23,8 +23,8 @@ WIDE = 4096
 
 def prepared(request: Request, given: dict[str, Any], stated: set[str]) -> Job:
     """The job that these options ask for."""
-    from ..files import refuse_shared
-    from ..running import prepare
+    from ..io.files import refuse_shared
+    from ..jobs import prepare
 
     named = {"source": given["source"], "output": given["output"], "picture": given["picture"]}
     for model in (given["save"], given["model"]):
@@ -93,8 +93,8 @@ def _threads(width: int) -> AbstractContextManager[object]:
 
 def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
     """The live page, up for as long as the stack lasts."""
-    from ..delays import input_names
     from ..live import Page
+    from ..model.delays import input_names
 
     source, lags = job.source, int(job.request.parameters.get("lags") or 0)
     names = None if source.names is None else input_names(source.names, lags)
@@ -112,7 +112,7 @@ def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
 
 def _metrics(given: dict[str, Any], job: Job, stack: ExitStack) -> Watcher:
     """Numbers for Prometheus, served for as long as the stack lasts."""
-    from ..running.prometheus import Metrics
+    from ..jobs.prometheus import Metrics
 
     try:
         metrics = Metrics(job.source, given["metrics_host"], given["metrics"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ..running import Watcher
+from ..jobs import Watcher
 from .display import SELDOM, Pace
 from .summary import rows_read, say
 from .tables import table
@@ -17,8 +17,8 @@ from .tables import table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..running import Job, Outcome
-    from ..sources import Batch
+    from ..io.sources import Batch
+    from ..jobs import Job, Outcome
 
 BATCH_ROWS = 16_384
 """Rows at a time, unless asked otherwise: a call costs as much per key as a few rows."""
@@ -134,8 +134,8 @@ def inspect_bank(path: str, as_json: bool) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from ..bank import Store
-    from ..files import shown
+    from ..io.files import shown
+    from ..keyed import Store
 
     store = Store(path)
     try:
@@ -162,7 +162,7 @@ def inspect_bank(path: str, as_json: bool) -> None:
 
 def model_of(path: str, key: str) -> Any:
     """One model of a bank."""
-    from ..running.monitors import opened
+    from ..jobs.monitors import opened
 
     bank = opened(path)
     try:

@@ -23,9 +23,9 @@ from .summary import SHOWN, described, input_names, print_model, say, times_of
 from .tables import table
 
 if TYPE_CHECKING:
-    from ..running.going_on import Beginning
-    from ..sources import Source
-    from ..tracking import StreamModel
+    from ..io.sources import Source
+    from ..jobs.continuation import Beginning
+    from ..model import StreamModel
 
 model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
 
@@ -68,11 +68,11 @@ def transform(
 
     The source is read as the model's own was, unless other options are given; columns are found by name.
     """
-    from ..files import refuse_shared
-    from ..running.going_on import Beginning
-    from ..running.outlet import output_opener, refuse_existing
-    from ..running.scoring import score
-    from ..sinks import check_output
+    from ..io.files import refuse_shared
+    from ..io.sinks import check_output
+    from ..jobs.continuation import Beginning
+    from ..jobs.outlet import output_opener, refuse_existing
+    from ..jobs.scoring import score
 
     refuse_shared({"source": source, "model": model, "output": output})
     check_output(output, keep=options["keep"] is not None)
@@ -97,8 +97,8 @@ def _opened(
     source: str | list[str], beginning: Beginning, options: dict[str, Any], stated: set[str], threads: int
 ) -> Source:
     """The source, read as the model's own was unless told otherwise; columns by name if they have names."""
-    from .. import sources
-    from ..running import Request
+    from ..io import sources
+    from ..jobs import Request
 
     require_input(source)
     request = beginning.request(Request(source, **reading(options)), stated)
@@ -124,8 +124,8 @@ def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> Non
 
     Of a bank: which models it holds.
     """
-    from ..bank import is_bank
-    from ..files import refuse_shared, shown
+    from ..io.files import refuse_shared, shown
+    from ..keyed import is_bank
     from ..monitoring import MonitoredModel
     from .keyed import inspect_bank
     from .watch_summary import watched
@@ -165,7 +165,7 @@ def _show(name: str, model: StreamModel) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from ..files import shown
+    from ..io.files import shown
     from ..monitoring import MonitoredModel
     from .watch_summary import print_watching, watched
 
@@ -190,7 +190,7 @@ def _show(name: str, model: StreamModel) -> None:
 
 def _made_by(model: StreamModel) -> dict[str, Any]:
     """What the job that made the model was asked, if it was a job."""
-    from ..running.record import record_of
+    from ..jobs.record import record_of
 
     record = record_of(model.position_)
     return {} if record is None else record.request.document()
@@ -198,7 +198,7 @@ def _made_by(model: StreamModel) -> dict[str, Any]:
 
 def _sources(model: StreamModel) -> list[str]:
     """Names of the sources that were learnt to their ends."""
-    from ..running.record import record_of
+    from ..jobs.record import record_of
 
     record = record_of(model.position_)
     return [] if record is None else [one["name"] for one in record.sources]
@@ -221,9 +221,9 @@ def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
 
     The file has mean, axes and gains. It is frozen: it cannot learn on. docs/export.md shows how to read it.
     """
-    from ..files import refuse_shared, shown
-    from ..portable import export_json
-    from ..running.outlet import refuse_existing
+    from ..io.files import refuse_shared, shown
+    from ..jobs.outlet import refuse_existing
+    from ..model.portable import export_json
 
     refuse_shared({"model": model, "output": output})
     refuse_existing(output, overwrite)
@@ -234,7 +234,7 @@ def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
 
 def _loaded(path: str, key: str | None) -> StreamModel:
     """The model in a file, or the one with this key in a bank."""
-    from ..bank import is_bank
+    from ..keyed import is_bank
     from ..monitoring import load
     from .keyed import model_of
 
@@ -259,10 +259,10 @@ def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
     """
     from .. import load
     from .. import merge as merged_from
-    from ..files import shown
-    from ..running import ModelFile
-    from ..running.going_on import merged_record
-    from ..running.outlet import refuse_existing
+    from ..io.files import shown
+    from ..jobs import ModelFile
+    from ..jobs.continuation import merged_record
+    from ..jobs.outlet import refuse_existing
 
     refuse_existing(save, overwrite)
     loaded = [load(path) for path in models]

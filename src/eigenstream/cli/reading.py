@@ -10,7 +10,7 @@ import click
 from .options import KEEP_OPTIONS, SOURCE_OPTIONS
 
 if TYPE_CHECKING:
-    from ..sources import Source
+    from ..io.sources import Source
 
 
 def reading(options: dict[str, Any]) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def require_input(source: str | list[str] | None) -> None:
 
 def open_source(source: str | list[str], options: dict[str, Any], **more: Any) -> Source:
     """The source that these options describe."""
-    from .. import sources
+    from ..io import sources
 
     require_input(source)
     return sources.open(source, **reading(options) | more)

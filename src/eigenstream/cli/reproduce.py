@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from ..jobs.signals import StopRequest
     from ..paper.reproduction.item import Item
     from ..paper.reproduction.runner import Outcome, Reproduction
-    from ..running.signals import StopRequest
 
 
 class CannotGoOnError(click.ClickException):
@@ -69,8 +69,8 @@ def reproduce(
     Results are kept: an interrupted run goes on where it was, and a second run only draws. The report names
     every setting; with --set, claims may come out otherwise than expected.
     """
+    from ..jobs.signals import StopRequest
     from ..plotting import require_matplotlib
-    from ..running.signals import StopRequest
 
     try:
         require_matplotlib()

@@ -24,7 +24,7 @@ from .reading import require_input
 from .sections import Section, SectionedCommand
 
 if TYPE_CHECKING:
-    from ..running import Job, Outcome, Watcher
+    from ..jobs import Job, Outcome, Watcher
 
 BUILT_IN = {"half_life": 150.0, "batch_rows": 100}
 """What suits the built-in stream, which changes: unless asked otherwise."""
@@ -106,7 +106,7 @@ def _run_keyed(given: dict[str, Any], stated: set[str]) -> int:
 
 def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
     """The job that these options ask for."""
-    from ..running import Request
+    from ..jobs import Request
 
     asked = {**given, "rows": given["rows"] or (0, None)}
     if given["source"] is None and given["model"] is None:
@@ -144,7 +144,7 @@ def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any])
     """What came of it: for programs, for people, and as a picture."""
     from rich.console import Console
 
-    from ..running.learner import has_learnt
+    from ..jobs.learner import has_learnt
     from .summary import described, print_summary
 
     if not has_learnt(job.model):
@@ -164,7 +164,7 @@ def _report(job: Job, outcome: Outcome, notes: list[str], given: dict[str, Any])
 
 
 def _drawn(job: Job, path: str, notes: list[str]) -> bool:
-    from ..files import shown
+    from ..io.files import shown
     from ..plotting import draw_history
 
     try:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ..running import Job, Outcome
-    from ..running.learner import Model
-    from ..tracking import StreamModel
+    from ..jobs import Job, Outcome
+    from ..jobs.learner import Model
+    from ..model import StreamModel
 
 SHOWN = 12
 """Rows of a table before it is cut short."""
@@ -31,16 +31,16 @@ LARGEST = 4
 
 def input_names(model: StreamModel) -> list[str] | None:
     """What the inputs of a stored model are called, if it says so."""
-    from ..running.going_on import Beginning
-    from ..running.record import record_of
+    from ..jobs.continuation import Beginning
+    from ..jobs.record import record_of
 
     return Beginning(model, record_of(model.position_), "").names
 
 
 def times_of(position: Any) -> Callable[[ArrayLike], Any] | None:
     """Says when samples of a stored model were taken, if that is known."""
-    from ..running.record import record_of
-    from ..running.times import Times
+    from ..jobs.record import record_of
+    from ..jobs.times import Times
 
     record = record_of(position)
     return None if record is None else Times(record.times).at_all
@@ -50,7 +50,7 @@ def loadings(model: Model, names: Sequence[str] | None, most: int = LARGEST) -> 
     """The inputs that make up each component: those with the largest loadings, by name or number."""
     import numpy as np
 
-    from ..delays import input_names as delayed_names
+    from ..model.delays import input_names as delayed_names
 
     plan = model._fitted().plan
     named = delayed_names(names or [f"input {i}" for i in range(plan.width)], plan.lags)
@@ -83,7 +83,7 @@ def described(model: Model, names: Sequence[str] | None = None) -> dict[str, Any
 
 def say(console: Console, text: str, style: str = "") -> None:
     """Print a line as it is: names of files are not to be taken for markup."""
-    from ..files import shown
+    from ..io.files import shown
 
     console.print(shown(text), style=style, markup=False, highlight=False, soft_wrap=True)
 

@@ -43,12 +43,12 @@ class NumberOr(ParamType):
 
 
 class SamplesOrDuration(ParamType):
-    """A number of samples above 0, or a duration that `eigenstream.durations.seconds` reads."""
+    """A number of samples above 0, or a duration that `eigenstream.io.durations.seconds` reads."""
 
     name = "number|10min"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..durations import seconds
+        from ..io.durations import seconds
 
         try:
             number = float(value)
@@ -69,7 +69,7 @@ class NumberOrRule(ParamType):
     name = "auto|edge|parallel|share:0.95|number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..rules import rule_of
+        from ..rank import rule_of
 
         if isinstance(value, int | float):
             return value

@@ -25,7 +25,7 @@ from .sections import Section, SectionedCommand
 from .types import Finite, ParamType
 
 if TYPE_CHECKING:
-    from ..running import Job, Outcome, Watcher
+    from ..jobs import Job, Outcome, Watcher
 
 ALARMED = 3
 """Exit status with --exit-code if an alarm was on; 1 and 2 are errors."""
@@ -37,7 +37,7 @@ class Confirmation(ParamType):
     name = "K/N"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..running.judge import confirmation
+        from ..jobs.judge import confirmation
 
         try:
             confirmation(value)
@@ -178,7 +178,7 @@ def _watch_keyed(given: dict[str, Any], stated: set[str]) -> int:
 
 def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
     """The job that these options ask for."""
-    from ..running import Request
+    from ..jobs import Request
 
     asked = {**given, "rows": given["rows"] or (0, None)}
     parameters = {name: asked[name] for name in (*WATCHING_OPTIONS, *MONITOR_OPTIONS)}
@@ -215,7 +215,7 @@ def _report(
     """What came of it: for programs, for people, and as a picture."""
     from rich.console import Console
 
-    from ..running.learner import has_learnt
+    from ..jobs.learner import has_learnt
     from .watch_summary import print_watched, watched
 
     if not has_learnt(job.model):
@@ -235,7 +235,7 @@ def _report(
 
 
 def _draw(job: Job, path: str) -> None:
-    from ..files import shown
+    from ..io.files import shown
     from ..monitoring import MonitoredModel
     from ..plotting import draw_control
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..history import STATISTIC_NAMES
+from ..model.history import STATISTIC_NAMES
 from ..monitoring import STATISTICS, MonitoredModel
 from .hints import in_flags
 from .summary import nothing_new, rows_read, say
@@ -12,7 +12,7 @@ from .summary import nothing_new, rows_read, say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..running import Job, Outcome
+    from ..jobs import Job, Outcome
 
 
 def counted(model: Any) -> dict[str, int]:

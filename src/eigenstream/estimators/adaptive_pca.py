@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..advice import advice
-from ..calibration import Evidence, decide
-from ..delays import embedded
-from ..engine.knowledge import Profile
-from ..moments import moments
-from ..reading import Reading
+from ..learners.knowledge import Profile
+from ..model.delays import embedded
+from ..model.moments import moments
+from ..model.parameters import checked_lags, chosen_alpha
+from ..model.reading import Reading
+from ..rank import Evidence, Rule, other_ranks
+from ..rank.advice import advice
+from ..rank.decision import decide
 from ..regularizers import Regularizer
-from ..rules import Rule, other_ranks
-from ..tracking.parameters import checked_lags, chosen_alpha
 from .shell import ReadingTransformer
 from .validation import refuse_lags, without_gaps
 

@@ -9,14 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
 from .. import metrics
-from ..calibration import Evidence, decide
-from ..engine.arrays import fetched
-from ..engine.knowledge import Profile, Vector
-from ..engine.scale import scale_of_rows
+from ..learners.arrays import fetched
+from ..learners.knowledge import Profile, Vector
+from ..learners.scale import scale_of_rows
+from ..model import row_times
+from ..model.pace import Pace
+from ..model.reading import Floats
 from ..offline import spectrum
-from ..reading import Floats
-from ..tracking import row_times
-from ..tracking.pace import Pace
+from ..rank import Evidence
+from ..rank.decision import decide
 from .online_adaptive_pca import OnlineAdaptivePCA, require_online
 from .validation import FLOAT_TYPES, filled, times_of
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from ..durations import as_seconds, is_duration
-from ..reading import Floats, Reading
+from ..io.durations import as_seconds, is_duration
+from ..model.reading import Floats, Reading
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .validation import FLOAT_TYPES, filled, times_of
 

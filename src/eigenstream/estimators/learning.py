@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples
 
-from ..engine.arrays import as_came, launches
-from ..reading import Floats
-from ..tracking import RankChange, Tracker, plan_for, row_times
-from ..tracking.model import DEFAULTS
-from ..tracking.parameters import check_words, refuse_huge, refuse_tiny, row_weights, squares_fit
-from ..tracking.whole_calls import interrupts_deferred
+from ..learners.arrays import as_came, launches
+from ..model import RankChange, Tracker, plan_for, row_times
+from ..model.parameters import check_words, refuse_huge, refuse_tiny, row_weights, squares_fit
+from ..model.reading import Floats
+from ..model.stream_model import DEFAULTS
+from ..model.whole_calls import interrupts_deferred
 from .locking import Lock, alone
 from .validation import placed, refuse_infinite, shaped, times_of
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sklearn.base import clone
 
-from ..tracking import joined
+from ..model import joined
 from .online_adaptive_pca import OnlineAdaptivePCA, require_online
 
 

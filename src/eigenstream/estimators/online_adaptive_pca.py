@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..engine.arrays import is_foreign
-from ..reading import Floats
+from ..learners.arrays import is_foreign
+from ..model import RankChange, Tracker, network_weights
+from ..model.attributes import TrackedAttributes
+from ..model.parameters import LARGEST_POWER
+from ..model.reading import Floats
+from ..model.tracker import FILLED
+from ..rank import Rule
 from ..regularizers import Regularizer
-from ..rules import Rule
-from ..tracking import RankChange, Tracker, network_weights
-from ..tracking.attributes import TrackedAttributes
-from ..tracking.parameters import LARGEST_POWER
-from ..tracking.tracker import FILLED
 from .learning import WholeCalls
 from .locking import SHARED
 from .shell import ReadingTransformer

@@ -1,4 +1,4 @@
-"""A model as a file, and back: translation between an estimator and `eigenstream.tracking.StreamModel`."""
+"""A model as a file, and back: translation between an estimator and `eigenstream.model.StreamModel`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..model import StreamModel
 from ..monitoring import MonitoredModel
 from ..monitoring import load as load_stored
-from ..tracking import StreamModel
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .stream_monitor import StreamMonitor
 

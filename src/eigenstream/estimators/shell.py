@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from ..delays import embedded, input_names
-from ..engine.arrays import host, is_chunked, is_foreign, of_rows
-from ..reading import SCORES, Floats
-from ..tracking.attributes import ReadingAttributes
-from ..tracking.filling import filled_by
-from ..tracking.parameters import capacity
-from .notebook import ShownAsCard
+from ..learners.arrays import host, is_chunked, is_foreign, of_rows
+from ..model.attributes import ReadingAttributes
+from ..model.delays import embedded, input_names
+from ..model.filling import filled_by
+from ..model.parameters import capacity
+from ..model.reading import SCORES, Floats
+from ..plotting.notebook import ShownAsCard
 from .validation import FLOAT_TYPES, filled, finite, matrix, refuse_infinite, refuse_lags, shaped
 
 

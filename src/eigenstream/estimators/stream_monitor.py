@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..history import ControlHistory
+from ..model.history import ControlHistory
+from ..model.reading import Floats
+from ..model.whole_calls import interrupts_deferred
 from ..monitoring import STATISTICS, Alarm, Monitor, Settings, Verdict, Verdicts
-from ..reading import Floats
-from ..tracking.whole_calls import interrupts_deferred
+from ..plotting.notebook import ShownAsCard
 from .learning import SHORT
 from .locking import Lock, alone
-from .notebook import ShownAsCard
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .validation import checked, filled
 

@@ -10,10 +10,10 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
-from ..engine.arrays import chunks, fetched, host, is_chunked, is_foreign, wrap
-from ..engine.sparse import SparseRows, numbers, without_zeros
-from ..reading import Floats
-from ..tracking.parameters import squares_fit
+from ..learners.arrays import chunks, fetched, host, is_chunked, is_foreign, wrap
+from ..learners.sparse import SparseRows, numbers, without_zeros
+from ..model.parameters import squares_fit
+from ..model.reading import Floats
 
 FLOAT_TYPES = (np.float64, np.float32)
 

@@ -11,22 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..history import LIMIT, Thinned
-from .snapshot import (
-    MOST_EVENTS,
-    Moment,
-    Shown,
-    ShownAlarm,
-    Snapshot,
-    Watching,
-    merged,
-    paced,
-    thinned,
-)
+from ..model.history import LIMIT, Thinned
+from .snapshot import MOST_EVENTS, Moment, Shown, ShownAlarm, Snapshot, Watching, merged, paced, thinned
 
 if TYPE_CHECKING:
+    from ..model.attributes import TrackedAttributes
     from ..monitoring import Monitor
-    from ..tracking.attributes import TrackedAttributes
 
 Pairs = Sequence[Sequence[float]]
 """Of a sample count and the seconds since 1970 when that sample was taken."""

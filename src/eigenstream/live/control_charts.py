@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from bokeh.models import ColumnDataSource
 
-from ..history import STATISTIC_NAMES
+from ..model.history import STATISTIC_NAMES
 from . import figures
 from .chart_set import ChartSet, numbers, source
 from .snapshot import Snapshot

@@ -21,7 +21,7 @@ from bokeh.models.annotations.geometry import Span
 from bokeh.models.renderers.glyph_renderer import GlyphRenderer
 from bokeh.plotting import figure as Figure
 
-from ..palette import BLUE, GREEN, ORANGE, RED
+from ..plotting.palette import BLUE, GREEN, ORANGE, RED
 from .ink import COMPONENTS
 from .snapshot import MOST_COMPONENTS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..palette import BLUE, GREEN, ORANGE, PURPLE, RED, SKY
+from ..plotting.palette import BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 
 COMPONENTS = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE)
 """One for each of the leading components, in all charts; seen equally well on white and on black."""

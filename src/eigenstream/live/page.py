@@ -8,12 +8,12 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..files import shown
+from ..io.files import shown
 from .board import Board
 from .process import ServerProcess, Settings
 
 if TYPE_CHECKING:
-    from ..tracking.attributes import TrackedAttributes
+    from ..model.attributes import TrackedAttributes
 
 
 class Page:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..history import ControlHistory, SpectrumHistory
+from ..model.history import ControlHistory, SpectrumHistory
 
 MOST_COMPONENTS = 6
 """How many of the leading components are shown."""

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from ..history import STATISTIC_NAMES
+from ..model.history import STATISTIC_NAMES
 from .snapshot import MOST_COMPONENTS, ShownAlarm, Snapshot, Watching
 
 NOTHING = "\N{EN DASH}"

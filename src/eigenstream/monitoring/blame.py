@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..engine.knowledge import Floats, Matrix
+from ..learners.knowledge import Floats, Matrix
 from .events import Contributors
 from .reference import Reference
 

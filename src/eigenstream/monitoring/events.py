@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.knowledge import Matrix, Vector
+from ..learners.knowledge import Matrix, Vector
 
 CALM = 32
 """Rows in sequence below the limits that end an alarm."""

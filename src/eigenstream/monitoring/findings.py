@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..tracking import RankChange
+from ..model import RankChange
 from .events import Alarm, Contributors
 from .verdicts import Verdicts
 

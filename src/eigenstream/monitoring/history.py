@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.knowledge import Matrix, Vector
-from ..history import ControlHistory as ControlHistory
+from ..learners.knowledge import Matrix, Vector
+from ..model.history import ControlHistory as ControlHistory
 from .reference import STATISTICS
 
 LIMIT = 512

@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.knowledge import Matrix, Vector
+from ..learners.knowledge import Matrix, Vector
 from .reference import STATISTICS, Reference
 
 PER_OCTAVE = 16

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from .. import checkpoint
-from ..tracking import StreamModel
+from ..io import checkpoint
+from ..model import StreamModel
 from .events import Alarm, Contributors
 from .findings import Findings
 from .history import ControlHistory

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.knowledge import Floats, Matrix, Vector
-from ..engine.threads import threads_for
-from ..reading import Reading
-from ..tracking import RankChange, Tracker
-from ..tracking.blocks import Missing
+from ..learners.knowledge import Floats, Matrix, Vector
+from ..learners.threads import threads_for
+from ..model import RankChange, Tracker
+from ..model.blocks import Missing
+from ..model.reading import Reading
 from .blame import contributors, per_input
 from .events import Alarm, Contributors, Followed, Watch
 from .findings import Counts, Findings

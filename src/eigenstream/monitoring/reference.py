@@ -19,9 +19,9 @@ from typing import Self
 
 import numpy as np
 
-from ..engine.arrays import host
-from ..engine.knowledge import Floats, Matrix, Vector
-from ..reading import Reading
+from ..learners.arrays import host
+from ..learners.knowledge import Floats, Matrix, Vector
+from ..model.reading import Reading
 
 STATISTICS = ("t2", "spe", "distance")
 """What is watched of each row."""

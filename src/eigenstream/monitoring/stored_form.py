@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.stored import stored_array
-from ..tracking import Tracker
-from ..tracking.stored_form import whole
+from ..learners.stored import stored_array
+from ..model import Tracker
+from ..model.stored_form import whole
 from .events import REMEMBERED, Alarm
 from .findings import Counts
 from .history import WIDTH, Stretches

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.knowledge import Matrix, Vector
+from ..learners.knowledge import Matrix, Vector
 from .reference import STATISTICS
 
 COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "index", "alarm", "since")

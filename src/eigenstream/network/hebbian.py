@@ -10,7 +10,7 @@
 
 A synapse sees its two neurons, its own weight and one scalar c that all share: ``alpha`` (R_TY),
 ``alpha |x|^2`` (R_XY) or ``alpha |y|^2`` (R_YY). ``beta = 1`` is Section IV of the paper, ``beta < 1`` the
-forgetting of Section V. This is also the oracle for `eigenstream.engine`, which computes the same fast.
+forgetting of Section V. This is also the oracle for `eigenstream.learners`, which computes the same fast.
 
 Chen, Pehlevan and Chklovskii (2016), Sections IV and V, doi:10.48550/arXiv.1612.03480.
 """

@@ -5,17 +5,17 @@ axis. ``draw_history`` and ``draw_control`` put several of them into one figure,
 command line. Needs the extra ``plot`` (matplotlib), which loads when something is drawn.
 """
 
-from ..palette import BLACK as BLACK
-from ..palette import BLUE as BLUE
-from ..palette import GREEN as GREEN
-from ..palette import ORANGE as ORANGE
-from ..palette import PURPLE as PURPLE
-from ..palette import RED as RED
-from ..palette import SKY as SKY
-from ..palette import YELLOW as YELLOW
 from .axes import panels, require_matplotlib
 from .components import plot_components
 from .control import draw_control, plot_contributions, plot_control_chart
+from .palette import BLACK as BLACK
+from .palette import BLUE as BLUE
+from .palette import GREEN as GREEN
+from .palette import ORANGE as ORANGE
+from .palette import PURPLE as PURPLE
+from .palette import RED as RED
+from .palette import SKY as SKY
+from .palette import YELLOW as YELLOW
 from .spectrum import draw_history, plot_rank_history, plot_spectrum, plot_tracks
 
 __all__ = [

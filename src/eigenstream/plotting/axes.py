@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import shown
+from ..io.files import shown
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.arrays import host
-from ..palette import BLUE, RED
+from ..learners.arrays import host
 from .axes import given_or_new, short
 from .models import fitted
+from .palette import BLUE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..history import STATISTIC_NAMES, ControlHistory
-from ..palette import BLUE, ORANGE, RED
+from ..model.history import STATISTIC_NAMES, ControlHistory
 from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels, short
+from .palette import BLUE, ORANGE, RED
 from .pauses import Line
 
 if TYPE_CHECKING:
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..estimators import StreamMonitor
     from ..monitoring import MonitoredModel, Verdicts
 
-    Watched: TypeAlias = StreamMonitor | MonitoredModel | ControlHistory | Verdicts
+    Watched: TypeAlias = MonitoredModel | ControlHistory | Verdicts | Any
 
 CHARTS = {**STATISTIC_NAMES, "index": "index"}
 """What can be charted: the statistics, and the largest ratio of one to its limit."""
@@ -87,7 +86,7 @@ def draw_control(monitor: Watched, title: str, times: Times | None = None) -> Fi
 
 
 def plot_contributions(
-    monitor: StreamMonitor,
+    monitor: Any,
     ax: Axes | None = None,
     *,
     row: ArrayLike | None = None,
@@ -122,16 +121,14 @@ def plot_contributions(
     return axis
 
 
-def _of_last_alarm(monitor: StreamMonitor) -> tuple[list[tuple[str, float]], str]:
+def _of_last_alarm(monitor: Any) -> tuple[list[tuple[str, float]], str]:
     if not monitor.alarms_:
         raise ValueError("there was no alarm: say which row to explain with row=...")
     alarm = monitor.alarms_[-1]
     return list(alarm.contributors), f"share of {CHARTS[alarm.statistic]} at row {alarm.peak_row:,}"
 
 
-def _of_row(
-    monitor: StreamMonitor, row: ArrayLike, statistic: str | None
-) -> tuple[list[tuple[str, float]], str]:
+def _of_row(monitor: Any, row: ArrayLike, statistic: str | None) -> tuple[list[tuple[str, float]], str]:
     X: Any = row.to_frame().T if hasattr(row, "to_frame") else row  # a row of a data frame keeps its names
     X = X if np.ndim(X) == 2 else np.asarray(X)[None]
     if len(X) != 1:

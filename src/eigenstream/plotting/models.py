@@ -1,14 +1,11 @@
-"""What can be drawn: models of every kind, fitted."""
+"""Models and monitors that can be drawn."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from ..estimators import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor
-    from ..tracking import StreamModel
-
-    Model: TypeAlias = AdaptivePCA | OnlineAdaptivePCA | StreamModel | StreamMonitor
+Model: TypeAlias = Any
+"""A fitted `AdaptivePCA`, `OnlineAdaptivePCA`, `StreamModel` or `StreamMonitor`."""
 
 
 def fitted(model: Model) -> Any:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..history import SpectrumHistory, above_rounding
-from ..palette import BLUE, RED
+from ..model.history import SpectrumHistory, above_rounding
 from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels
 from .models import fitted
+from .palette import BLUE, RED
 from .pauses import Line
 
 if TYPE_CHECKING:

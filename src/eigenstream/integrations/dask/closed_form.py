@@ -8,7 +8,7 @@ import dask
 import dask.array as da
 import numpy as np
 
-from ...moments import levels, spectrum_of, sums_of_squares
+from ...model.moments import levels, spectrum_of, sums_of_squares
 from ...offline import fixed_signs, leading
 
 LARGEST_SIDE = 8192

@@ -16,15 +16,15 @@ import dask.array as da
 import numpy as np
 from distributed import Client, Future, wait
 
-from ...calibration import Decision, decide
-from ...engine.knowledge import Knowledge, Profile
-from ...history import History
-from ...reading import Reading
-from ...rules import ParallelAnalysis, Rule
-from ...tracking.events import RankChange
-from ...tracking.looks import evidence_of, kept_first, spectrum_of
-from ...tracking.pace import Pace
-from ...tracking.plan import Plan
+from ...learners.knowledge import Knowledge, Profile
+from ...model.events import RankChange
+from ...model.history import History
+from ...model.looks import evidence_of, kept_first, spectrum_of
+from ...model.pace import Pace
+from ...model.plan import Plan
+from ...model.reading import Reading
+from ...rank import ParallelAnalysis, Rule
+from ...rank.decision import Decision, decide
 from . import shard as worker
 from .trees import few
 

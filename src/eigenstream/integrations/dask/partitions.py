@@ -8,7 +8,7 @@ import dask
 from sklearn.base import clone
 
 from ...estimators import OnlineAdaptivePCA, merge
-from .arrays import checked
+from ...learners.arrays.dask import checked
 from .trees import few
 
 

@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...engine.knowledge import WIDEST, Floats, Matrix, Profile, Vector
-from ...engine.learner import Steps
-from ...engine.subspace import Subspace
-from ...tracking.parameters import refuse_huge, squares_fit
-from ...tracking.plan import Plan
-from ...tracking.varying import Varying
+from ...learners.knowledge import WIDEST, Floats, Matrix, Profile, Vector
+from ...learners.learner import Steps
+from ...learners.subspace import Subspace
+from ...model.parameters import refuse_huge, squares_fit
+from ...model.plan import Plan
+from ...model.varying import Varying
 
 
 class Lead(NamedTuple):

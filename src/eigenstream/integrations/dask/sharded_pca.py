@@ -9,16 +9,16 @@ from typing import Any, Literal, Self
 import dask.array as da
 from distributed import CancelledError, KilledWorker, get_client
 
-from ...durations import is_duration
-from ...history import SpectrumHistory
-from ...reading import Reading
+from ...io.durations import is_duration
+from ...learners.arrays.dask import checked, padded
+from ...model import RankChange, plan_for
+from ...model.attributes import ReadingAttributes
+from ...model.history import SpectrumHistory
+from ...model.parameters import check_words
+from ...model.reading import Reading
+from ...model.stream_model import DEFAULTS
+from ...rank import Rule
 from ...regularizers import Regularizer
-from ...rules import Rule
-from ...tracking import RankChange, plan_for
-from ...tracking.attributes import ReadingAttributes
-from ...tracking.model import DEFAULTS
-from ...tracking.parameters import check_words
-from .arrays import checked, padded
 from .feature_stream import FeatureStream
 
 LOST = (

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from river import base
 
+from ...model import plan_for, widened
+from ...model.parameters import refuse_huge
+from ...model.stream_model import DEFAULTS
 from ...monitoring import MonitoredModel, Settings
-from ...tracking import plan_for, widened
-from ...tracking.model import DEFAULTS
-from ...tracking.parameters import refuse_huge
 from .features import Features, Inputs, row_of
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from river import base
 
-from ...tracking import StreamModel, plan_for, widened
-from ...tracking.model import DEFAULTS
-from ...tracking.parameters import refuse_huge
+from ...model import StreamModel, plan_for, widened
+from ...model.parameters import refuse_huge
+from ...model.stream_model import DEFAULTS
 from .features import Features, Inputs, Rows, row_of, rows_of
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from ...durations import seconds
 from ...estimators.online_adaptive_pca import OnlineAdaptivePCA
 from ...estimators.persistence import estimator_of
 from ...estimators.stream_monitor import StreamMonitor
+from ...io.durations import seconds
 from .columns import check_time, column_of, input_names, is_time, times, values, whole
 from .processor import OUTPUT, STATE, ModelOfKey, opened
 from .template import template_of

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame
 
 from ...estimators.online_adaptive_pca import OnlineAdaptivePCA
 from ...estimators.persistence import estimator_of
-from ...tracking import StreamModel, joined
-from ...tracking.parameters import refuse_gaps
+from ...model import StreamModel, joined
+from ...model.parameters import refuse_gaps
 from .columns import ROW, check_time, column_of, input_names, times, values
 from .template import template_of
 

@@ -12,11 +12,11 @@ import pandas
 from numpy.typing import NDArray
 from pyspark.sql.streaming import StatefulProcessor
 
-from ... import checkpoint
+from ...io import checkpoint
+from ...model import RankChange, StreamModel
+from ...model.parameters import refuse_gaps
+from ...model.stream_model import plain
 from ...monitoring import Alarm, MonitoredModel
-from ...tracking import RankChange, StreamModel
-from ...tracking.model import plain
-from ...tracking.parameters import refuse_gaps
 from .columns import ROW
 
 STATE = "model"

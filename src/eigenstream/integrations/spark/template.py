@@ -9,8 +9,8 @@ import numpy as np
 from ...estimators.online_adaptive_pca import OnlineAdaptivePCA
 from ...estimators.persistence import unfitted
 from ...estimators.stream_monitor import StreamMonitor
-from ...tracking import StreamModel, plan_for
-from ...tracking.parameters import check_words, seed
+from ...model import StreamModel, plan_for
+from ...model.parameters import check_words, seed
 
 
 def template_of(model: OnlineAdaptivePCA | StreamMonitor, names: Sequence[str]) -> StreamModel:

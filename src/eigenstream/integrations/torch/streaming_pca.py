@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from ...engine.arrays import as_came, wrap
-from .arrays import TensorArray, real
+from ...learners.arrays import as_came, wrap
+from ...learners.arrays.torch import TensorArray, real
 
 DOCUMENT = "document"
 
@@ -51,7 +51,7 @@ class StreamingPCA(torch.nn.Module):
 
     def __init__(self, max_components: int | None = None, **parameters: Any) -> None:
         # Here, since it needs more than NumPy and PyTorch, which is all that `arrays` needs.
-        from ...tracking.model import StreamModel
+        from ...model.stream_model import StreamModel
 
         super().__init__()
         self.model = StreamModel(**{"solver": "subspace", "max_components": max_components, **parameters})

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...palette import DARK as DARK
-from ...palette import GOLD, NAVY, ROSE
-from ...palette import LIGHT as LIGHT
-from ...palette import MIDDLE as MIDDLE
+from ...plotting.palette import DARK as DARK
+from ...plotting.palette import GOLD, NAVY, ROSE
+from ...plotting.palette import LIGHT as LIGHT
+from ...plotting.palette import MIDDLE as MIDDLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

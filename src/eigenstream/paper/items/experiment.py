@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import streams
-from ...engine import network as engine
-from ...engine.network.state import Rule, new_state, response_filter, to_weights
+from ...learners import network as engine
+from ...learners.network.state import Rule, new_state, response_filter, to_weights
 from ...network import INITIAL_GAIN, HebbianNetwork
 from ...orthonormal import random_orthonormal
 from ...regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput

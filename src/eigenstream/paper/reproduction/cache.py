@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ... import files
+from ...io import files
 from .item import Item, Table
 
 PACKAGE = Path(__file__).parents[2]

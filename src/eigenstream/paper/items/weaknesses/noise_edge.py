@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....calibration import noise_edge
+from ....rank import noise_edge
 from ...reproduction.item import Claim, Table
 from ...reproduction.verdict import verdict
 

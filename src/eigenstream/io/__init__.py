@@ -1,0 +1,1 @@
+"""Rows in, scores out, and models as files."""

@@ -1,0 +1,278 @@
+"""A job: read a batch, learn from it, write its scores, and now and then save everything together."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from ..io.sinks import Layout, Sink, SinkError
+from ..io.sources import Batch, Hint, Source, SourceError
+from ..io.sources.identity import Identity, identities
+from ..keyed import Bank
+from ..model import StreamModel
+from ..monitoring import MonitoredModel
+from .judge import Judge
+from .keyed import KeyedLearner
+from .learner import Learner, Scorer
+from .model_file import ModelFile, RunError
+from .monitors import KeyedJudge, Monitors
+from .read_ahead import ReadAhead
+from .record import Record, Request
+from .signals import StopRequest, WaitEnded
+from .times import Times
+from .watcher import Outcome, Watcher
+
+if TYPE_CHECKING:
+    from ..model import RankChange
+
+SLOWEST = 1e-3
+"""The least rate in rows per second: one row in a quarter of an hour."""
+
+
+@dataclass
+class Job:
+    """A model, a source, and what comes out. `prepare` makes one from a `Request`."""
+
+    model: Any
+    """A `Model`, or a `Bank` or `Monitors` with many of them."""
+    source: Source
+    sink: Callable[[Layout], Sink] | None = None
+    """Opens the output, given what a row of it holds."""
+    file: ModelFile | None = None
+    position: dict[str, Any] | None = None
+    """Where in the source the model stands already."""
+    request: Request = field(default_factory=lambda: Request(None))
+    """What the job was asked to do; saved with the model."""
+    learnt: list[Identity] = field(default_factory=list)
+    """Sources that the model has learnt to their ends before."""
+    times: Times = field(default_factory=Times)
+    """When the samples were taken, as far as that is known."""
+    numbering: list[list[int]] = field(default_factory=list)
+    """Of a monitor that has seen rows before: `Record.numbering`."""
+    names: list[str] | None = None
+    """Names of the inputs; by default those of the source."""
+    going_on: bool = False
+    """Whether the model in the file is the one to go on from: it stays until there is a better one."""
+    every_rows: int = 100_000
+    every_seconds: float = 30.0
+    rate: float | None = None
+    """Most rows per second."""
+    watchers: tuple[Watcher, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.rate is not None and not SLOWEST <= self.rate < math.inf:
+            raise ValueError(f"rate must be at least {SLOWEST} rows per second and finite, got {self.rate}")
+        if self.request.residuals and not isinstance(self.model, StreamModel):
+            raise ValueError(f"residuals need a StreamModel, got {type(self.model).__name__}")
+        if not self.every_rows >= 1 or not self.every_seconds >= 0:
+            raise ValueError(
+                "expected a checkpoint after every_rows >= 1 and every_seconds >= 0, got "
+                f"{self.every_rows} and {self.every_seconds}"
+            )
+
+    def run(self) -> Outcome:
+        """Go through the source to its end, or until a signal; returns how it went.
+
+        Raises
+        ------
+        SourceError, SinkError, RunError
+            If it cannot go on. What has been learnt so far has been saved.
+        """
+        started, rows = time.monotonic(), 0
+        self._learner = self._new_learner()
+        self._output: Sink | None = None
+        self._began = False
+        self._last: Batch | None = None
+        self._count, before = self.source.count, self._learner.samples
+        self._saved = (self._count, started)
+        with StopRequest() as stop, self._closing(), self._learner.announcing(self._rank_changed):
+            self._refuse_other_width()
+            self._refuse_missing_times()
+            if self.position is not None:
+                self._begin()
+            try:
+                for batch in self._batches(stop, started):
+                    self._take_in(batch)
+                    rows += len(batch.rows)
+                    if self._is_due():
+                        self._save(final=False)
+                if self._last is None and self.position is None and not stop.asked():
+                    raise SourceError(f"{self.source.name} has no rows to learn from{self._why_none()}")
+                self._save(final=not stop.asked())
+            except SourceError:
+                self._save(final=False)
+                raise
+        learnt = self._learner.samples - before
+        return Outcome(rows, time.monotonic() - started, stop.signal, learnt)
+
+    def close(self) -> None:
+        """Let go of the source and of the model file, whether or not it has run."""
+        self.source.close()
+        if self.file is not None:
+            self.file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def _batches(self, stop: StopRequest, started: float) -> Iterator[Batch]:
+        """Batches until the end or a signal; while waiting for one, a signal need not wait for it."""
+        first = self.source.count
+        batches = ReadAhead(self.source)
+        while True:
+            try:
+                with stop.waiting():
+                    batch = next(batches, None)
+                    if batch is not None and self.rate is not None:
+                        ahead = (batch.count - first) / self.rate - (time.monotonic() - started)
+                        time.sleep(max(ahead, 0.0))
+            except WaitEnded:
+                return
+            if batch is None:
+                return
+            yield batch
+
+    def _take_in(self, batch: Batch) -> None:
+        """Score and learn, then write: each row's score is from before it was learnt from."""
+        came = self._learner.came
+        try:
+            scored = self.sink is not None
+            said = self._learner.learn(batch, scored=scored, residuals=self.request.residuals)
+            if not self._began:
+                # Only now: until the first rows have been learnt, nothing that was there before is touched.
+                self._begin()
+            if said is not None and self._output is not None:
+                self._output.write(batch.numbers, said.numbers, said.texts)
+        except (SinkError, BrokenPipeError):
+            raise
+        except ValueError as error:
+            span = f"rows {batch.numbers[0]} to {batch.numbers[-1]}"
+            raise RunError(f"{self.source.name}, {span}: {error}") from None
+        except OSError as error:
+            raise self._unwritable("the output", error) from None
+        self._last, self._count = batch, batch.count
+        if batch.times is not None:
+            self._note_times(came, batch)
+        for watcher in self.watchers:
+            if self._learner.verdicts is not None:
+                watcher.judged(self._learner.verdicts)
+            for event in self._learner.events:
+                watcher.alarmed(event)
+            watcher.learnt(self.model, batch)
+
+    def _note_times(self, came: int, batch: Batch) -> None:
+        """When those samples of a batch were taken that were learnt, or judged."""
+        assert batch.times is not None
+        taken, times = self._learner.came - came, batch.times
+        if taken < len(times):
+            whole = ~np.isnan(batch.rows).any(axis=1)
+            times = times[whole] if np.count_nonzero(whole) == taken else times[len(times) - taken :]
+        begins = (batch.count - len(batch.rows)) % self.source.batch_rows == 0
+        self.times.add(came, times, begins=begins)
+
+    def _new_learner(self) -> Learner:
+        if isinstance(self.model, MonitoredModel):
+            names = self.names or self.source.names
+            return Judge(self.model, self.request.parameters, names, self.numbering)
+        if isinstance(self.model, Bank):
+            return KeyedLearner(self.model, self.request)
+        if isinstance(self.model, Monitors):
+            return KeyedJudge(self.model, self.request, self.names or self.source.names)
+        return Scorer(self.model)
+
+    def _begin(self) -> None:
+        """Open the output and note which it is, before anything is written to it."""
+        self._began = True
+        try:
+            if self.sink is not None:
+                layout = self._learner.layout(self.source.reader.kept, self.request.residuals)
+                self._output = self.sink(layout)
+            if self.file is not None:
+                output = None if self._output is None else self._output.identity
+                self.file.begin(output, continuing=self.position is not None, going_on=self.going_on)
+        except OSError as error:
+            raise self._unwritable("the output", error) from None
+
+    def _refuse_other_width(self) -> None:
+        width, source = self._learner.width, self.source
+        if width is not None and width != source.width:
+            raise SourceError(f"{source.name} has {source.width} columns where the model has {width}")
+
+    def _refuse_missing_times(self) -> None:
+        if self._learner.needs_times and self.source.clock is None:
+            raise SourceError(
+                f"{self.source.name}: a half-life in time needs to know when each row was taken",
+                Hint("time_column", None, "names the column that says so"),
+            )
+
+    def _is_due(self) -> bool:
+        rows, moment = self._saved
+        return self._count - rows >= self.every_rows or time.monotonic() - moment >= self.every_seconds
+
+    def _save(self, *, final: bool) -> None:
+        """Settle the output, then write the model and both positions down together."""
+        self._saved = (self._count, time.monotonic())
+        position = self._last.position if self._last else self.position
+        try:
+            place = self._output.settle(final=final) if self._output else None
+            if self.file is not None and position is not None:
+                self.file.save(self._learner, self._record(position, place, final))
+            if self._output is not None:
+                self._output.committed()
+            if self.file is not None and final and self._output is None:
+                self.file.forget()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise self._unwritable("the model or the output", error) from None
+        if self.file is not None and position is not None:
+            for watcher in self.watchers:
+                watcher.saved(self._learner.samples)
+
+    def _why_none(self) -> str:
+        skipped, first = self.source.skipped, self.source.first_skip
+        return f": all {skipped:,} were left out, the first since {first}" if skipped else ""
+
+    def _record(self, position: dict[str, Any], place: dict[str, Any] | None, final: bool) -> Record:
+        ended = None
+        if final:
+            span = [self.request.rows[0], position["row"]]
+            ended = identities(self.source.reader)
+            if len(ended) == 1 and span[0] < span[1]:
+                ended = [ended[0] | {"rows": span}]
+        names = self.names or self.source.names
+        times, numbering = self.times.pairs, self._learner.numbering.breaks
+        return Record(self.request, position, place, names, self.learnt, ended, times, numbering)
+
+    def _unwritable(self, what: str, error: OSError) -> RunError:
+        kept, hints = "", tuple[Hint, ...]()
+        if self.file is not None and self.file.has_checkpoint():
+            kept = f"; the last checkpoint in {self.file.path} is intact"
+            hints = (Hint("resume", None, "continues it once there is room"),)
+        return RunError(f"{what} cannot be written: {error.strerror or error}{kept}", *hints)
+
+    def skipped(self, reason: str) -> None:
+        """A row was left out: for the source to call."""
+        for watcher in self.watchers:
+            watcher.skipped(reason)
+
+    def _rank_changed(self, change: RankChange) -> None:
+        for watcher in self.watchers:
+            watcher.rank_changed(change)
+
+    @contextmanager
+    def _closing(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.source.close()
+            if self._output is not None:
+                self._output.close()

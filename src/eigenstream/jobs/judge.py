@@ -1,0 +1,185 @@
+"""A monitor as a job sees it: verdicts on rows, and alarms in terms of the rows of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..io.sinks import Layout
+from ..model import StreamModel
+from ..monitoring import COLUMNS, Alarm, Contributors, MonitoredModel, Settings, Verdicts
+from .alarms import AlarmEvent, Numbering, in_words
+from .learner import Learner, Said
+from .record import SETTINGS_OF_MONITOR, STANDSTILL, Request, Scalar
+
+if TYPE_CHECKING:
+    from ..io.sinks.sink import Texts
+    from ..io.sources import Batch
+
+
+def model_for(request: Request, start: StreamModel | None = None) -> StreamModel:
+    """The model of a job: a new one, or one over the model it goes on from."""
+    parameters, other = request.parameters, (*SETTINGS_OF_MONITOR, *STANDSTILL)
+    if start is None:
+        of_model = {name: value for name, value in parameters.items() if name not in other}
+        if not request.watches:
+            return StreamModel(**of_model)
+        return MonitoredModel(settings_of(parameters), **of_model)
+    if not request.watches:
+        return start
+    model = (
+        start if isinstance(start, MonitoredModel) else MonitoredModel.over(start, settings_of(parameters))
+    )
+    if parameters.get("frozen"):
+        if model is not start:
+            raise ValueError(
+                "it has learnt but never watched, so it has no limits to judge by: watch a calm stretch with "
+                "it first and save that, then judge by what was saved"
+            )
+        freeze(model)
+    return model
+
+
+def settings_of(parameters: Mapping[str, Scalar]) -> Settings:
+    """What the monitor of a job is asked to do."""
+    given: dict[str, Any] = {name: parameters[name] for name in SETTINGS_OF_MONITOR if name in parameters}
+    if "confirm" in given:
+        given["confirm"] = confirmation(str(given["confirm"]))
+    return Settings(**given)
+
+
+def confirmation(text: str) -> tuple[int, int]:
+    """How many rows of how many have to exceed a limit, from a text such as 2/3."""
+    k, _, n = text.partition("/")
+    if not (k.isdigit() and n.isdigit() and 1 <= int(k) <= int(n)):
+        raise ValueError(f"confirm must be K/N with 1 <= K <= N, such as 2/3, got {text!r}")
+    return int(k), int(n)
+
+
+def parameters_of(settings: Settings) -> dict[str, Scalar]:
+    """The parameters from which `settings_of` makes these settings."""
+    k, n = settings.confirm
+    return {name: getattr(settings, name) for name in SETTINGS_OF_MONITOR} | {"confirm": f"{k}/{n}"}
+
+
+class Judge(Learner):
+    """Judges each row before it is learnt."""
+
+    model: MonitoredModel
+
+    def __init__(
+        self, model: MonitoredModel, parameters: Mapping[str, Scalar], names: list[str] | None, numbering: Any
+    ) -> None:
+        super().__init__(model)
+        if names and not model.features:
+            model.features = list(names)
+            if model.monitor is not None:
+                model.monitor.names = model.features
+        self.numbering = Numbering([list(pair) for pair in numbering])
+        self._freeze_after = parameters.get("freeze_after")
+
+    @property
+    def came(self) -> int:
+        return 0 if self.model.monitor is None else self.model.monitor.counts.came
+
+    def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
+        return layout(kept)
+
+    def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
+        first, calls = self.came, list[Alarm]()
+        self.numbering.note(first, batch.numbers)
+        own, self.model.on_alarm = self.model.on_alarm, calls.append
+        try:
+            verdicts, contributors = self._judged(batch, blame=scored)
+        finally:
+            self.model.on_alarm = own
+        self.verdicts = verdicts
+        self.events = self._events(calls, batch, first)
+        if own is not None:
+            for alarm in calls:
+                own(alarm)
+        said = Said(self._numbers(verdicts), _with_remarks(batch.texts, contributors)) if scored else None
+        monitor = self.model.monitor
+        assert monitor is not None
+        self.numbering.forget(self.came if monitor.watch.on is None else monitor.watch.on.began)
+        return said
+
+    def _numbers(self, verdicts: Verdicts) -> Any:
+        """Verdicts as a matrix, since which row in numbers of the source."""
+        numbers = verdicts.matrix()
+        inside = numbers[:, -1] >= 0
+        numbers[inside, -1] = [self.numbering.number(int(row)) for row in numbers[inside, -1]]
+        return numbers
+
+    def _judged(self, batch: Batch, *, blame: bool) -> tuple[Verdicts, list[Contributors]]:
+        """Verdicts on a batch; the model is frozen after exactly as many rows as asked for."""
+        times = self._times(batch)
+        left = None if self._freeze_after is None or self._frozen else int(self._freeze_after) - self.came
+        if left is None or left > len(batch.rows):
+            return self._judge(batch.rows, times, blame)
+        parts = []
+        for part in (slice(left), slice(left, None)):
+            if part.start is not None:
+                freeze(self.model)
+            if len(batch.rows[part]):
+                parts.append(self._judge(batch.rows[part], None if times is None else times[part], blame))
+        verdicts, blamed = zip(*parts, strict=True)
+        return Verdicts.joined(list(verdicts)), [one for part in blamed for one in part]
+
+    def _judge(self, rows: Any, times: Any, blame: bool) -> tuple[Verdicts, list[Contributors]]:
+        return self.model.explain_many(rows, times) if blame else (self.model.judge_many(rows, times), [])
+
+    @property
+    def _frozen(self) -> bool:
+        return self.model.monitor is not None and self.model.monitor.frozen
+
+    def _events(self, calls: list[Alarm], batch: Batch, first: int) -> list[AlarmEvent]:
+        """What the monitor said of alarms, in order of rows: each alarm begins, and ends later."""
+        events = []
+        for alarm in calls:
+            row = alarm.counts_from if alarm.ended is None else alarm.ended - 1
+            assert row is not None
+            time = None if batch.times is None else float(batch.times[row - first])
+            state: Any = "began" if alarm.ended is None else "accepted" if alarm.accepted else "ended"
+            length, number = alarm.last - alarm.began + 1, self.numbering.number(row)
+            events.append((row, AlarmEvent(state, number, time, length, self._numbered(alarm))))
+        return [event for _, event in sorted(events, key=lambda pair: pair[0])]
+
+    def _numbered(self, alarm: Alarm) -> Alarm:
+        """A copy in numbers of the source."""
+        number = self.numbering.number
+        return replace(
+            alarm,
+            began=number(alarm.began),
+            last=number(alarm.last),
+            peak_row=number(alarm.peak_row),
+            counts_from=None if alarm.counts_from is None else number(alarm.counts_from),
+            ended=None if alarm.ended is None else number(alarm.ended - 1) + 1,
+        )
+
+
+def layout(kept: Sequence[str]) -> Layout:
+    """What is written of a row that was judged."""
+    whole = ("alarm", "since")
+    return Layout(len(COLUMNS), np.float64, kept, names=COLUMNS, whole=whole, remarks=("contributors",))
+
+
+def freeze(model: MonitoredModel) -> None:
+    """Let the model stand still; a ValueError where it has no limits yet, and would never have any."""
+    monitor = model.monitor
+    if monitor is not None and monitor.reference is not None:
+        model.freeze()
+    if monitor is None or not monitor.limits.told.any():
+        rows = 0 if monitor is None else monitor.counts.came
+        raise ValueError(
+            f"after {rows:,} rows there is no basis for limits yet, so a model that stands still would never "
+            "alarm: let it watch more rows first"
+        )
+
+
+def _with_remarks(texts: Texts | None, contributors: list[Contributors]) -> Texts:
+    remarks = np.array([in_words(one) for one in contributors], dtype=object)[:, None]
+    return remarks if texts is None else np.hstack((texts, remarks))

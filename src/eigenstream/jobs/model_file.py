@@ -1,0 +1,148 @@
+"""The file a job keeps its model in: one job at a time, and no doubt about what belongs to it.
+
+Beside the model lie two hidden files while a job is at work: ``.NAME.lock``, held by one process at a time,
+and ``.NAME.job``, a note that says which output the job writes to and whether it has saved a model yet. The
+note stays on this computer: a model file alone never says which files may be cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..io import files
+from ..io.sources import Hint
+
+if TYPE_CHECKING:
+    from .learner import Learner
+    from .record import Record
+
+
+PathLike = str | os.PathLike[str]
+
+
+class RunError(RuntimeError):
+    """A job that cannot go on; what it has written down so far stands. `hints` say which options help."""
+
+    def __init__(self, what: str, *hints: Hint) -> None:
+        super().__init__(f"{what} ({'; '.join(map(str, hints))})" if hints else what)
+        self.what, self.hints = what, hints
+
+
+class Contradiction(RunError):
+    """A setting that is not the one a model was made with."""
+
+    def __init__(
+        self, path: PathLike, setting: str, before: Any, asked: Any, then: str, *hints: Hint
+    ) -> None:
+        made = f"{path} was made with {setting}={before!r}, not {setting}={asked!r}"
+        super().__init__(f"{made}: {then}", *hints)
+        self.path, self.setting, self.before, self.asked, self.then = path, setting, before, asked, then
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a job at work leaves beside its model."""
+
+    output: dict[str, Any] | None = None
+    """Which file or folder it writes to, as `eigenstream.io.files.identity` names it."""
+    saved: bool = False
+    """Whether the model file is its own. Before the first checkpoint, it is not."""
+    replaces: str | None = None
+    """SHA-256 of the model that was there when the job began anew; it counts as gone."""
+
+    @classmethod
+    def read(cls, path: Path) -> Note | None:
+        """The note at ``path``; None if there is none, or something else."""
+        try:
+            note = cls(**json.loads(path.read_bytes()))
+        except (OSError, ValueError, TypeError, RecursionError):
+            return None
+        sound = isinstance(note.output, dict | None) and isinstance(note.replaces, str | None)
+        return note if sound and isinstance(note.saved, bool) else None
+
+
+class ModelFile:
+    """The file a job writes its model to, locked against a second process for as long as it is open.
+
+    A link is followed: what it points to is locked and replaced.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.path = Path(path)
+        """As it was given."""
+        self.target = Path(os.path.realpath(path))
+        self._note_path = self.target.with_name(f".{self.target.name}.job")
+        try:
+            self._lock = files.LockFile(self.target.with_name(f".{self.target.name}.lock"))
+        except BlockingIOError:
+            raise RunError(
+                f"another process is working on {self.path}: wait until it has ended, or save elsewhere"
+            ) from None
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be written: {error.strerror}") from None
+        for path in (self.target, self._note_path):
+            files.remove_leftovers(path)  # of a save that was killed; nobody else can be saving now
+        self.note = Note.read(self._note_path)
+
+    def has_checkpoint(self) -> bool:
+        """Whether there is a model to continue: not one that a later job has begun to replace."""
+        if not self.target.exists():
+            return False
+        note = self.note
+        return note is None or note.saved or note.replaces is None or note.replaces != _digest(self.target)
+
+    def began(self, output: dict[str, Any]) -> bool:
+        """Whether a job that has no checkpoint yet was writing to this very file: its content is no loss."""
+        note = self.note
+        return note is not None and not note.saved and _is_same(note.output, output)
+
+    def wrote(self, output: dict[str, Any]) -> bool:
+        """Whether the job whose checkpoint this is was writing to this very file."""
+        return self.note is not None and _is_same(self.note.output, output)
+
+    def owns(self, path: str) -> bool:
+        """Whether the note names exactly this file: by its real path, device and inode."""
+        if self.note is None or self.note.output is None or not os.path.exists(path):
+            return False
+        return self.note.output == files.identity(path)
+
+    def begin(self, output: dict[str, Any] | None, *, continuing: bool, going_on: bool = False) -> None:
+        """Note what is going to be written to, before it is; a model that a job goes on from stays valid."""
+        replaced = not continuing and not going_on and self.target.exists()
+        self._write(Note(output, continuing, _digest(self.target) if replaced else None))
+
+    def save(self, learner: Learner, record: Record) -> None:
+        """Replace the file by this model and record."""
+        learner.save(self.target, record.document())
+        if self.note is None or not self.note.saved:
+            self._write(replace(self.note or Note(), saved=True, replaces=None))
+
+    def forget(self) -> None:
+        """Remove the note: the model belongs to no job that writes to an output."""
+        self.note = None
+        files.remove(self._note_path)
+
+    def close(self) -> None:
+        """Let another process work on it."""
+        self._lock.close()
+
+    def _write(self, note: Note) -> None:
+        files.replace(self._note_path, json.dumps(asdict(note)).encode())
+        self.note = note
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_same(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
+    """Whether these are one file. It may have been moved, or its device been renumbered by a restart."""
+    if one is None or one.get("inode") != other["inode"]:
+        return False
+    return any(one.get(name) == other[name] for name in ("device", "path"))

@@ -1,0 +1,274 @@
+"""What a job was asked, and what is saved with its model: typed, and checked when it comes from a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal
+
+from ..io.sources.columns import listed
+
+Scalar = str | int | float | bool | None
+
+SETTINGS_OF_MONITOR = ("false_alarm_rate", "learn_from_alarms", "accept_after", "confirm")
+"""Parameters of a job that watches; `confirm` as a text such as 2/3."""
+STANDSTILL = ("freeze_after", "frozen")
+"""When its monitor stops learning: parameters of one job, not of the next."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a job was asked: everything that decides about its result.
+
+    Parameters
+    ----------
+    source
+        As in `eigenstream.sources.open`: one source, or a list of files; None is the built-in stream.
+    output
+        NAME.csv, NAME.jsonl, NAME.npy, NAME.parquet, or ``-``; None writes no scores.
+    columns, rows, batch_rows, and so on
+        As in `eigenstream.sources.open`.
+    residuals
+        Whether to write each row's squared residual beside its scores: its squared distance from what the
+        components can express.
+    key
+        The column with the key of a row: one model per key, in an `eigenstream.keyed.Bank`. None: one
+        model.
+    parameters
+        Parameters of the model, by name. With any of `SETTINGS_OF_MONITOR` or `STANDSTILL` among them, the
+        job watches: rows are judged by a `eigenstream.monitoring.MonitoredModel` before they are learnt.
+    """
+
+    source: str | list[str] | None
+    output: str | None = None
+    columns: Any = None
+    exclude: Any = None
+    rows: tuple[int, int | None] = (0, None)
+    batch_rows: int | None = None
+    on_bad_row: Literal["fail", "skip"] = "fail"
+    delimiter: str | None = None
+    header: bool | None = None
+    decimal: Literal[".", ","] = "."
+    comment: str | None = None
+    skip_lines: int = 0
+    encoding: str | None = None
+    na: str | None = None
+    array: str | None = None
+    thousands: Literal[".", ",", " "] | None = None
+    keep: Any = None
+    time_column: str | int | None = None
+    time_format: str | None = None
+    residuals: bool = False
+    key: str | None = None
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def reading(self) -> dict[str, Any]:
+        """How to read the source: options of `eigenstream.sources.open`. The key is kept as text."""
+        options = {name: getattr(self, name) for name in READING}
+        if self.key is not None:
+            options["keep"] = [self.key, *([] if self.keep is None else listed(self.keep))]
+        return options
+
+    @property
+    def watches(self) -> bool:
+        """Whether rows are judged before they are learnt."""
+        return any(name in self.parameters for name in (*SETTINGS_OF_MONITOR, *STANDSTILL))
+
+    def value(self, name: str) -> Any:
+        """A setting by its name, be it of the job or a parameter of the model."""
+        return self.parameters.get(name) if name not in SETTINGS else getattr(self, name)
+
+    def stated(self) -> set[str]:
+        """Names of the settings that are not left at their defaults, and of all parameters given."""
+        return {name for name in SETTINGS if getattr(self, name) != DEFAULTS[name]} | set(self.parameters)
+
+    def difference(self, other: Request, names: Collection[str]) -> str | None:
+        """The first of these settings in which the two disagree."""
+        one, two = (json.loads(json.dumps(request.document())) for request in (self, other))
+        known = [*READING, "residuals", "key", *sorted({*self.parameters, *other.parameters})]
+        return next((name for name in known if name in names and one.get(name) != two.get(name)), None)
+
+    def document(self) -> dict[str, Any]:
+        """As plain values for a file, settings and parameters side by side."""
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        return settings | {"rows": list(self.rows)} | dict(self.parameters)
+
+    @classmethod
+    def from_document(cls, document: Any) -> Request:
+        """The request that `document` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a setting is missing, or is not what such a setting can be.
+        """
+        if not isinstance(document, dict):
+            raise ValueError(f"expected the settings of a job, got {document!r}")
+        settings = {name: _checked(name, document) for name in SETTINGS}
+        parameters = {name: value for name, value in document.items() if name not in SETTINGS}
+        for name, value in parameters.items():
+            if not isinstance(value, Scalar):
+                raise ValueError(f"the stored parameter {name}={value!r} is not a plain value")
+        return cls(**settings | {"rows": tuple(settings["rows"])}, parameters=parameters)
+
+
+SETTINGS = tuple(f.name for f in fields(Request) if f.name != "parameters")
+READING = tuple(name for name in SETTINGS if name not in ("source", "output", "residuals", "key"))
+DEFAULTS = {f.name: None if f.default is MISSING else f.default for f in fields(Request)}
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_count(value: Any, least: int) -> bool:
+    return type(value) is int and least <= value < 2**63
+
+
+def _is_rows(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 2 or not _is_count(value[0], 0):
+        return False
+    return value[1] is None or _is_count(value[1], value[0] + 1)
+
+
+def _is_columns(value: Any) -> bool:
+    return _is_text(value) or (
+        isinstance(value, list) and all(isinstance(column, str) or _is_count(column, 0) for column in value)
+    )
+
+
+_IS_VALID: dict[str, Callable[[Any], bool]] = {
+    "source": lambda value: _is_text(value) or _is_columns(value),
+    "columns": _is_columns,
+    "exclude": _is_columns,
+    "rows": _is_rows,
+    "batch_rows": lambda value: value is None or _is_count(value, 1),
+    "on_bad_row": lambda value: value in ("fail", "skip"),
+    "decimal": lambda value: value in (".", ","),
+    "skip_lines": lambda value: _is_count(value, 0),
+    "thousands": lambda value: value in (None, ".", ",", " "),
+    "keep": _is_columns,
+    "time_column": lambda value: _is_text(value) or _is_count(value, 0),
+    "residuals": lambda value: isinstance(value, bool),
+    "header": lambda value: value is None or isinstance(value, bool),
+}
+"""What each stored setting may be; the others are text, or nothing."""
+
+_NEWER = (
+    *("exclude", "decimal", "comment", "skip_lines", "encoding", "na", "array"),
+    *("thousands", "keep", "time_column", "time_format", "residuals", "key"),
+)
+"""Settings that older files do not have; they were left at their defaults."""
+
+
+def _checked(name: str, document: dict[str, Any]) -> Any:
+    if name not in document and name in _NEWER:
+        return DEFAULTS[name]
+    if name not in document:
+        raise ValueError(f"the stored setting {name} is missing")
+    if not _IS_VALID.get(name, _is_text)(document[name]):
+        raise ValueError(f"the stored setting {name}={document[name]!r} cannot be")
+    return document[name]
+
+
+MOST_SOURCES = 1000
+"""How many of the sources that were learnt are remembered."""
+
+
+def _are_identities(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, dict)
+        and isinstance(one.get("name"), str)
+        and ("place" in one or (_is_count(one.get("bytes"), 0) and isinstance(one.get("sha256"), str)))
+        and (one.get("rows") is None or _is_rows(one["rows"]))
+        for one in value
+    )
+
+
+def _are_times(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, int | float) for x in pair)
+        for pair in value
+    )
+
+
+def _are_breaks(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(_is_count(x, 0) for x in pair) for pair in value
+    )
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is saved with a model: what its job was asked, and how far it had come."""
+
+    request: Request
+    source: dict[str, Any] | None
+    """The position in the source, after the last batch learnt from; None for a merged model."""
+    output: dict[str, Any] | None
+    """The place in the output, after the last row written."""
+    names: list[str] | None
+    """Names of the columns, where there are any."""
+    learnt: list[dict[str, Any]] = field(default_factory=list)
+    """Sources that were learnt to their ends before this one (`sources.identity`), the latest last."""
+    ended: list[dict[str, Any]] | None = None
+    """The same of this one; None unless its end has been reached."""
+    times: list[list[float]] = field(default_factory=list)
+    """When some of the samples were taken: pairs of a sample count and seconds since 1970."""
+    numbering: list[list[int]] = field(default_factory=list)
+    """Of a monitor: pairs of how many rows had come and the number of the next, where numbers jump."""
+
+    @property
+    def sources(self) -> list[dict[str, Any]]:
+        """All sources that have been learnt to their ends."""
+        return [*self.learnt, *(self.ended or [])][-MOST_SOURCES:]
+
+    def document(self) -> dict[str, Any]:
+        """As plain values for a file."""
+        return {
+            "source": self.source,
+            "output": self.output,
+            "recipe": self.request.document(),
+            "names": self.names,
+            "learnt": self.learnt,
+            "ended": self.ended,
+            "times": self.times,
+            **({"numbering": self.numbering} if self.numbering else {}),
+        }
+
+    @classmethod
+    def from_document(cls, document: Any) -> Record:
+        """The record that `document` wrote; ValueError if it is anything else."""
+        if not isinstance(document, dict) or not {"source", "output", "recipe"} <= set(document):
+            raise ValueError(
+                "it was not saved by eigenstream run or a Job: it does not say where in its source it stands"
+            )
+        source, output, names = document["source"], document["output"], document.get("names")
+        if source is not None and not isinstance(source, dict):
+            raise ValueError(f"the stored position {source!r} cannot be")
+        if output is not None and not isinstance(output, dict):
+            raise ValueError(f"the stored place in the output {output!r} cannot be")
+        if names is not None and not (isinstance(names, list) and all(isinstance(n, str) for n in names)):
+            raise ValueError("the stored names of columns are not names")
+        request = Request.from_document(document["recipe"])
+        if (request.output is None) != (output is None):
+            raise ValueError("the stored output and the place in it do not belong together")
+        learnt, ended, times = (document.get(name) for name in ("learnt", "ended", "times"))
+        for identities in (learnt, ended):
+            if identities is not None and not _are_identities(identities):
+                raise ValueError("the stored sources that were learnt are not sources")
+        if times is not None and not _are_times(times):
+            raise ValueError("the stored times are not times")
+        numbering = document.get("numbering") or []
+        if not _are_breaks(numbering):
+            raise ValueError("the stored numbers of rows are not numbers")
+        return cls(request, source, output, names, learnt or [], ended, times or [], numbering)
+
+
+def record_of(position: Any) -> Record | None:
+    """What a job has saved with its model, or None if that is something else."""
+    try:
+        return Record.from_document(position)
+    except ValueError:
+        return None

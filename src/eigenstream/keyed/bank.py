@@ -1,0 +1,260 @@
+"""Thousands of models, each with a key, advanced together on all cores."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..io import checkpoint
+from ..learners.knowledge import Floats
+from ..model import RankChange, StreamModel, Tracker, plan_for
+from ..model.parameters import check_words, refuse_gaps, refuse_huge, refuse_tiny
+from ..model.plan import Plan
+from ..model.stored_form import restored, stored
+from ..model.stream_model import DEFAULTS, plain, rebuilt_parameters
+from .grouping import factorized, grouped
+from .models import Call, Models, cores
+from .shelf import Shelf
+from .store import Entry, Key, Store
+
+
+class Bank:
+    """One streaming model per key; each is, to the bit, what a model of its own would be.
+
+    Rows of a call are grouped by key and learnt in order, thousands of keys at a time. At most ``max_models``
+    models are held in memory; those that were idle for longest wait in the file, and come back when rows for
+    them do.
+
+    Parameters
+    ----------
+    path
+        The file of the bank. If it exists, the bank goes on from what was last saved in it. None: nowhere.
+    max_models
+        How many models are held in memory between two calls; None: all of them.
+    workers
+        How many threads learn; None: one per core.
+    fresh
+        Begin anew: what is in the file stays until the first `save`, which replaces it.
+    **parameters
+        Parameters of the models, as of `OnlineAdaptivePCA`; ``random_state`` is 0 unless given. Those of a
+        file need not be given again.
+
+    Attributes
+    ----------
+    on_rank_change
+        Called with the key and the `RankChange` for each change, after the call that learnt it.
+    position_
+        What the last `save` was told about the position in the source.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).standard_normal((600, 4)) * [3.0, 1.0, 1.0, 1.0]
+    >>> bank = Bank(max_models=2)
+    >>> scores = bank.learn_many(["a", "b", "c"] * 200, rows)
+    >>> bank.model("a").n_samples_seen_, sorted(bank.keys())
+    (200, ['a', 'b', 'c'])
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        max_models: int | None = None,
+        workers: int | None = None,
+        fresh: bool = False,
+        **parameters: Any,
+    ) -> None:
+        for name, number in (("max_models", max_models), ("workers", workers)):
+            if number is not None and (not isinstance(number, int) or number < 1):
+                raise ValueError(f"{name} must be None or a whole number of at least 1, got {number!r}")
+        StreamModel(**parameters)  # refuses unknown names
+        parameters.setdefault("random_state", 0)
+        self.max_models, self.workers = max_models, workers or cores()
+        self.on_rank_change: Callable[[Key, RankChange], object] | None = None
+        self.store = Store(path if path is not None else ":memory:", fresh=fresh)
+        try:
+            if self.store.fact("monitors"):
+                raise ValueError(f"{self.store.path!r} holds monitors: go on with eigenstream watch --key")
+            self.parameters = self._agreed(parameters)
+        except BaseException:
+            self.store.close()
+            raise
+        self.position_: Any = self.store.fact("position")
+        self.samples: int = self.store.fact("samples") or 0
+        """Rows that have come, of all keys."""
+        self._models: Models | None = None
+        """Those in memory; None before the first row."""
+        if (width := self.store.fact("width")) is not None:
+            self._begin(width, np.dtype(self.store.fact("dtype")).type)
+        self._shelf = Shelf(self.store, self._packed)
+
+    @property
+    def plan(self) -> Plan | None:
+        """What all models do; None before the first row."""
+        return None if self._models is None else self._models.plan
+
+    def learn_many(
+        self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
+    ) -> Floats:
+        """Learn from rows; returns each row's score by its own model, before learning from it.
+
+        Parameters
+        ----------
+        keys
+            Whose rows they are: strings or whole numbers.
+        rows
+            One row per key; the rows of one key in the order in which they came.
+        timestamps
+            When each row came, if the half-life is a duration, as of `OnlineAdaptivePCA.partial_fit`.
+        """
+        X = self._checked(rows)
+        names, codes = factorized(keys)
+        if len(codes) != len(X):
+            raise ValueError(f"expected one key per row, got {len(codes)} keys and {len(X)} rows")
+        if not len(X):
+            return np.zeros((0, 0 if self.plan is None else self.plan.k))
+        if self._models is None:
+            refuse_tiny(X, plan_for(self.parameters, X.shape[1], X.dtype.type).solver)
+            models = self._begin(X.shape[1], X.dtype.type)
+        else:
+            models = self._models
+        own = grouped(names, codes)
+        new = self._bring(names, models)
+        try:
+            times = models.times(own, timestamps)
+        except ValueError:
+            for key in new:
+                models.remove(key)
+            raise
+        call = Call(X, own, times, np.zeros((len(X), models.plan.k), dtype=models.plan.dtype))
+        changes = models.learn(call, [names[i] for i in self._gappy(X, codes)])
+        self.samples += len(X)
+        self._shelf.learnt(names)
+        self._evict(models)
+        if self.on_rank_change is not None:
+            for key, change in changes:
+                self.on_rank_change(key, change)
+        return call.scores
+
+    def model(self, key: Key) -> StreamModel:
+        """The model of this key as a model of its own; a copy. Its position is the bank's."""
+        tracker = restored(*self._state_of(key))
+        model = StreamModel(**self.parameters)
+        model.tracker, model.position_ = tracker, self.position_
+        return model
+
+    def keys(self) -> Iterator[Key]:
+        """All keys, in memory or not."""
+        return self._shelf.keys()
+
+    def __iter__(self) -> Iterator[Key]:
+        return self.keys()
+
+    def __len__(self) -> int:
+        return len(self._shelf)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._shelf
+
+    def save(self, position: Any = None) -> None:
+        """Write everything to the file, and a position in the source with it: all or nothing."""
+        self.position_ = position
+        self._shelf.save(
+            {
+                "parameters": plain(self.parameters, 0 if self.plan is None else self.plan.seed),
+                "position": position,
+                "samples": self.samples,
+                "width": None if self.plan is None else self.plan.width,
+                "dtype": None if self.plan is None else np.dtype(self.plan.dtype).name,
+            }
+        )
+
+    def close(self) -> None:
+        """Let go of the file and of threads; what was not saved is gone."""
+        if self._models is not None:
+            self._models.close()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def _agreed(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The parameters given, or those of the file, which must not differ."""
+        before = self.store.fact("parameters")
+        if before is None:
+            check_words(DEFAULTS | given)
+            return DEFAULTS | given
+        for name, value in json.loads(json.dumps(plain(DEFAULTS | given, 0))).items():
+            if name in given and before[name] != value:
+                raise ValueError(
+                    f"{self.store.path!r} was made with {name}={before[name]!r}, not {name}={value!r}: leave "
+                    f"{name} out, or name another file"
+                )
+        return rebuilt_parameters(before)
+
+    def _checked(self, rows: ArrayLike) -> Floats:
+        X = np.asarray(rows)
+        if X.ndim != 2 or X.dtype.kind not in "fiub":
+            raise ValueError(f"expected a table of numbers, got shape {X.shape} of {X.dtype}")
+        own = np.float32 if X.dtype == np.float32 else np.float64
+        X = np.ascontiguousarray(X, dtype=own if self.plan is None else self.plan.dtype)
+        if self.plan is not None and X.shape[1] != self.plan.width:
+            raise ValueError(f"expected rows of {self.plan.width} numbers, got {X.shape[1]}")
+        refuse_gaps(X, self.parameters["missing"])
+        refuse_huge(X)
+        return X
+
+    def _begin(self, width: int, dtype: Any) -> Models:
+        plan = plan_for(self.parameters, width, dtype)
+        self._models = Models(plan, self.parameters["scores"], self.parameters["missing"], self.workers)
+        return self._models
+
+    def _bring(self, keys: list[Key], models: Models) -> list[Key]:
+        """Bring the models of all keys into memory; returns those that are new."""
+        new = []
+        for key in keys:
+            if key in models:
+                continue
+            if key in self._shelf.stored:
+                models.add(key, restored(*self._state_of(key)))
+            else:
+                models.add(key, Tracker(models.plan))
+                new.append(key)
+        return new
+
+    def _gappy(self, X: Floats, codes: NDArray[Any]) -> list[int]:
+        """Which keys have rows with gaps."""
+        if self.parameters["missing"] == "raise":
+            return []
+        found: list[int] = np.unique(codes[np.isnan(X).any(axis=1)]).tolist()
+        return found
+
+    def _evict(self, models: Models) -> None:
+        """Put the longest idle models into the file."""
+        if self.max_models is None:
+            return
+        idle = models.idle(self.max_models)
+        self._shelf.put_away(idle)
+        for key in idle:
+            models.remove(key)
+
+    def _packed(self, key: Key) -> tuple[Entry, bytes]:
+        arrays, document = self._state_of(key)
+        return Entry(key, document["time"], document["decision"][2]), checkpoint.packed(arrays, document)
+
+    def _state_of(self, key: Key) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        if self._models is not None and key in self._models:
+            return stored(self._models.tracker(key))
+        state = self.store.state(key) if key in self._shelf.stored else None
+        if state is None:
+            raise KeyError(f"there is no model with the key {key!r}")
+        return checkpoint.unpacked(state, str(key))

@@ -1,0 +1,291 @@
+"""Many exact trackers advanced together: the same bits as each by itself, in a fraction of the time.
+
+A tracker spends most of its time in Python, about a microsecond per array that it touches. Here the arrays
+of all trackers are stacked, so that one call serves many of them: rows are scored and wait together, complete
+blocks are centered and multiplied together, scatter matrices are decomposed together, and ranks are decided
+together. What comes rarely is left to each tracker itself, which shares its memory with the stack.
+
+Only what the exact learner needs is here: rows without gaps or time stamps, each of weight 1, outliers kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..learners.axes import matched_overlap
+from ..learners.knowledge import Floats, Knowledge, Profile
+from ..learners.learner import Steps, center_block
+from ..learners.scatter import Scatter
+from ..model.events import RankChange
+from ..model.plan import Plan
+from ..model.reading import SCORES
+from ..model.tracker import Tracker
+from ..offline import fixed_signs
+from ..rank import Evidence, Rule
+from ..rank.decision import Decision, Memory, decide
+from ..rank.stacked_decisions import Decisions, Memories, decide_together
+from .stacks import Stacks
+
+Slots = NDArray[np.intp]
+TOGETHER = 128
+"""Blocks that are learnt in one go: their rows stay in the processor's cache."""
+
+
+def fits(tracker: Tracker) -> bool:
+    """Whether a tracker can be in a fleet."""
+    plan, learner = tracker.plan, tracker.learner
+    return (
+        isinstance(learner, Scatter)
+        and plan.plain
+        and not plan.standardize
+        and not plan.cap_outliers
+        and not tracker.has_gaps
+        and learner.extra == 0
+        and bool((tracker.waiting.first(tracker.waiting.number)[1].weight == 1).all())
+    )
+
+
+class Fleet:
+    """Trackers with one plan, each in a slot of its own.
+
+    Parameters
+    ----------
+    plan
+        What all of them do.
+    scores
+        How rows are scored, a name in `eigenstream.model.reading.SCORES`.
+    """
+
+    def __init__(self, plan: Plan, scores: str) -> None:
+        self.plan, self.how = plan, scores
+        self._even = Steps.even(plan.block, plan.beta2)
+        self.trackers: list[Tracker | None] = []
+        self._free: list[int] = []
+        self.stacks = Stacks.of(plan, 0)
+
+    def add(self, tracker: Tracker) -> int:
+        """Take a tracker in; returns its slot. From now on `tracker` has to bring it up to date."""
+        if not self._free:
+            self._grow()
+        slot = self._free.pop()
+        self.trackers[slot] = tracker
+        stacks, learner = self.stacks, _scatter(tracker)
+        stacks.waiting[slot], stacks.C[slot], stacks.count[slot] = (
+            tracker.waiting.rows,
+            learner.C,
+            learner.count,
+        )
+        stacks.origin[slot], stacks.offset[slot] = learner.origin, learner.offset
+        stacks.time[slot], stacks.all_vary[slot] = tracker.time, tracker.inputs.all_vary
+        tracker.waiting.steps = self._even.part(slice(None))
+        self._bind(slot)
+        self._see(slot)
+        return slot
+
+    def tracker(self, slot: int) -> Tracker:
+        """The tracker in this slot, up to date; it shares memory with the fleet."""
+        tracker = self.trackers[slot]
+        assert tracker is not None
+        stacks, learner, block = self.stacks, _scatter(tracker), self.plan.block
+        before, time = tracker.time, int(stacks.time[slot])
+        if before == time:
+            return tracker
+        tracker.waiting.number, tracker._reading, tracker.time = time % block, None, time
+        tracker.tally.learnt += time - before
+        if before // block != time // block:
+            learner.origin, learner.offset = stacks.origin[slot].copy(), stacks.offset[slot].copy()
+            learner.count = float(stacks.count[slot])
+            learner._moved()
+        return tracker
+
+    def remove(self, slot: int) -> Tracker:
+        """The tracker in this slot with memory of its own; the slot is free again."""
+        tracker, stacks = self.tracker(slot), self.stacks
+        tracker.waiting.rows, _scatter(tracker).C = stacks.waiting[slot].copy(), stacks.C[slot].copy()
+        self.trackers[slot] = None
+        self._free.append(slot)
+        return tracker
+
+    def learn(
+        self, slots: Slots, counts: NDArray[np.intp], rows: Floats, scores: Floats
+    ) -> list[tuple[int, RankChange]]:
+        """Learn from rows; returns what changed, and where.
+
+        Parameters
+        ----------
+        slots, counts
+            Which trackers the rows belong to, and how many of them to each.
+        rows
+            Those of the first slot in order, then those of the second, and so on; no NaN.
+        scores
+            Zeros, of as many rows; takes each row's score from before it was learnt from.
+        """
+        changes: list[tuple[int, RankChange]] = []
+        ends = np.cumsum(counts)
+        starts = ends - counts
+        while len(slots):
+            time = self.stacks.time[slots]
+            until_due = np.minimum(
+                self.stacks.look_at[slots] - time, self.plan.block - time % self.plan.block
+            )
+            taken = np.minimum(ends - starts, until_due)
+            for count in np.flatnonzero(np.bincount(taken)):
+                alike = taken == count
+                self._wait(slots[alike], starts[alike, None] + np.arange(count), rows, scores)
+            changes += self._come_due(slots[taken == until_due])
+            starts += taken
+            left = starts < ends
+            slots, starts, ends = slots[left], starts[left], ends[left]
+        return changes
+
+    def _wait(self, slots: Slots, source: Slots, rows: Floats, scores: Floats) -> None:
+        """Score rows, as many for each slot, and let them wait for their block."""
+        X = rows[source]
+        self._see_what_varies(slots, X)
+        ranks = self.stacks.rank[slots]
+        for rank in np.flatnonzero(np.bincount(ranks)):
+            if rank:  # scores by the last block and look; their bits depend on how many axes are multiplied
+                of = np.flatnonzero(ranks == rank)
+                whose = slots[of]
+                centered = X[of] - self.stacks.mean[whose, None]
+                axes = self.stacks.axes[whose, None, :rank].transpose(0, 1, 3, 2)
+                projections = np.matmul(centered[:, :, None], axes)[:, :, 0]
+                scores[source[of], :rank] = projections * self.stacks.factors[whose, None, :rank]
+        place = self.stacks.time[slots, None] % self.plan.block + np.arange(X.shape[1])
+        self.stacks.waiting[slots[:, None], place] = X
+        self.stacks.time[slots] += X.shape[1]
+
+    def _see_what_varies(self, slots: Slots, X: Floats) -> None:
+        for i in np.flatnonzero(~self.stacks.all_vary[slots]):
+            tracker = self.trackers[slots[i]]
+            assert tracker is not None
+            tracker.inputs.see(X[i])
+            self.stacks.all_vary[slots[i]] = tracker.inputs.all_vary
+
+    def _come_due(self, slots: Slots) -> list[tuple[int, RankChange]]:
+        """Learn complete blocks; then look where a look is due."""
+        full = slots[self.stacks.time[slots] % self.plan.block == 0]
+        for start in range(0, len(full), TOGETHER):
+            self._learn_blocks(full[start : start + TOGETHER])
+        looking = slots[self.stacks.time[slots] >= self.stacks.look_at[slots]]
+        young = self.stacks.count[looking] == 0
+        changes, looking = self._look_at_each(looking[young]), looking[~young]
+        for time in np.unique(self.stacks.time[looking]):
+            alike = looking[self.stacks.time[looking] == time]
+            for start in range(0, len(alike), TOGETHER):
+                changes += self._look(alike[start : start + TOGETHER])
+        return changes
+
+    def _learn_blocks(self, slots: Slots) -> None:
+        """``C <- D C + R'R`` for each of them; see `eigenstream.learners.scatter`."""
+        fresh = slots[self.stacks.count[slots] == 0]
+        if self.plan.center:
+            self.stacks.origin[fresh] = self.stacks.waiting[fresh, 0]
+        R = np.subtract(self.stacks.waiting[slots], self.stacks.origin[slots, None], dtype=np.float64)
+        count = self.stacks.count[slots, None]
+        block = center_block(R, self._even, self.stacks.offset[slots], count, center=self.plan.center)
+        gained = R.transpose(0, 2, 1) @ R
+        for slot, gain in zip(slots, gained, strict=True):
+            if block.decay != 1:
+                self.stacks.C[slot] *= block.decay
+            self.stacks.C[slot] += gain
+        self.stacks.offset[slots] += block.shift
+        self.stacks.count[slots] = np.asarray(block.effective)[:, 0]
+        self.stacks.mean[slots] = self.stacks.origin[slots] + self.stacks.offset[slots]
+
+    def _look(self, slots: Slots) -> list[tuple[int, RankChange]]:
+        """A look at each of them, all of the same age; `Tracker._look` for the few that are special."""
+        n, k, C, count = self.plan.n, self.plan.k, self.stacks.C[slots], self.stacks.count[slots]
+        lam, V = np.linalg.eigh(C)
+        whole = lam[:, 0] > n * np.finfo(np.float64).eps * np.maximum(lam[:, -1], 0.0)
+        usual = whole & self.stacks.all_vary[slots] & np.isin(self.stacks.n_axes[slots], (0, k))
+        changes = self._look_at_each(slots[~usual])
+        slots, lam, V, C, count = slots[usual], lam[usual, ::-1], V[usual], C[usual], count[usual]
+        if not len(slots):
+            return changes
+        trackers = [self.tracker(slot) for slot in slots.tolist()]
+        traces = np.trace(C, axis1=1, axis2=2)
+        inputs, axes = np.diagonal(C, axis1=1, axis2=2), V.transpose(0, 2, 1)[:, ::-1][:, :k]
+        evidence = Evidence(
+            lam / count[:, None],
+            traces / count,
+            k,
+            n,
+            trackers[0].time - self.plan.center,
+            self.plan.beta2,
+            inputs / count[:, None],
+            rounding=float(np.finfo(self.plan.dtype).eps),
+            profile=Profile(inputs, np.square(np.sqrt(lam[:, :k, None]) * axes), np.ones(n)),
+        )
+        decisions = self._decisions(trackers, evidence)
+        U = fixed_signs(axes.reshape(-1, n)).reshape(-1, k, n)
+        overlap = U @ self.stacks.axes_before[slots].transpose(0, 2, 1)
+        for i, (slot, tracker, decision) in enumerate(zip(slots.tolist(), trackers, decisions, strict=True)):
+            learner, first, rank = _scatter(tracker), lam[i, :k], decision.rank
+            order, signs = matched_overlap(overlap[i, :, : len(learner.axes)], first, rank, np.ones(k))
+            learner.axes, learner.aligned, tracker.early = U[i, order] * signs[:, None], rank, None
+            known = Knowledge(lam[i], U[i], float(count[i]), float(traces[i]), learner.mean)
+            found = tracker.note(known, decision, first[order[:rank]] / known.effective)
+            changes += [(slot, change) for change in found]
+            self._see(slot)
+        return changes
+
+    def _decisions(self, trackers: list[Tracker], evidence: Evidence) -> list[Decision]:
+        rule, before = self.plan.alpha, [tracker.decision for tracker in trackers]
+        if not isinstance(rule, Rule):
+            streams = zip(evidence.variances, np.asarray(evidence.total).tolist(), before, strict=True)
+            return [
+                decide(self.plan.kind, rule, evidence._replace(variances=lam, total=total), one)
+                for lam, total, one in streams
+            ]
+        alpha, threshold, rank, memory = zip(*before, strict=True)
+        held = Decisions(np.array(alpha), np.array(threshold), np.array(rank), Memories(*np.array(memory).T))
+        made = decide_together(self.plan.kind, rule, evidence, held)
+        memories = zip(*(column.tolist() for column in made.memory), strict=True)
+        columns = (
+            made.alpha.tolist(),
+            made.threshold.tolist(),
+            made.rank.tolist(),
+            map(Memory._make, memories),
+        )
+        return [Decision(*row) for row in zip(*columns, strict=True)]
+
+    def _look_at_each(self, slots: Slots) -> list[tuple[int, RankChange]]:
+        changes = []
+        for slot in slots.tolist():
+            changes += [(slot, change) for change in self.tracker(slot)._look()]
+            self._see(slot)
+        return changes
+
+    def _see(self, slot: int) -> None:
+        """Take over what scores rest on."""
+        tracker = self.trackers[slot]
+        assert tracker is not None
+        rank = tracker.decision.rank
+        self.stacks.look_at[slot], self.stacks.rank[slot] = tracker.look_at, rank
+        self.stacks.mean[slot], self.stacks.axes[slot, :rank], _ = tracker._seen()
+        aligned = _scatter(tracker).axes
+        self.stacks.axes_before[slot, : len(aligned)], self.stacks.n_axes[slot] = aligned, len(aligned)
+        self.stacks.factors[slot, :rank] = SCORES[self.how](tracker.kept, tracker.decision.threshold)
+
+    def _bind(self, slot: int) -> None:
+        tracker = self.trackers[slot]
+        if tracker is not None:
+            tracker.waiting.rows, _scatter(tracker).C = self.stacks.waiting[slot], self.stacks.C[slot]
+
+    def _grow(self) -> None:
+        """Twice as many slots."""
+        before, stacks = len(self.trackers), self.stacks
+        slots = max(2 * before, 16)
+        self.stacks = Stacks.of(self.plan, slots)
+        self.stacks.take_over(stacks)
+        self._free += range(slots - 1, before - 1, -1)
+        self.trackers += [None] * (slots - before)
+        for slot in range(before):
+            self._bind(slot)
+
+
+def _scatter(tracker: Tracker) -> Scatter:
+    assert isinstance(tracker.learner, Scatter)
+    return tracker.learner

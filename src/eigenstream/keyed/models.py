@@ -1,0 +1,137 @@
+"""The models of a bank that are in memory: most of them stacked in a fleet, the others by themselves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..learners.knowledge import Floats
+from ..learners.threads import one_thread
+from ..model import RankChange, Tracker, row_times
+from ..model.plan import Plan
+from ..model.whole_calls import interrupts_deferred
+from .fleet import Fleet, Slots, fits
+from .store import Key
+
+PART = 512
+"""Models that one thread works on at a time."""
+
+Changes = list[tuple[Key, RankChange]]
+
+
+class Call(NamedTuple):
+    """What a call brings, and what it is answered."""
+
+    X: Floats
+    rows: dict[Key, Slots]
+    """Which rows belong to each key, in order."""
+    times: dict[Key, Any]
+    """When they came; empty if the half-life is in samples."""
+    scores: Floats
+    """Takes each row's score."""
+
+
+class Models:
+    """Trackers by key, the longest idle first.
+
+    Parameters
+    ----------
+    plan
+        What all of them do.
+    scores, missing
+        As of `OnlineAdaptivePCA`.
+    workers
+        How many threads learn.
+    """
+
+    def __init__(self, plan: Plan, scores: str, missing: Any, workers: int) -> None:
+        self.plan, self.scores, self.missing, self.workers = plan, scores, missing, workers
+        self.fleet = Fleet(plan, scores)
+        self._places: dict[Key, int | Tracker] = {}
+        """Slots in the fleet, and trackers that cannot be there."""
+        self._pool = ThreadPoolExecutor(workers, "eigenstream-bank") if workers > 1 else None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
+
+    def keys(self) -> Iterable[Key]:
+        return self._places.keys()
+
+    def idle(self, most: int) -> list[Key]:
+        """All but so many keys, the longest idle."""
+        return list(islice(self._places, max(len(self._places) - most, 0)))
+
+    def add(self, key: Key, tracker: Tracker) -> None:
+        self._places[key] = self.fleet.add(tracker) if fits(tracker) else tracker
+
+    def remove(self, key: Key) -> None:
+        place = self._places.pop(key)
+        if not isinstance(place, Tracker):
+            self.fleet.remove(place)
+
+    def tracker(self, key: Key) -> Tracker:
+        """The tracker of this key, up to date; it may share memory with others."""
+        place = self._places[key]
+        return place if isinstance(place, Tracker) else self.fleet.tracker(place)
+
+    def times(self, rows: dict[Key, Slots], timestamps: Any) -> dict[Key, Any]:
+        """When the rows of each key came, checked before anything is learnt."""
+        if self.plan.seconds is None and timestamps is None:
+            return {}
+        stamps = None if timestamps is None else np.asarray(timestamps)
+        return {
+            key: row_times(
+                None if stamps is None else stamps[own], len(own), self.plan, self.tracker(key).clock.latest
+            )
+            for key, own in rows.items()
+        }
+
+    def learn(self, call: Call, gappy: Iterable[Key]) -> Changes:
+        """Let each of them learn its rows; those in ``gappy`` have gaps. Returns what changed."""
+        for key in gappy:
+            place = self._places[key]
+            if not isinstance(place, Tracker):
+                self._places[key] = self.fleet.remove(place)
+        for key in call.rows:
+            self._places[key] = self._places.pop(key)  # behind all that are idle for longer
+        together = [key for key in call.rows if not isinstance(self._places[key], Tracker)]
+        alone = [key for key in call.rows if isinstance(self._places[key], Tracker)]
+        size = max(min(PART, -(-len(together) // self.workers)), 1)
+        parts = [together[start : start + size] for start in range(0, len(together), size)]
+        each = map if self._pool is None else self._pool.map
+        with one_thread(), interrupts_deferred():
+            found = [
+                *each(lambda part: self._learn_together(part, call), parts),
+                *each(lambda key: self._learn_alone(key, call), alone),
+            ]
+        return [change for changes in found for change in changes]
+
+    def _learn_together(self, keys: list[Key], call: Call) -> Changes:
+        slots = np.array([self._places[key] for key in keys], dtype=np.intp)
+        counts = np.array([len(call.rows[key]) for key in keys])
+        own = np.concatenate([call.rows[key] for key in keys])
+        scores = np.zeros((len(own), self.plan.k), dtype=self.plan.dtype)
+        changes = self.fleet.learn(slots, counts, call.X[own], scores)
+        call.scores[own] = scores
+        key_in = dict(zip(slots.tolist(), keys, strict=True)) if changes else {}
+        return [(key_in[slot], change) for slot, change in changes]
+
+    def _learn_alone(self, key: Key, call: Call) -> Changes:
+        own, tracker = call.rows[key], self.tracker(key)
+        times = call.times.get(key)
+        call.scores[own], changes = tracker.follow(call.X[own], None, self.missing, self.scores, times)
+        return [(key, change) for change in changes]
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

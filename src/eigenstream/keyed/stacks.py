@@ -1,0 +1,61 @@
+"""The arrays of many exact trackers, one entry per tracker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..learners.knowledge import Floats
+from ..model.plan import Plan
+
+
+@dataclass
+class Stacks:
+    """What trackers touch with every block of rows. Names are those of `Tracker` and `engine.scatter`."""
+
+    waiting: Floats
+    C: NDArray[np.float64]
+    origin: NDArray[np.float64]
+    offset: NDArray[np.float64]
+    count: NDArray[np.float64]
+    time: NDArray[np.int64]
+    look_at: NDArray[np.int64]
+    all_vary: NDArray[np.bool_]
+    axes_before: NDArray[np.float64]
+    """The aligned axes of the last look, of which there are ``n_axes``."""
+    n_axes: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    """This and what follows is what scores rest on: as of the last block and look."""
+    mean: Floats
+    axes: Floats
+    factors: Floats
+
+    @classmethod
+    def of(cls, plan: Plan, slots: int) -> Self:
+        """Zeros for so many trackers with this plan."""
+        n, k, b, dtype = plan.n, plan.k, plan.block, plan.dtype
+        return cls(
+            waiting=np.zeros((slots, b, n), dtype),
+            C=np.zeros((slots, n, n)),
+            origin=np.zeros((slots, n)),
+            offset=np.zeros((slots, n)),
+            count=np.zeros(slots),
+            time=np.zeros(slots, np.int64),
+            look_at=np.zeros(slots, np.int64),
+            all_vary=np.zeros(slots, np.bool_),
+            axes_before=np.zeros((slots, k, n)),
+            n_axes=np.zeros(slots, np.int64),
+            rank=np.zeros(slots, np.int64),
+            mean=np.zeros((slots, n), dtype),
+            axes=np.zeros((slots, k, n), dtype),
+            factors=np.zeros((slots, k), dtype),
+        )
+
+    def take_over(self, fewer: Stacks) -> None:
+        """Copy the entries of fewer trackers."""
+        for stack in fields(self):
+            before = getattr(fewer, stack.name)
+            getattr(self, stack.name)[: len(before)] = before

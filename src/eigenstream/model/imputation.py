@@ -1,0 +1,261 @@
+"""Rows with missing entries, filled in by what is already known of the stream.
+
+A row is taken for ``x = mean + U' z + noise``: z Gaussian with covariance V along the known axes U, the noise
+of the same variance f in every direction. Given the observed entries o, with ``A = U_o U_o' + f V^-1``,
+
+    E z = A^-1 U_o (x_o - mean_o)          x_m = mean_m + U_m' E z
+    cov x_m = f (I + U_m' A^-1 U_m)        what filled entries lack: expectations vary too little
+
+which takes one linear system with as many unknowns as there are axes. A row that has come enters V by a
+correction of rank one, so that the next row is filled by all rows before it.
+
+V holds every direction that the model knows, not the kept ones alone: what is not kept may still say much
+about a missing entry. How much of it is structure, and how much chance, follows from the spectrum and the
+number of rows: variances that are not kept are shrunk towards their mean by the oracle approximating
+shrinkage of Chen, Wiesel, Eldar and Hero (2010, doi:10.1109/TSP.2010.2053029). Of white noise nothing is left
+but its level, which is f.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..array_types import Floats, Matrix, Vector
+from ..learners.scale import scale_of
+
+MISFIT = 1e-3
+"""What a model is taken to be wrong by at least: this share of the mean variance.
+
+With next to no noise, entries would be filled as if the axes were exact: what they are off by, and what is
+filled in is learnt, would grow from row to row.
+"""
+
+FAINT = 0.1
+"""Directions whose variance is below this share of the noise say next to nothing about missing entries."""
+
+LONGEST_PAUSE = 1e-9
+"""A discount per row below which it does not matter any more how much was forgotten."""
+
+
+class Gaussian(NamedTuple):
+    """What a row is expected to be. All but the mean is in standardized units, where there are such."""
+
+    mean: Vector
+    """In the units of the rows (n)."""
+    axes: Matrix
+    """U: orthonormal, as rows (r, n)."""
+    variances: Vector
+    """The diagonal of V: variance along each axis over and above the noise (r)."""
+    noise: float
+    """f: the variance of the noise in every direction."""
+    effective: float
+    """The effective number of rows that all this was learnt from."""
+    gain: Vector | None = None
+    """What a centered row is multiplied by (n), see `eigenstream.learners.scale`; None: nothing."""
+
+
+def gaussian(
+    mean: Floats,
+    axes: Floats,
+    variances: Floats,
+    rank: int,
+    total: float,
+    count: float,
+    scale: Floats | None = None,
+) -> Gaussian:
+    """What a model expects of a row.
+
+    Parameters
+    ----------
+    mean, axes, variances
+        What is known of the input: its mean, its principal axes as rows, kept ones first, and the variance
+        along each.
+    rank
+        How many of them are kept. All others count as noise, which may have a structure of its own.
+    total
+        Variance in all directions together.
+    count
+        The effective number of rows.
+    scale
+        What centered inputs are divided by; None: nothing.
+    """
+    n, r = len(mean), len(variances)
+    spectrum = np.zeros(n)
+    spectrum[:r] = variances
+    spectrum += (
+        max(total - float(spectrum.sum()), 0.0) / n
+    )  # what is in none of the directions is in all of them
+    chance, rest = shrinkage(spectrum[rank:], count), float(spectrum[rank:].mean()) if rank < n else 0.0
+    level = float(spectrum.mean())
+    structure = np.where(np.arange(r) < rank, 1.0, 1 - chance)
+    noise = max(chance * rest, shrinkage(spectrum, count) * level, MISFIT * level)
+    V = structure * spectrum[:r]
+    known = V > FAINT * noise
+    gain = None if scale is None else 1 / np.asarray(scale, dtype=np.float64)
+    U = np.asarray(axes[known], dtype=np.float64)
+    return Gaussian(np.asarray(mean, dtype=np.float64), U, V[known], noise, count, gain)
+
+
+def shrinkage(variances: Vector, count: float) -> float:
+    """By how much to shrink sample variances towards their mean: 1 where they differ by chance alone.
+
+    Parameters
+    ----------
+    variances
+        Along all directions that are compared.
+    count
+        How many samples they were measured on.
+
+    Examples
+    --------
+    >>> shrinkage(np.array([1.1, 1.0, 0.9]), 100.0), round(shrinkage(np.array([3.0, 1.0, 0.1]), 100.0), 3)
+    (1.0, 0.046)
+    """
+    n = max(len(variances), 1)
+    squares, square = float(variances @ variances), float(variances.sum()) ** 2
+    spread = (count + 1 - 2 / n) * (squares - square / n)
+    asked = (1 - 2 / n) * squares + square
+    return min(asked / spread, 1.0) if spread > 0 else 1.0
+
+
+class Filled(NamedTuple):
+    """Rows without gaps, and the variance that filled entries lack."""
+
+    rows: Floats
+    extra: Vector
+    """Expected squared length that each row lacks off the axes (T)."""
+    along: Matrix
+    """Expected scatter that all rows together lack along the axes (r, r)."""
+    axes: Matrix
+    """These axes, as rows (r, n)."""
+
+
+def complete(rows: Floats, extra: Vector | None = None) -> Filled:
+    """Rows that lack nothing along any axis."""
+    T, n = rows.shape
+    return Filled(rows, np.zeros(T) if extra is None else extra, np.zeros((0, 0)), np.zeros((0, n)))
+
+
+class Belief:
+    """What the next row of a stream is expected to be: a Gaussian that rows correct one by one."""
+
+    def __init__(self, known: Gaussian) -> None:
+        self.known = known
+        self.mean, self.count = known.mean.copy(), known.effective
+        self.axes = known.axes
+        """The axes that are known, and below them those that rows have added."""
+        self.scale = None if known.gain is None else scale_of(known.gain)
+        self.precision: Matrix = np.diag(1 / (max(known.effective, LONGEST_PAUSE) * known.variances))
+        """The inverse of V times the count (r, r)."""
+
+    def fill(self, row: Floats) -> Floats:
+        """The row with its gaps filled."""
+        gap, A, _ = self._system(row)
+        return self._expected(row, gap, np.linalg.solve(A, self.axes @ self._observed(row, gap)))
+
+    def fill_and_tell(self, row: Floats) -> tuple[Floats, Matrix, float]:
+        """The row with its gaps filled; what it lacks along the axes (r, r), and off the axes in all."""
+        gap, A, B = self._system(row)
+        unseen, noise = self.axes[:, gap], self.known.noise
+        solved = np.linalg.solve(A, np.column_stack((self.axes @ self._observed(row, gap), unseen)))
+        z, spread = solved[:, 0], solved[:, 1:]
+        along = noise * (B + (B @ spread) @ unseen.T)
+        lacking = noise * (unseen.shape[1] + float(np.sum(unseen * spread)))
+        return self._expected(row, gap, z), along, max(lacking - float(np.trace(along)), 0.0)
+
+    def correct(self, row: Floats, weight: float, discount: float, *, center: bool) -> None:
+        """Count a row without gaps: it moves V and the mean."""
+        deviation = row - self.mean
+        discount = max(discount, LONGEST_PAUSE)
+        before = discount * self.count
+        self.count = before + weight
+        self.precision /= discount
+        if not weight > 0:
+            return
+        if center:
+            self.mean += weight / self.count * deviation
+            weight *= before / self.count
+        seen = self._coordinates(
+            deviation if self.known.gain is None else deviation * self.known.gain, weight
+        )
+        reach = self.precision @ seen
+        self.precision -= np.outer(reach, reach) * (weight / (1 + weight * float(seen @ reach)))
+
+    def _coordinates(self, deviation: Vector, weight: float) -> Vector:
+        """A deviation along the axes, which gain one if what they miss of it is not faint."""
+        seen = self.axes @ deviation
+        beyond = deviation - seen @ self.axes
+        square, faint = float(beyond @ beyond), FAINT * self.known.noise * self.count
+        if weight * square > faint > 0:
+            length = math.sqrt(square)
+            self.axes = np.vstack((self.axes, beyond / length))
+            self.precision = np.pad(self.precision, (0, 1))
+            self.precision[-1, -1] = 1 / faint
+            seen = np.append(seen, length)
+        return seen
+
+    def _system(self, row: Floats) -> tuple[NDArray[np.bool_], Matrix, Matrix]:
+        """Where the row has gaps, A, and ``U_m U_m'``."""
+        gap, identity = np.isnan(row), np.eye(len(self.axes))
+        if 2 * np.count_nonzero(gap) <= len(row):  # of orthonormal axes, the smaller product tells the other
+            B = self.axes[:, gap] @ self.axes[:, gap].T
+        else:
+            B = identity - self.axes[:, ~gap] @ self.axes[:, ~gap].T
+        return gap, identity - B + self.known.noise * self.count * self.precision, B
+
+    def _observed(self, row: Floats, gap: NDArray[np.bool_]) -> Vector:
+        """Deviations from the mean in the units of the axes, zero where the row has gaps."""
+        deviation = np.where(gap, 0.0, row - self.mean)
+        return deviation if self.known.gain is None else deviation * self.known.gain
+
+    def _expected(self, row: Floats, gap: NDArray[np.bool_], z: Floats) -> Floats:
+        """The row with what z says in its gaps."""
+        filled, deviation = row.copy(), z @ self.axes[:, gap]
+        filled[gap] = self.mean[gap] + (deviation if self.scale is None else deviation * self.scale[gap])
+        return filled
+
+
+def fill(rows: Floats, known: Gaussian) -> Floats:
+    """Fill NaN with what is expected there, each row for itself.
+
+    Examples
+    --------
+    >>> known = Gaussian(
+    ...     np.zeros(2), np.array([[0.6, 0.8]]), np.array([9.0]), 0.1, 100.0
+    ... )
+    >>> fill(np.array([[2.0, np.nan]]), known).round(2)
+    array([[2.  , 2.59]])
+    """
+    belief, filled = Belief(known), rows.copy()
+    for t in np.flatnonzero(np.isnan(rows).any(axis=1)):
+        filled[t] = belief.fill(rows[t])
+    return filled
+
+
+def fill_by_means(rows: Floats, *, standardize: bool = False) -> Filled:
+    """Fill NaN with the mean of its column: for first rows, before anything else is known.
+
+    A column without a single observed entry is filled with zeros. What rows lack is in units of each column's
+    own standard deviation if ``standardize`` says so.
+    """
+    observed = ~np.isnan(rows)
+    counts = np.maximum(observed.sum(axis=0), 1)
+    means = np.where(observed, rows, 0).sum(axis=0, dtype=np.float64) / counts
+    deviations = np.where(observed, rows - means, 0)
+    variances = np.square(deviations, dtype=np.float64).sum(axis=0) / counts
+    if standardize:
+        variances = (variances > 0).astype(np.float64)
+    filled = np.where(observed, rows, means).astype(rows.dtype)
+    return complete(filled, (~observed) @ variances)
+
+
+def fill_by_means_so_far(rows: Floats) -> Floats:
+    """Fill NaN with the mean of its column in the rows before, zero where there is no value yet."""
+    observed = ~np.isnan(rows)
+    counts = np.cumsum(observed, axis=0)
+    means = np.cumsum(np.where(observed, rows, 0), axis=0, dtype=np.float64) / np.maximum(counts, 1)
+    return np.where(observed, rows, means).astype(rows.dtype)

@@ -1,0 +1,94 @@
+"""Trackers of different rows of one source, as one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+
+from ..learners.knowledge import Knowledge, joint
+from ..learners.threads import threads_for
+from .events import Tally
+from .outliers import Usual
+from .pace import Clock, Pace
+from .plan import Plan
+from .tracker import Tracker
+
+WORDS = {
+    "lags": "lags",
+    "n": "number of features",
+    "k": "max_components",
+    "kind": "regularizer",
+    "alpha": "alpha",
+    "solver": "solver",
+    "beta": "half_life",
+    "seconds": "half_life",
+    "center": "centering",
+    "standardize": "standardize",
+    "cap_outliers": "outliers",
+    "dtype": "floating-point type",
+}
+"""What has to agree, and how a user calls it."""
+
+
+def joined(trackers: Sequence[Tracker]) -> Tracker:
+    """A tracker at the sum of the times, with what all of them know.
+
+    With time stamps, what the others know is first discounted to the last row of all.
+    """
+    plan = trackers[0].plan
+    for tracker in trackers[1:]:
+        _refuse_difference(plan, tracker.plan)
+    one = Tracker(plan)
+    inputs = [tracker.inputs.on_host() for tracker in trackers]
+    first = inputs[0].first.copy()
+    one.inputs.set(first, np.any([each.varies | (each.first != first) for each in inputs], axis=0))
+    one.has_gaps = any(tracker.has_gaps for tracker in trackers)
+    for counted in fields(Tally):
+        setattr(one.tally, counted.name, sum(getattr(tracker.tally, counted.name) for tracker in trackers))
+    weight = sum(tracker.usual.weight for tracker in trackers)
+    if weight:
+        distance = sum(tracker.usual.distance * tracker.usual.weight for tracker in trackers) / weight
+        one.usual = Usual(distance, weight)
+    alpha = float(np.mean([tracker.alpha for tracker in trackers]))
+    one.decision = one.decision._replace(alpha=alpha)
+    one.learner.recalibrate(alpha)
+    directions = plan.n if plan.solver == "exact" else (3 if plan.solver == "subspace" else 1) * plan.k
+    if plan.lags:
+        one.recent = max(reversed(trackers), key=_last_heard).recent
+    with threads_for(plan.n):
+        known = joint(_known_together(one, trackers), directions, float(np.finfo(plan.dtype).eps))
+        one.restart(known, sum(tracker.time for tracker in trackers))
+    return one
+
+
+def _known_together(one: Tracker, trackers: Sequence[Tracker]) -> list[Knowledge]:
+    """What each of them knows at the time of the last row of all; sets the clock by it."""
+    if one.plan.seconds is None:
+        return [tracker.known().on_host() for tracker in trackers]
+    latest = max(map(_last_heard, trackers))
+    known, pace = [], Pace()
+    for tracker in trackers:
+        learnt = tracker.clock.learnt
+        factor = 1.0 if learnt is None else float(np.exp2((learnt - latest) / one.plan.seconds))
+        known.append(tracker.known().on_host().discounted(factor))
+        pace = pace.joined(tracker.pace.discounted(factor))
+    one.clock = Clock(latest, latest, pace)
+    return known
+
+
+def _last_heard(tracker: Tracker) -> float:
+    """When its last row came, as far as rows have times."""
+    return -math.inf if tracker.clock.latest is None else tracker.clock.latest
+
+
+def _refuse_difference(one: Plan, other: Plan) -> None:
+    for name, word in WORDS.items():
+        mine, theirs = getattr(one, name), getattr(other, name)
+        if mine != theirs:
+            raise ValueError(
+                f"models with different {word} cannot be merged (here {name} is {mine} and {theirs}); "
+                "train them with the same parameters"
+            )

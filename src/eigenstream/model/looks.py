@@ -1,0 +1,107 @@
+"""A look at what a learner knows: the evidence in it, and the reading of it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..learners.knowledge import Knowledge, Vector
+from ..rank import Evidence
+from ..rank.decision import Decision
+from .pace import Pace
+from .plan import Plan
+from .reading import Reading
+
+
+def evidence_of(
+    known: Knowledge, plan: Plan, n_inputs: int, time: int, pace: Pace, threshold: float, tells: bool
+) -> Evidence:
+    """What a decision about threshold and rank rests on.
+
+    Parameters
+    ----------
+    known
+        What the learner knows, which must be something.
+    plan
+        What it is asked to do.
+    n_inputs
+        How many inputs vary.
+    time
+        Samples so far.
+    pace
+        Of rows with time stamps.
+    threshold
+        As of the last look.
+    tells
+        Whether the learner tells eigenvalues below the threshold.
+    """
+    timed = plan.seconds is not None
+    return Evidence.of(
+        known,
+        plan.k,
+        n_inputs,
+        time - plan.center,
+        pace.beta2 if timed else plan.beta2,
+        floor=_seeded(known, plan, threshold),
+        rounding=float(np.finfo(plan.dtype).eps),
+        tells_below_threshold=tells,
+        remembered=max(pace.samples - plan.center, 0.0) if timed else None,
+    )
+
+
+def _seeded(known: Knowledge, plan: Plan, threshold: float) -> float:
+    """Variances below this may be those that a network's start has put into unknown directions."""
+    if plan.solver != "network":
+        return 0.0
+    from ..learners.network.optimum import seeded_variance
+
+    return seeded_variance(threshold, known.trace / known.effective, plan.n)
+
+
+def reading_of(known: Knowledge, plan: Plan, decision: Decision, tells: bool) -> Reading:
+    """A reading of this knowledge after this decision, kept axes first."""
+    count = max(known.effective, np.finfo(np.float64).tiny)
+    variances = known.lam / count
+    order = kept_first(variances[: plan.k], decision.threshold)
+    order = np.concatenate((order, np.arange(len(order), len(variances))))
+    reading = Reading(
+        known.mean.copy(),
+        known.U[order],
+        variances[order],
+        min(decision.rank, len(order)),
+        decision.threshold,
+        decision.alpha,
+        known.trace / count,
+        known.effective,
+        tells,
+        known.scale,
+    )
+    for array in (reading.mean, reading.axes, reading.variances):
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False  # handed out as it is, for others to read
+    return reading
+
+
+def kept_first(variances: Vector, threshold: float) -> NDArray[np.intp]:
+    """The order that puts what exceeds the threshold first, and changes nothing else."""
+    return np.argsort(~(variances > threshold), kind="stable")
+
+
+def spectrum_of(known: Knowledge, plan: Plan, told: int) -> Vector:
+    """Variances along the first directions; the mean of the rest where single ones are not known.
+
+    Parameters
+    ----------
+    known
+        What the learner knows, which must be something.
+    plan
+        What it is asked to do.
+    told
+        How many variances are known one by one.
+    """
+    variances, total = -np.sort(-known.lam) / known.effective, known.trace / known.effective
+    told = min(told, plan.k)
+    rest = max(total - float(variances[:told].sum()), 0.0)
+    spectrum = np.full(plan.k, rest / max(plan.n - told, 1))
+    spectrum[:told] = variances[:told]
+    return spectrum

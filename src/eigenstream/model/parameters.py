@@ -1,0 +1,282 @@
+"""What the parameters of `OnlineAdaptivePCA` mean: checks, and the defaults behind "auto"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..io.durations import is_duration, seconds
+from ..learners.arrays import host
+from ..learners.sparse import numbers
+from ..rank import Rule, rule_of
+from ..regularizers import Regularizer, kind_of
+from .plan import DEVICE_BLOCK, LEARNERS, Plan, automatic_solver, window_of
+from .reading import SCORES
+
+DEFAULT_CAPACITY = 32
+MISSING = ("raise", "skip", "impute")
+OUTLIERS = ("keep", "cap")
+
+
+def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any, *, launches: bool = False) -> Plan:
+    """The plan for rows of this width and type, with everything "auto" decided.
+
+    Parameters
+    ----------
+    parameters
+        The parameters of `OnlineAdaptivePCA` by name.
+    n, dtype
+        Width and type of the rows as they come.
+    launches
+        Whether they live on a device of its own: blocks are long if rows are learnt there.
+    """
+    kind, alpha = chosen_alpha(parameters["regularizer"], parameters["alpha"])
+    lags = checked_lags(parameters["lags"])
+    n *= lags + 1
+    k = capacity(parameters["max_components"], n)
+    timed = is_duration(parameters["half_life"])
+    beta = 1.0 if timed else discount(parameters["half_life"])
+    chosen = solver(parameters["solver"], n, k, window_of(beta))
+    _refuse_for_network(parameters, chosen)
+    plan = Plan(
+        kind=kind,
+        alpha=alpha,
+        n=n,
+        k=k,
+        solver=chosen,
+        dtype=dtype,
+        beta=beta,
+        center=bool(parameters["center"]),
+        standardize=bool(parameters["standardize"]),
+        seconds=seconds(parameters["half_life"]) if timed else None,
+        lags=lags,
+        cap_outliers=cap_outliers(parameters["outliers"], chosen),
+        init_samples=init_samples(parameters["init_samples"], n, k),
+        consolidation=consolidation(parameters["consolidation"]),
+        spontaneous=spontaneous_activity(parameters["spontaneous_activity"], beta),
+        seed=seed(parameters["random_state"]),
+    )
+    there = launches and plan.anywhere and parameters["missing"] == "raise"
+    return replace(plan, longest_block=DEVICE_BLOCK) if there else plan
+
+
+def check_words(parameters: Mapping[str, Any]) -> None:
+    """An error unless ``missing`` and ``scores`` are words that exist."""
+    for name, words in (("missing", MISSING), ("scores", tuple(SCORES))):
+        if parameters[name] not in words:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, words))}, got {parameters[name]!r}")
+
+
+def chosen_alpha(
+    regularizer: str | Regularizer, alpha: float | str | Rule
+) -> tuple[type[Regularizer], float | Rule]:
+    """The kind of regularizer, and its alpha or the rule that finds it."""
+    kind = kind_of(regularizer)
+    if isinstance(regularizer, Regularizer):
+        if alpha != "auto":
+            raise ValueError(
+                f"{regularizer!r} brings its own alpha, but alpha={alpha!r} was given too: "
+                f"give a name such as {kind.name!r} with alpha, or leave alpha out"
+            )
+        return kind, float(regularizer.alpha)
+    if isinstance(alpha, Rule):
+        return kind, alpha
+    if isinstance(alpha, str):
+        try:
+            return kind, rule_of(alpha)
+        except ValueError:
+            raise ValueError(
+                "alpha must be 'auto', a number >= 0 or a rule such as "
+                f"eigenstream.rules.VarianceShare(0.95), got {alpha!r}"
+            ) from None
+    return kind, float(kind(alpha).alpha)
+
+
+def capacity(max_components: int | None, n: int) -> int:
+    """``max_components_`` for this width."""
+    if max_components is None:
+        return min(n, DEFAULT_CAPACITY)
+    if not isinstance(max_components, int | np.integer) or not 1 <= max_components <= n:
+        raise ValueError(
+            f"max_components must be None or a whole number from 1 to n_features={n}, got {max_components!r}"
+        )
+    return int(max_components)
+
+
+def solver(value: str, n: int, k: int, window: float) -> str:
+    """Which learner to use."""
+    if value == "auto":
+        return automatic_solver(n, k, window)
+    if value not in LEARNERS:
+        words = ", ".join(map(repr, ("auto", *LEARNERS)))
+        raise ValueError(f"solver must be one of {words}, got {value!r}")
+    return value
+
+
+def cap_outliers(value: str, solver: str) -> bool:
+    """Whether rows that are far off are scaled down."""
+    if value not in OUTLIERS:
+        raise ValueError(f"outliers must be 'keep' or 'cap', got {value!r}")
+    if value == "cap" and solver == "network":
+        raise ValueError(
+            "outliers='cap' needs solver='exact' or 'subspace': the network learns from every row as it is"
+        )
+    return value == "cap"
+
+
+def _refuse_for_network(parameters: Mapping[str, Any], solver: str) -> None:
+    """An error for what the paper's network has no rule for."""
+    if solver != "network":
+        return
+    if parameters["standardize"]:
+        raise ValueError(
+            "standardize=True needs solver='exact' or 'subspace': the network learns from every row as it "
+            "is; put a StandardScaler before it"
+        )
+    if is_duration(parameters["half_life"]):
+        raise ValueError(
+            f"half_life={parameters['half_life']!r} needs solver='exact' or 'subspace': the network forgets "
+            "at the same pace with every row; give it a half_life in samples"
+        )
+
+
+def checked_lags(value: Any) -> int:
+    """How many predecessors each row is learnt with."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"lags must be a whole number >= 0, got {value!r}")
+    return int(value)
+
+
+def discount(half_life: float | None) -> float:
+    """beta, the discount of activities per sample: ``beta^(2 half_life) = 1/2``."""
+    expected = "None, a number of samples > 0, or a duration such as '10min'"
+    h = _number("half_life", half_life, above=0, expected=expected)
+    return 1.0 if h is None else float(0.5 ** (0.5 / h))
+
+
+def init_samples(value: int | str, n: int, k: int) -> int:
+    """Rows a network starts from: 200, fewer where they are very wide, but at least twice the capacity.
+
+    What that brings on real data is measured in benchmarks/results/defaults.md; with more rows, looking at
+    them costs more than it brings.
+    """
+    if value == "auto":
+        return max(2 * k, min(200, 2**23 // n))
+    if not isinstance(value, int | np.integer) or value < 0:
+        raise ValueError(f"init_samples must be 'auto' or a whole number >= 0, got {value!r}")
+    return int(value)
+
+
+def consolidation(value: float | str | None) -> float | None:
+    """The factor between consolidations."""
+    factor = 1.25 if value == "auto" else value
+    number = _number("consolidation", factor, above=1, expected="'auto', None or a number > 1")
+    # With such a factor a second consolidation never happens, and the count of the first stays finite.
+    return None if number is None else min(number, 1e9)
+
+
+def spontaneous_activity(value: float | str, beta: float) -> float:
+    """Needed under forgetting, where silent modes die; without it nothing decays."""
+    if value == "auto":
+        return 0.0 if beta == 1 else 0.01
+    if isinstance(value, str) or not 0 <= value < np.inf:
+        raise ValueError(f"spontaneous_activity must be 'auto' or a number >= 0, got {value!r}")
+    return float(value)
+
+
+def seed(random_state: Any) -> int:
+    """One number that all randomness follows from."""
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state) % 2**63  # what a compiled loop can hold
+    from sklearn.utils import check_random_state
+
+    return int(check_random_state(random_state).randint(2**31))
+
+
+LARGEST_POWER: dict[Any, float] = {np.float64: 1e135, np.float32: 1e20}
+"""Squared length that a row may have. What is made of it then stays finite over 10^8 samples: its square
+where eigenvalues are read off, its power 3/2 where N in the precision of the data meets a row."""
+
+LARGEST_WEIGHT = 1e9
+"""Weight that a row may have, for the same reason."""
+
+
+def squares_fit(rows: NDArray[np.floating[Any]]) -> bool:
+    """Whether all values are finite and the squares of all rows can be summed: one pass, no temporary."""
+    rows = numbers(rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.einsum("ij,ij->", rows, rows, dtype=np.float64) < LARGEST_POWER[rows.dtype.type])
+
+
+def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:
+    """An error where squares would overflow. NaN is ignored here; the caller handles it."""
+    if squares_fit(rows):
+        return
+    rows = host(numbers(rows))
+    with np.errstate(over="ignore"):
+        power = np.nansum(rows.astype(np.float64) ** 2, axis=1).max(initial=0.0)
+    if not power < LARGEST_POWER[rows.dtype.type]:
+        largest = float(np.nanmax(np.abs(rows)))
+        raise ValueError(
+            f"values up to {largest:g} are too large for {rows.dtype}: squares would overflow; rescale them"
+        )
+
+
+def refuse_gaps(rows: NDArray[np.floating[Any]], missing: str) -> None:
+    """An error where values are infinite, or missing although ``missing`` does not allow it."""
+    if squares_fit(rows):
+        return
+    allowed = np.isfinite(rows) if missing == "raise" else ~np.isinf(rows)
+    if not allowed.all():
+        row, column = np.argwhere(~allowed)[0]
+        raise ValueError(
+            f"row {row}, column {column} is {rows[row, column]}: leave out rows with missing values by "
+            "missing='skip', or fill them in by missing='impute'"
+        )
+
+
+SMALLEST: dict[Any, float] = {np.float64: 1e-150, np.float32: 1e-19}
+SMALLEST_OF_NETWORK: dict[Any, float] = {np.float64: 1e-75, np.float32: 1e-15}
+"""Values below these have squares, or products of squares, that count as zero."""
+
+
+def refuse_tiny(rows: NDArray[np.floating[Any]], solver: str) -> None:
+    """An error where everything is so small that squares would vanish. Zeros are no values."""
+    limit = (SMALLEST_OF_NETWORK if solver == "network" else SMALLEST)[rows.dtype.type]
+    values = numbers(rows)
+    if (np.abs(values[:1]) >= limit).any():  # the first row is enough as a rule
+        return
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    if 0 < largest < limit:
+        raise ValueError(
+            f"values up to {largest:g} are too small for {rows.dtype}: squares would vanish; rescale them"
+        )
+
+
+def row_weights(sample_weight: ArrayLike | None, rows: int) -> NDArray[np.float64] | None:
+    """One weight per row, or None for ones."""
+    if sample_weight is None:
+        return None
+    given = np.asarray(sample_weight, dtype=np.float64)
+    if given.shape != (rows,):
+        raise ValueError(f"sample_weight must be {rows} numbers, one per row, got shape {given.shape}")
+    if not np.all((given >= 0) & np.isfinite(given)):
+        raise ValueError("sample_weight must be finite and >= 0; found negative, NaN or infinite weights")
+    if np.any(given > LARGEST_WEIGHT):
+        raise ValueError(
+            f"sample_weight must be at most {LARGEST_WEIGHT:g}, got {given.max():g}: divide all weights by a "
+            "common factor, which changes nothing else"
+        )
+    return given
+
+
+def _number(name: str, value: Any, *, above: float, expected: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, str) or not above < value < np.inf:
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
+    return float(value)

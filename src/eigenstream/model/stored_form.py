@@ -1,0 +1,231 @@
+"""The stored form of a tracker: named arrays and a document of plain values, checked when read."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..learners.arrays import host
+from ..learners.learner import Steps
+from ..learners.stored import LARGEST, LARGEST_VALUE, stored_array
+from ..rank import Rule, rule_of
+from ..rank.decision import Decision, Memory
+from ..regularizers import REGULARIZERS
+from .events import RankChange, Tally
+from .history import LIMIT, History
+from .outliers import Usual
+from .pace import Clock, Pace
+from .parameters import LARGEST_WEIGHT
+from .plan import BLOCK, DEVICE_BLOCK, LEARNERS, Plan
+from .reading import Reading
+from .tracker import CHANGES, Tracker
+
+Arrays = Mapping[str, NDArray[Any]]
+
+OPTIONAL = {"standardize", "lags", "seconds", "longest_block"}
+"""Entries of a plan that older files do not have."""
+
+
+def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Arrays and document from which `restored` makes the same tracker."""
+    waiting, steps = tracker.waiting.first(tracker.waiting.number)
+    arrays = {
+        "waiting": host(waiting),
+        "waiting_steps": np.array(_columns(steps)),
+        "first": host(tracker.inputs.first),
+        "varies": host(tracker.inputs.varies),
+        "kept": tracker.kept,
+        "history": np.array(tracker.history.moments).reshape(-1, 3 + tracker.plan.k),
+    }
+    if tracker.early is not None:
+        names = ("mean", "axes", "variances", "scale")
+        early = {f"early.{name}": getattr(tracker.early, name) for name in names}
+        arrays |= {name: host(array) for name, array in early.items() if array is not None}
+    if tracker.recent is not None:
+        arrays["recent"] = tracker.recent
+    arrays |= {f"learner.{name}": array for name, array in tracker.learner.arrays().items()}
+    plan = asdict(tracker.plan)
+    alpha = tracker.plan.alpha
+    plan |= {
+        "kind": tracker.plan.kind.name,
+        "alpha": str(alpha) if isinstance(alpha, Rule) else alpha,
+        "dtype": np.dtype(tracker.plan.dtype).name,
+    }
+    document = {
+        "plan": plan,
+        "time": tracker.time,
+        "look_at": tracker.look_at,
+        "decision": [*tracker.decision[:3], [float(number) for number in tracker.decision.memory]],
+        "changes": [list(change) for change in tracker.changes],
+        "stride": tracker.history.stride,
+        "tally": asdict(tracker.tally),
+        "rest": tracker.rest,
+        "usual": list(tracker.usual),
+        "has_gaps": tracker.has_gaps,
+        "clock": [tracker.clock.latest, tracker.clock.learnt, *tracker.clock.pace],
+        "early": tracker.early and [tracker.early.total_variance, tracker.early.count],
+    }
+    return arrays, document
+
+
+def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
+    """The tracker that `stored` wrote; a ValueError, KeyError or TypeError where it cannot be one."""
+    plan = _restored_plan(document["plan"], arrays)
+    tracker = Tracker(plan)
+    tracker.time = whole(document, "time")
+    tracker.look_at = whole(document, "look_at", least=tracker.time + 1)
+    tracker.decision = _restored_decision(document["decision"], plan.k)
+    tracker.kept = stored_array(arrays, "kept", (tracker.decision.rank,), least=0.0)
+    tracker.rest = _real("rest", document["rest"])
+    tracker.usual = Usual(*(_real("usual distance", number) for number in document["usual"]))
+    changes = (RankChange(*map(index, change)) for change in document["changes"])
+    tracker.changes = deque(changes, CHANGES)
+    tally = {field.name: whole(document["tally"], field.name) for field in fields(Tally)}
+    tracker.tally, tracker.has_gaps = Tally(**tally), bool(document["has_gaps"])
+    largest = LARGEST_VALUE[plan.dtype]
+    first = stored_array(arrays, "first", (plan.n,), plan.dtype, most=largest, gaps=True)
+    tracker.inputs.set(first, stored_array(arrays, "varies", (plan.n,), np.bool_))
+    if "recent" in arrays:
+        shape = plan.lags, plan.width
+        tracker.recent = stored_array(arrays, "recent", shape, plan.dtype, most=largest, gaps=True)
+    tracker.clock = _restored_clock(document.get("clock", [None, None, 0.0, 0.0]))
+    tracker.history = _restored_history(arrays, document, plan)
+    tracker.learner.recalibrate(tracker.decision.alpha)
+    prefix = "learner."
+    tracker.learner.restore(
+        {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    )
+    if not (np.abs(tracker.learner.mean) < largest).all():
+        raise ValueError(f"its mean is beyond what rows of {document['plan']['dtype']} can have")
+    _restore_waiting(tracker, arrays)
+    if document["early"] is not None:
+        tracker.early = _restored_first_look(tracker, arrays, document["early"])
+    return tracker
+
+
+def _restored_first_look(tracker: Tracker, arrays: Arrays, totals: Any) -> Reading:
+    n, decision = tracker.plan.n, tracker.decision
+    axes = stored_array(arrays, "early.axes", (None, n))
+    variances = stored_array(arrays, "early.variances", (len(axes),), least=0.0)
+    mean = stored_array(arrays, "early.mean", (n,), most=LARGEST_VALUE[tracker.plan.dtype])
+    if decision.rank > len(axes):
+        raise ValueError(f"its rank is {decision.rank}, but it has {len(axes)} axes")
+    scale = stored_array(arrays, "early.scale", (n,), least=0.0) if tracker.plan.standardize else None
+    if scale is not None and not (scale > 0).all():
+        raise ValueError("its first look has inputs of scale 0")
+    total, count = (_real("first look", number) for number in totals)
+    reading = Reading(mean, axes, variances, decision.rank, decision.threshold, decision.alpha, total, count)
+    return replace(reading, scale=scale)
+
+
+def _restored_clock(written: Any) -> Clock:
+    latest, learnt, total, squares = written
+    for stamp in (latest, learnt):
+        if stamp is not None and not (isinstance(stamp, int | float) and math.isfinite(stamp)):
+            raise ValueError(f"its last rows came at {stamp!r}")
+    if learnt is not None and not (latest is not None and learnt <= latest):
+        raise ValueError(f"its last row came at {latest!r}, but it has learnt one of {learnt!r}")
+    return Clock(latest, learnt, Pace(_real("pace", total), _real("pace", squares)))
+
+
+def _restored_decision(written: Any, capacity: int) -> Decision:
+    alpha, threshold, rank, (samples, since, doubt, asked) = written
+    sign = -1.0 if doubt < 0 else 1.0
+    samples, since, asked = _real("samples", samples), _real("since", since), _real("asked", asked)
+    memory = Memory(samples, since, sign * _real("doubt", abs(doubt)), asked)
+    decision = Decision(_real("alpha", alpha), _real("threshold", threshold), index(rank), memory)
+    if not 0 <= decision.rank <= capacity:
+        raise ValueError(f"its rank is {rank}, expected at least 0 and at most {capacity}")
+    if not memory.asked <= capacity:
+        raise ValueError(f"the rank asked for is {asked}, expected at least 0 and at most {capacity}")
+    return decision
+
+
+def _columns(steps: Steps) -> tuple[NDArray[np.float64], ...]:
+    return steps.weight, steps.discount, steps.extra
+
+
+def _restore_waiting(tracker: Tracker, arrays: Arrays) -> None:
+    plan, block = tracker.plan, tracker.learner.block
+    rows = stored_array(
+        arrays,
+        "waiting",
+        (None, plan.n),
+        plan.dtype,
+        most=LARGEST_VALUE[plan.dtype],
+        gaps=tracker.has_gaps,
+    )
+    weight, discount, extra = stored_array(arrays, "waiting_steps", (3, len(rows)), least=0.0)
+    if not ((weight <= LARGEST_WEIGHT) & (discount <= 1)).all():
+        raise ValueError("rows that wait have weights or discounts that no row can have")
+    if len(rows) != (tracker.time % block if block > 1 else 0):
+        raise ValueError(f"{len(rows)} rows wait after {tracker.time} rows in blocks of {block}")
+    tracker.waiting.write(rows, Steps(weight, discount, extra))
+    tracker.waiting.number = len(rows)
+
+
+def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
+    """The plan, if its numbers make sense and the arrays are of its size."""
+    expected = {field.name for field in fields(Plan)}
+    if not expected - OPTIONAL <= set(written) <= expected:
+        raise ValueError("its plan has other entries than expected")
+    if written["dtype"] not in ("float32", "float64") or not isinstance(written["center"], bool):
+        raise ValueError(f"its numbers are of type {written['dtype']!r}, its center is {written['center']!r}")
+    written = {"standardize": False, "lags": 0, "seconds": None, "longest_block": BLOCK, **written}
+    if written["longest_block"] not in (BLOCK, DEVICE_BLOCK):
+        raise ValueError(f"its blocks have {written['longest_block']!r} rows")
+    for name in ("cap_outliers", "standardize"):
+        if not isinstance(written[name], bool):
+            raise ValueError(f"its {name} is {written[name]!r}")
+    if written["solver"] not in LEARNERS:
+        raise ValueError(f"its solver is {written['solver']!r}")
+    n, k = whole(written, "n", least=1), whole(written, "k", least=1)
+    # Before anything of this size is made: a small file cannot ask for much memory.
+    if arrays["first"].shape != (n,) or k > n:
+        raise ValueError(f"its plan is for {n} inputs and {k} components")
+    numbers: dict[str, Any] = {name: _real(name, written[name]) for name in ("beta", "spontaneous")}
+    alpha, factor = written["alpha"], written["consolidation"]
+    numbers["alpha"] = rule_of(alpha) if isinstance(alpha, str) else _real("alpha", alpha)
+    numbers["consolidation"] = None if factor is None else _real("consolidation", factor)
+    if not 0 < numbers["beta"] <= 1 or (numbers["consolidation"] or 2) <= 1:
+        raise ValueError(f"its plan has beta {numbers['beta']} and consolidation {numbers['consolidation']}")
+    if written["solver"] == "network" and (written["standardize"] or written["seconds"] is not None):
+        raise ValueError("its network standardizes or forgets by the clock, which no network does")
+    if written["seconds"] is not None and not _real("half-life", written["seconds"]) > 0:
+        raise ValueError("its half-life is 0")
+    numbers["lags"] = whole(written, "lags", most=n - 1)
+    if n % (numbers["lags"] + 1):
+        raise ValueError(f"its {n} inputs are not {numbers['lags'] + 1} times as many as those of a row")
+    numbers["init_samples"] = whole(written, "init_samples", most=math.inf)
+    numbers["seed"] = whole(written, "seed", most=2**63 - 1)
+    kind, dtype = REGULARIZERS[written["kind"]], np.dtype(written["dtype"]).type
+    return Plan(**{**written, **numbers, "kind": kind, "dtype": dtype})
+
+
+def _restored_history(arrays: Arrays, document: Mapping[str, Any], plan: Plan) -> History:
+    moments = stored_array(arrays, "history", (None, 3 + plan.k))
+    if len(moments) > LIMIT:
+        raise ValueError(f"its history has {len(moments)} moments, expected at most {LIMIT}")
+    return History(plan.k, whole(document, "stride", least=1), list(moments))
+
+
+def whole(document: Mapping[str, Any], name: str, *, least: int = 0, most: float = 2**62) -> int:
+    """A whole number of the document, if it lies within its bounds."""
+    number = index(document[name])
+    if not least <= number <= most:
+        raise ValueError(f"its {name} is {number}, expected at least {least} and at most {most}")
+    return number
+
+
+def _real(name: str, number: Any) -> float:
+    """A number >= 0, if it is one."""
+    if not isinstance(number, int | float) or not 0 <= number < LARGEST[np.float64]:
+        raise ValueError(f"its {name} is {number!r}, expected a number >= 0")
+    return float(number)

@@ -1,0 +1,272 @@
+"""A streaming model without an estimator around it: parameters, a tracker, and both in one file.
+
+`OnlineAdaptivePCA` and a job that follows a file share this form; only the former needs scikit-learn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..io import checkpoint
+from ..io.durations import is_duration
+from ..learners.arrays import host, launches
+from ..rank import Rule, rule_of
+from ..regularizers import REGULARIZERS, Regularizer
+from . import parameters as meaning
+from .attributes import TrackedAttributes
+from .delays import input_names
+from .events import RankChange
+from .stamps import row_times
+from .stored_form import restored, stored
+from .tracker import Tracker
+
+DEFAULTS: dict[str, Any] = {
+    "regularizer": "input-output",
+    "alpha": "auto",
+    "max_components": None,
+    "solver": "auto",
+    "half_life": None,
+    "center": True,
+    "standardize": False,
+    "lags": 0,
+    "outliers": "keep",
+    "missing": "raise",
+    "scores": "shrunk",
+    "init_samples": "auto",
+    "consolidation": "auto",
+    "spontaneous_activity": "auto",
+    "random_state": None,
+}
+"""The parameters of a model and their defaults."""
+
+SINCE_3 = {"standardize", "lags"}
+"""Parameters that files of format version 2 do not have."""
+
+
+class StreamModel(TrackedAttributes):
+    """A streaming model with the attributes of `OnlineAdaptivePCA`, for rows that need no checking.
+
+    Parameters
+    ----------
+    **parameters
+        As of `OnlineAdaptivePCA`; `DEFAULTS` for those that are not given.
+
+    Examples
+    --------
+    >>> from eigenstream import streams
+    >>> model = StreamModel(half_life=500)
+    >>> for batch in streams.paper_stream(2000, random_state=0):
+    ...     scores = model.learn_many(batch)
+    >>> model.n_components_
+    4
+    """
+
+    def __init__(self, **parameters: Any) -> None:
+        unknown = set(parameters) - set(DEFAULTS)
+        if unknown:
+            raise TypeError(f"unknown parameters {sorted(unknown)}, expected some of {sorted(DEFAULTS)}")
+        self.parameters = DEFAULTS | parameters
+        self.tracker: Tracker | None = None
+        """None until the first row has come."""
+        self.features: list[str] = []
+        """Names of the inputs, if they have names."""
+        self.position_: Any = None
+        """What `save` was told about the position in the source, after `load`."""
+        self.on_rank_change: Callable[[RankChange], object] | None = None
+
+    @property
+    def is_fitted(self) -> bool:
+        return self.tracker is not None
+
+    @property
+    def n_features_in_(self) -> int:
+        return self._fitted().plan.width
+
+    @property
+    def input_names_(self) -> list[str]:
+        """Names of the numbers that are learnt from together: with lags, also of predecessors."""
+        plan = self._fitted().plan
+        return input_names(self.features or [f"x{i}" for i in range(plan.width)], plan.lags)
+
+    @property
+    def needs_timestamps(self) -> bool:
+        """Whether the half-life is a duration, so that every row needs its time."""
+        return is_duration(self.parameters["half_life"])
+
+    @property
+    def missing(self) -> str:
+        """What to do with rows that have NaN; may be set."""
+        return str(self.parameters["missing"])
+
+    @missing.setter
+    def missing(self, value: str) -> None:
+        meaning.check_words({**self.parameters, "missing": value})
+        self.parameters["missing"] = value
+
+    def learn_many(
+        self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False
+    ) -> NDArray[Any]:
+        """Learn from rows in order; returns each row's score before learning from it.
+
+        With ``residuals``, a last column holds its squared residual by what was known then.
+        """
+        scores = self._learn(rows, timestamps, scored=True, residuals=residuals)
+        assert scores is not None
+        return scores
+
+    def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
+        """Learn from rows in order; ``timestamps`` as of `OnlineAdaptivePCA.partial_fit`."""
+        self._learn(rows, timestamps, scored=False)
+        return self
+
+    def transform(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Scores of each row, as `OnlineAdaptivePCA.transform`."""
+        tracker = self._fitted()
+        if not tracker.plan.anywhere:
+            rows = host(rows)
+        return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
+
+    def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Squared distance of each row from what the components can express; NaN where values are missing."""
+        tracker = self._fitted()
+        rows = tracker.completed(self._typed(rows, tracker), self.missing)
+        return tracker.reading().astype(tracker.plan.dtype).beside(rows).squared_residuals(rows)
+
+    def _learn(
+        self, rows: NDArray[Any], timestamps: Any, *, scored: bool, residuals: bool = False
+    ) -> NDArray[Any] | None:
+        tracker, rows, times = self._checked(rows, timestamps)
+        how = self.parameters["scores"] if scored else None
+        scores, changes = tracker.follow(
+            rows, None, self.parameters["missing"], how, times, residuals=residuals
+        )
+        self._announce(changes)
+        return scores
+
+    def _checked(
+        self, rows: NDArray[Any], timestamps: Any
+    ) -> tuple[Tracker, NDArray[Any], NDArray[np.float64] | None]:
+        """The tracker, which the first rows bring about, and rows and times as it takes them."""
+        tracker = self.tracker
+        if tracker is None:
+            meaning.check_words(self.parameters)
+            width, dtype = rows.shape[1], rows.dtype.type
+            tracker = Tracker(meaning.plan_for(self.parameters, width, dtype, launches=launches(rows)))
+        rows = self._typed(rows, tracker)
+        meaning.refuse_huge(rows)
+        if self.tracker is None:
+            meaning.refuse_tiny(rows, tracker.plan.solver)
+        times = row_times(timestamps, len(rows), tracker.plan, tracker.clock.latest)
+        self.tracker = tracker
+        return tracker, rows, times
+
+    def _typed(self, rows: NDArray[Any], tracker: Tracker) -> NDArray[Any]:
+        """Rows of the model's type, on the host unless it learns them where they live."""
+        if not isinstance(rows, np.ndarray) and tracker.plan.anywhere and self.missing == "raise":
+            return rows.astype(tracker.plan.dtype, copy=False)
+        return np.ascontiguousarray(host(rows), dtype=tracker.plan.dtype)
+
+    def _announce(self, changes: list[RankChange]) -> None:
+        if self.on_rank_change is not None:
+            for change in changes:
+                self.on_rank_change(change)
+
+    def _fitted(self) -> Tracker:
+        if self.tracker is None:
+            raise AttributeError("this model has not learnt anything yet")
+        return self.tracker
+
+    def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
+        """Write the model to a file: it holds the old content or the new, never a part."""
+        arrays, document = self._content(position)
+        self._rebuilt(arrays, document)  # raises, rather than replace a file by one that could not be read
+        checkpoint.write(path, arrays, document)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The model that `save` wrote; it continues exactly where it was. Nothing in the file is executed.
+
+        Raises
+        ------
+        ValueError
+            If the file is not a model, damaged, or written by another version.
+        """
+        return cls.from_stored(*checkpoint.read(path), os.fspath(path))
+
+    def to_bytes(self, position: Any = None) -> bytes:
+        """The content of the file that `save` would write."""
+        return checkpoint.packed(*self._content(position))
+
+    @classmethod
+    def from_bytes(cls, content: bytes, name: str = "model") -> Self:
+        """The model of `to_bytes`, as `load`; messages call it by its name."""
+        return cls.from_stored(*checkpoint.unpacked(content, name), name)
+
+    def _content(self, position: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and document from which `_rebuilt` makes the same model."""
+        arrays, document = self._stored()
+        return arrays, document | {"position": position}
+
+    def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """What of that is not the position."""
+        tracker = self._fitted()
+        arrays, document = stored(tracker)
+        parameters = plain(self.parameters, tracker.plan.seed)
+        return arrays, {"parameters": parameters, "features": self.features, "tracker": document}
+
+    @classmethod
+    def from_stored(
+        cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any], name: str | os.PathLike[str]
+    ) -> Self:
+        """The model that a file, or bytes, of this name held."""
+        try:
+            return cls._rebuilt(arrays, document)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+            raise ValueError(f"{os.fspath(name)!r} is a damaged eigenstream model: {error!r}") from None
+
+    @classmethod
+    def _rebuilt(cls, arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> Self:
+        parameters = rebuilt_parameters(document["parameters"])
+        tracker = restored(arrays, document["tracker"])
+        features, n = document["features"], tracker.plan.width
+        if features and (len(features) != n or not all(isinstance(name, str) for name in features)):
+            raise ValueError(f"its {n} features have other names than {features!r}")
+        model = cls(**parameters)
+        model.tracker, model.features, model.position_ = tracker, list(features), document["position"]
+        return model
+
+
+def _alpha_of(text: str) -> str | Rule:
+    return text if text == "auto" else rule_of(text)
+
+
+def rebuilt_parameters(written: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of which `plain` made values for JSON."""
+    parameters = dict(written)
+    if not set(DEFAULTS) - SINCE_3 <= set(parameters) <= set(DEFAULTS):
+        raise ValueError(f"its parameters are {sorted(parameters)}, expected {sorted(DEFAULTS)}")
+    if isinstance(parameters["regularizer"], dict):
+        named = parameters["regularizer"]
+        parameters["regularizer"] = REGULARIZERS[named["name"]](named["alpha"])
+    if isinstance(parameters["alpha"], str):
+        parameters["alpha"] = _alpha_of(parameters["alpha"])
+    meaning.check_words(parameters)
+    return parameters
+
+
+def plain(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Parameters as values that JSON can hold."""
+    values = {name: v.item() if isinstance(v, np.generic) else v for name, v in parameters.items()}
+    regularizer = values["regularizer"]
+    if isinstance(regularizer, Regularizer):
+        values["regularizer"] = {"name": regularizer.name, "alpha": float(regularizer.alpha)}
+    if isinstance(values["alpha"], Rule):
+        values["alpha"] = str(values["alpha"])
+    if not isinstance(values["random_state"], int | None):
+        values["random_state"] = seed
+    return values

@@ -1,0 +1,355 @@
+"""A learner on a stream: rows that wait for their block, looks at the spectrum, scores, events.
+
+Everything happens at absolute sample counts, so that how a stream is cut into calls cannot matter:
+
+- rows are learnt in blocks that start at multiples of the block size; rows of an unfinished block wait,
+- on a grid (`Plan.next_look`) threshold and rank are decided, changes of rank are noted, and the spectrum is
+  written to the history,
+- whoever asks for a `Reading` gets one of everything learnt so far, waiting rows too. It is computed aside:
+  asking changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..learners.arrays import zeros
+from ..learners.knowledge import Floats, Knowledge, Vector
+from ..learners.learner import Steps
+from ..learners.threads import threads_for
+from ..rank import Evidence, Rule
+from ..rank.advice import advice, second_opinion
+from ..rank.decision import Decision, decide
+from .blocks import Blocks, Missing
+from .delays import embedded, last_rows
+from .events import RankChange
+from .filling import filled_by
+from .history import History
+from .looks import evidence_of, reading_of, spectrum_of
+from .pace import Clock, Pace
+from .reading import Reading
+from .whole_calls import interrupts_deferred
+
+CHANGES = 1000
+"""How many changes of rank are remembered."""
+
+LONGEST_PART = 1024
+"""Most rows that are put beside their predecessors at a time, which takes memory."""
+
+FILLED = "filled"
+"""Asks `Tracker.follow` for rows without gaps instead of scores."""
+
+FORGOTTEN = 1e-3
+"""A discount over a block below which the rank has to be decided anew at once."""
+
+
+@dataclass
+class Tracker(Blocks):
+    """A learner on a stream, and what was last seen of it."""
+
+    _even: Steps = field(init=False)
+    """What a block of rows of weight 1 counts."""
+    clock: Clock = field(default_factory=Clock)
+    """When rows came, if the half-life is in seconds."""
+    time: int = 0
+    look_at: int = 1
+    changes: deque[RankChange] = field(default_factory=lambda: deque(maxlen=CHANGES))
+    history: History = field(init=False)
+    """The spectrum over time."""
+    _reading: Reading | None = None
+    """The reading of everything learnt so far, once somebody has asked for it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        plan = self.plan
+        self._even = Steps.even(self.learner.block, plan.beta2)
+        self.look_at = plan.next_look(0, plan.window)
+        self.history = History(plan.k)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_reading": None, "_factors": {}, "_open": None, "_expected": None}
+
+    def follow(
+        self,
+        rows: Floats,
+        weights: Vector | None = None,
+        missing: Missing = "raise",
+        scores: str | None = None,
+        times: Vector | None = None,
+        left_out: NDArray[np.bool_] | None = None,
+        residuals: bool = False,
+    ) -> tuple[Floats | None, list[RankChange]]:
+        """Learn from rows in order; returns their scores from before, if asked for, and what changed.
+
+        Parameters
+        ----------
+        rows
+            Rows as they come, of the plan's `Plan.width` and type, C-contiguous, finite but for NaN where
+            ``missing`` allows it.
+        weights
+            One per row; ones if None. A row is one step of time whatever its weight.
+        missing
+            What to do with rows that have NaN. Rows that are skipped do not let time pass, unless rows have
+            time stamps.
+        scores
+            How to score each row by what was known before it (as of the last block and look), a name in
+            `SCORES`. `FILLED`: no scores, but the row itself, gaps filled by all rows before it. None:
+            nothing.
+        times
+            When each row came, in seconds, never backwards (`row_times`); if the plan's half-life is in
+            seconds, and only then.
+        left_out
+            Which rows not to learn from; they are the predecessors of others all the same. None: none.
+        residuals
+            Whether a last column of the scores holds each row's squared residual by the same.
+        """
+        assert (times is None) == (self.plan.seconds is None)
+        self._reading = None
+        changes: list[RankChange] = []
+        parts: list[Floats] = []
+        usable: Any
+        gaps = missing != "raise" and self._has_gaps(rows)
+        with threads_for(self.plan.n):
+            start = 0
+            while start < len(rows):
+                part = slice(start, start + self.rows_until_due())
+                X, usable = self._embedded(rows[part]), slice(None)
+                steps = self._steps(len(X), None if weights is None else weights[part])
+                if gaps or left_out is not None:
+                    usable = self._usable(X, missing) if gaps else np.ones(len(X), dtype=bool)
+                    if left_out is not None:
+                        usable &= ~left_out[part]
+                    X, steps = X[usable], steps.part(usable)
+                if times is not None:
+                    steps = self._timed(steps, times[part][usable])
+                if scores is not None:
+                    filled = self.fill_next(X, steps) if gaps else X
+                    answers = self._answers(filled, scores, residuals)
+                    parts.append(zeros((len(rows[part]), answers.shape[1]), rows))
+                    parts[-1][:] = rows[part] if scores == FILLED else np.nan
+                    parts[-1][usable] = answers
+                changes += self._take(X, steps)
+                start = part.stop
+        if times is not None and len(times):
+            self.clock = self.clock._replace(latest=float(times[-1]))
+        return (np.vstack(parts) if parts else None), changes
+
+    def _answers(self, rows: Floats, scores: str, residuals: bool) -> Floats:
+        """What is said of rows without gaps before they are learnt: see ``scores`` of `follow`."""
+        if scores == FILLED:
+            return rows[:, : self.plan.width]
+        answers = self._scores(rows, scores)
+        return np.column_stack((answers, self._squared_residuals(rows))) if residuals else answers
+
+    def follow_one(self, row: Floats, scores: str) -> tuple[Floats, list[RankChange]]:
+        """`follow` for one complete row of weight 1, if the plan is plain: as little overhead as possible."""
+        score = self._scores(row, scores)
+        waiting = self.waiting
+        i, steps = waiting.number, waiting.steps
+        if self.learner.block == 1 or i + 1 == self.learner.block or not self.inputs.all_vary:
+            self._reading = None
+            due = self.rows_until_due() == 1
+            with interrupts_deferred(), threads_for(self.plan.n) if due else nullcontext():
+                return score, self._take(row[None], self._steps(1))
+        waiting.rows[i] = row
+        steps.weight[i], steps.discount[i], steps.extra[i] = 1.0, self.plan.beta2, 0.0
+        # No call in between: an interruption comes before all of these or after.
+        self._reading = None
+        self.tally.learnt += 1
+        waiting.number = i + 1
+        self.time += 1
+        if self.time < self.look_at:
+            return score, []
+        with threads_for(self.plan.n):
+            return score, self._look()
+
+    def _embedded(self, rows: Floats) -> Floats:
+        """Rows beside their predecessors, if that is asked for."""
+        lags = self.plan.lags
+        if not lags:
+            return rows
+        before, self.recent = self.recent, last_rows(rows, lags, self.recent)
+        return embedded(rows, lags, before)
+
+    def _has_gaps(self, rows: Floats) -> bool:
+        return bool(np.isnan(rows).any()) or (self.recent is not None and bool(np.isnan(self.recent).any()))
+
+    def _timed(self, steps: Steps, times: Vector) -> Steps:
+        """Steps with discounts by the times of the rows, which must be learnt from next."""
+        assert self.plan.seconds is not None
+        if not len(times):
+            return steps
+        discount = self.clock.discounts(times, self.plan.seconds)
+        self.clock = self.clock._replace(learnt=float(times[-1]))
+        return replace(steps, discount=discount)
+
+    def _steps(self, rows: int, weights: Vector | None = None) -> Steps:
+        """What these rows count."""
+        block = self.learner.block
+        if weights is None and rows <= block:
+            return self._even if rows == block else self._even.part(slice(rows))
+        even = Steps.even(rows, self.plan.beta2)
+        return even if weights is None else replace(even, weight=weights)
+
+    def would_wait(self, rows: int) -> bool:
+        """Whether so many rows only join those that wait, so that nothing is learnt or decided yet."""
+        in_blocks = self.plan.plain and self.learner.block > 1
+        return in_blocks and self.inputs.all_vary and rows < self.rows_until_due()
+
+    def rows_until_due(self) -> int:
+        """How many rows can be learnt before a block, a look or an event of the network is due."""
+        block = self.learner.block
+        until_block = block - self.waiting.number if block > 1 else self.learner.rows_until_due()
+        most = LONGEST_PART if self.plan.lags else np.inf
+        return int(min(self.look_at - self.time, until_block, most))
+
+    def reading(self) -> Reading:
+        """What the model says of everything learnt so far; remembered until the next row."""
+        if self._reading is None:
+            with threads_for(self.plan.n):
+                known = self.known()
+                self._reading = reading_of(known, self.plan, self._decided(known), self._tells)
+        return self._reading
+
+    def reading_as_decided(self) -> Reading:
+        """`reading` with the rank and threshold of the last look: cheap right after it."""
+        with threads_for(self.plan.n):
+            return reading_of(self.known(), self.plan, self.decision, self._tells)
+
+    def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
+        """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
+        rows = self.completed(rows, missing)
+        encoded = self.reading().astype(self.plan.dtype).beside(rows).encode(rows, scores, self.plan.k)
+        if missing != "raise":
+            encoded[np.isnan(rows).any(axis=1)] = np.nan
+        return encoded
+
+    def completed(self, rows: Floats, missing: str) -> Floats:
+        """Rows embedded, a stretch of their own, gaps filled by everything learnt if ``missing`` says so."""
+        if self.plan.lags:
+            rows = embedded(rows, self.plan.lags)
+        gaps = missing == "impute" and np.isnan(rows).any()
+        return filled_by(self.reading(), rows) if gaps else rows
+
+    @property
+    def pace(self) -> Pace:
+        """Of rows with time stamps, waiting rows too."""
+        pace, number = self.clock.pace, self.waiting.number
+        return pace.after(self.waiting.first(number)[1]) if number else pace
+
+    @property
+    def beta2(self) -> float:
+        """The discount per sample; of rows with time stamps, as measured so far."""
+        return self.plan.beta2 if self.plan.seconds is None else self.pace.beta2
+
+    def restart(self, known: Knowledge, time: int) -> None:
+        """Go on from this knowledge, as of this sample count, and look at it at once."""
+        self.time = time
+        self.learner.restart(known, time)
+        if self.learner.block > 1 and time % self.learner.block:
+            # Blocks start at multiples of their size: rows without weight fill up the one that is open.
+            self.waiting.pretend(time % self.learner.block, known.mean)
+        self._look()
+        self.changes.clear()
+
+    def _take(self, rows: Floats, steps: Steps) -> list[RankChange]:
+        """Learn from at most `rows_until_due` rows without gaps."""
+        if not len(rows):
+            return []
+        if not self.inputs.all_vary:
+            self.inputs.see(rows)
+        block, b, waiting = self.learner.block, len(rows), self.waiting
+        if block == 1 or (b == block and not waiting.number):
+            self._learn_block(rows, steps)
+        else:
+            waiting.write(rows, steps)
+            if waiting.number + b == block:
+                self._learn_block(*waiting.block())
+            waiting.number = (waiting.number + b) % block
+        self.time += b
+        self.tally.learnt += b
+        return self._look() if self.time >= self.look_at else []
+
+    def _learn_block(self, rows: Floats, steps: Steps) -> None:
+        """Learn from a whole block, or from rows that need none."""
+        self._learn(self.learner, rows, steps)
+        self._open = self._expected = None
+        if self.plan.seconds is not None:
+            self.clock = self.clock._replace(pace=self.clock.pace.after(steps))
+            if steps.fading.decay < FORGOTTEN:
+                self.look_at = self.time  # what was known of the spectrum is gone
+
+    def _look(self) -> list[RankChange]:
+        """Decide about threshold and rank, and note what has changed."""
+        learner = self._caught_up()
+        known = learner.totals()
+        if not known.effective > 0:  # nothing has been learnt yet, or all of it forgotten
+            return self._noted(self.decision._replace(rank=0), np.zeros(0))
+        decision = self._decided(known)
+        self.learner.recalibrate(decision.alpha)
+        if self.learner.started:
+            self.early = None
+            kept = self.learner.align(decision.rank) / known.effective
+        else:
+            self.early = reading_of(learner.known(), self.plan, decision, self._tells)
+            kept = self.early.kept_variances.astype(np.float64)
+        return self.note(known, decision, kept)
+
+    def note(self, known: Knowledge, decision: Decision, kept: Vector) -> list[RankChange]:
+        """Take over what a look has found: what is known, the decision, and the variances along kept axes."""
+        total = known.trace / known.effective
+        self.rest = max(total - float(kept.sum()), 0.0) / max(self.plan.n - decision.rank, 1)
+        told = len(known.lam) if self._tells else decision.rank
+        self.history.note(self.time, spectrum_of(known, self.plan, told), decision.threshold, decision.rank)
+        return self._noted(decision, np.maximum(kept, decision.threshold))
+
+    def _noted(self, decision: Decision, kept: Vector) -> list[RankChange]:
+        """Go on with a decision; returns how the rank has changed, if it has."""
+        window = self.plan.window if self.plan.seconds is None else self.pace.window
+        self.look_at = self.plan.next_look(self.time, window)
+        before, self.decision, self.kept, self._factors = self.decision.rank, decision, kept, {}
+        self._open = self._expected = None
+        if decision.rank == before:
+            return []
+        change = RankChange(self.time, before, decision.rank)
+        self.changes.append(change)
+        return [change]
+
+    def _decided(self, known: Knowledge) -> Decision:
+        plan = self.plan
+        if not known.effective > 0:
+            return self.decision
+        return decide(plan.kind, plan.alpha, self._evidence(known), self.decision)
+
+    def evidence(self) -> Evidence:
+        """What a decision about everything learnt so far rests on, which must be something."""
+        return self._evidence(self.known())
+
+    def advice(self) -> str:
+        """What to try where the rank is 0 or has reached the capacity; empty otherwise."""
+        return self._said_by(advice)
+
+    def second_opinion(self) -> str:
+        """What other rules would keep, where that is clearly different; empty otherwise."""
+        return self._said_by(second_opinion)
+
+    def _said_by(self, adviser: Callable[[Evidence, int, float | Rule], str]) -> str:
+        known = self.known()
+        if not known.effective > 0:
+            return ""
+        return adviser(self._evidence(known), self.reading().rank, self.plan.alpha)
+
+    def _evidence(self, known: Knowledge) -> Evidence:
+        threshold, pace = self.decision.threshold, self.pace if self.plan.seconds is not None else Pace()
+        return evidence_of(known, self.plan, self.n_inputs, self.time, pace, threshold, self._tells)
+
+    @property
+    def _tells(self) -> bool:
+        return self.learner.tells_below_threshold

@@ -1,0 +1,148 @@
+"""What to try where a model ends at rank 0 or at its capacity, or where inputs have very different units.
+
+And what other rules find, where that is clearly different.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import Evidence, NoiseEdge, ParallelAnalysis, Rule, other_ranks
+
+FEW_SAMPLES = 4
+"""Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
+
+UNLIKE = 1e3
+"""If the largest variance of an input is so many times the median, inputs may well have different units."""
+
+CLEARLY = 2
+"""Ranks differ clearly if one is so many times the other."""
+
+
+def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
+    """What the spectrum looks like and what to try, where the rank is 0 or as large as it can be.
+
+    Where some inputs vary far more than others, perhaps because of their units, that is said at any rank.
+    Empty where there is nothing to say.
+
+    Parameters
+    ----------
+    evidence
+        What the rank was decided on.
+    rank
+        How many components are kept.
+    alpha
+        The coefficient or the rule.
+
+    Examples
+    --------
+    >>> lam = np.linspace(1.3, 0.7, 20)
+    >>> evidence = Evidence(lam, lam.sum(), capacity=8, n_inputs=20, n_samples=60)
+    >>> print(advice(evidence, 0, NoiseEdge()))  # doctest: +ELLIPSIS
+    no component stands out: the largest variance, 1.3, is 1.32 times the mean of the others. ...
+    """
+    if not evidence.variances.size or not evidence.variances[0] > 0:
+        return "nothing varies: all inputs are constant so far" if rank == 0 else ""
+    units = _units(evidence)
+    if rank == 0:
+        return " ".join([_flat(evidence), *_few(evidence), *units, _others(evidence, alpha)])
+    if rank >= evidence.capacity < evidence.n_inputs:
+        return " ".join([_full(evidence), *units, _others(evidence, alpha)])
+    if isinstance(alpha, NoiseEdge) and rank >= evidence.n_inputs // 2 > 1:
+        return " ".join([_floorless(rank), *units, _others(evidence, alpha)])
+    return " ".join(units)
+
+
+def second_opinion(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
+    """What other rules would keep, where one that looks for components finds a clearly different rank.
+
+    Empty where there is none. A share of the variance counts noise as well: it finds another rank in almost
+    every stream, which alone is no news.
+
+    Examples
+    --------
+    >>> lam = 1 / np.arange(1.0, 31)
+    >>> evidence = Evidence(lam, lam.sum(), capacity=20, n_inputs=30, n_samples=900)
+    >>> print(second_opinion(evidence, 2, NoiseEdge()))  # doctest: +ELLIPSIS
+    Other rules would keep: parallel analysis (alpha=rules.ParallelAnalysis()): 5; 95 % of the variance ...
+    """
+    ranks = other_ranks(evidence)
+    found = [ranks[str(rule)] for rule in (NoiseEdge(), ParallelAnalysis())]
+    differ = any(max(rank, other) >= CLEARLY * max(min(rank, other), 1) for other in found)
+    return _others(evidence, alpha, ranks) if differ else ""
+
+
+def _units(evidence: Evidence) -> list[str]:
+    """Whether inputs vary so differently that the largest may hide the others."""
+    if evidence.input_variances is None:
+        return []
+    varying = np.sort(evidence.input_variances[evidence.input_variances > 0])[::-1]
+    ratio = float(varying[0]) / float(np.median(varying))
+    if ratio < UNLIKE:
+        return []
+    sums = np.cumsum(varying)
+    few = int(np.searchsorted(sums, 0.9 * sums[-1])) + 1
+    make = "makes" if few == 1 else "make"
+    return [
+        f"{few} of {evidence.n_inputs} inputs {make} up 90 % of the variance, and the largest is {ratio:.2g} "
+        "times the median. If that is because of their units, standardize=True puts all inputs on the same "
+        "scale."
+    ]
+
+
+def _flat(evidence: Evidence) -> str:
+    largest = float(evidence.variances[0])
+    rest = (evidence.total - largest) / max(evidence.n_inputs - 1, 1)
+    ratio = f"{largest / rest:.3g} times the mean of the others" if rest > 0 else "all there is"
+    return f"no component stands out: the largest variance, {largest:.3g}, is {ratio}."
+
+
+def _few(evidence: Evidence) -> list[str]:
+    n, T = evidence.n_inputs, evidence.n_samples
+    if evidence.beta2 < 1 and 1 / (1 - evidence.beta2) < FEW_SAMPLES * n:
+        return [f"The half-life is short for {n} inputs: a longer one sees weaker components."]
+    if T < FEW_SAMPLES * n:
+        amount = "There is only 1 sample" if round(T) == 1 else f"There are only {T:.0f} samples"
+        return [f"{amount} for {n} input{'s' if n > 1 else ''}: more samples show weaker components."]
+    return []
+
+
+def _full(evidence: Evidence) -> str:
+    lam, k = evidence.variances, evidence.capacity
+    share = float(lam[:k].sum()) / evidence.total
+    shape = "falls off smoothly, without a gap" if _is_smooth(lam[: k + 1]) else "has a gap within them"
+    return (
+        f"the rank has reached max_components={k}; there may be more components than that. These {k} make up "
+        f"{share:.0%} of the variance, and the spectrum {shape}: raise max_components to see where it ends."
+    )
+
+
+def _floorless(rank: int) -> str:
+    return (
+        f"the spectrum falls all the way, without a floor of noise: the {rank} components kept are half of "
+        "the inputs' directions, which is as many as this rule keeps."
+    )
+
+
+def _is_smooth(lam: np.ndarray) -> bool:
+    """Whether each of these but the first few is more than half of the one before it."""
+    later = lam[min(3, max(len(lam) - 2, 0)) :]
+    return bool(np.all(later[1:] > 0.5 * later[:-1]))
+
+
+def _others(evidence: Evidence, alpha: float | Rule, ranks: dict[str, int] | None = None) -> str:
+    """What the rules would find that answer another question."""
+    own = str(alpha) if isinstance(alpha, Rule) else None
+    known = len(evidence.variances)
+    found = {
+        text: f"more than {known}" if count >= known < evidence.n_inputs else str(count)
+        for text, count in (ranks or other_ranks(evidence)).items()
+        if text != own
+    }
+    words = {
+        "edge": "above the noise (alpha='auto'): {}",
+        "parallel": "parallel analysis (alpha=rules.ParallelAnalysis()): {}",
+        "share:0.95": "95 % of the variance (alpha=rules.VarianceShare(0.95)): {}",
+    }
+    listed = "; ".join(words[text].format(count) for text, count in found.items())
+    return f"Other rules would keep: {listed}."

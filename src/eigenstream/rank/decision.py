@@ -1,0 +1,174 @@
+"""The one place where threshold and rank are decided, for offline and online models alike: `decide`."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..regularizers import Regularizer
+from .edges import effective_samples
+from .evidence import Evidence
+from .rule import Judgement, Rule
+
+LARGEST_ALPHA = 1e3
+"""Cap for `SquaredOutput`, whose threshold approaches the largest eigenvalue only as alpha grows forever."""
+
+
+class Memory(NamedTuple):
+    """What a decision remembers of the decisions before it on the same stream."""
+
+    samples: float = 0.0
+    """How many samples there had been at that decision; 0: there has been none."""
+    since: float = 0.0
+    """Effective number of samples when the rank last changed."""
+    doubt: float = 0.0
+    """For how many samples, times standard deviations, the rule has asked without pause for more components
+    (or fewer: negative)."""
+    asked: float = 0.0
+    """The mean rank that it asked for meanwhile."""
+
+
+class Decision(NamedTuple):
+    """Which components are kept, and what the next decision on the same stream has to remember."""
+
+    alpha: float
+    threshold: float
+    """What separates kept from dropped variances, per sample."""
+    rank: int
+    memory: Memory = Memory()
+
+
+ENTER, LEAVE = 5.0, 8.0
+"""By how many standard deviations of an eigenvalue the rule must want more components, or fewer, for the rank
+to change at once."""
+
+MOST_DEVIATIONS = 100.0
+"""More than these are as good as any."""
+
+PATIENCE = 6.0
+"""For how many windows it must want them otherwise, by one standard deviation; by two, half as long."""
+
+
+def decide(
+    kind: type[Regularizer], alpha: float | Rule, evidence: Evidence, before: Decision | None = None
+) -> Decision:
+    """Alpha, threshold and rank: the one decision that offline and online models share.
+
+    On a stream, eigenvalues fluctuate about the lines that a rule draws. The rank therefore changes only
+    where lines are crossed by several standard deviations of an eigenvalue (``sqrt(2 / T)`` of it in T
+    effective samples), or by fewer for longer: the deviations by which the rule asks for more components, or
+    for fewer, without pause, have to add up to those of one deviation during six windows. While the window
+    fills, the number of samples has to double between two changes. There is no memory where alpha is a
+    number, or where nothing is forgotten: such a model becomes ever more certain, and says what an offline
+    model of the same rows says. Nor is there one for a network, which does not learn what its threshold holds
+    back.
+
+    Parameters
+    ----------
+    kind
+        The regularizer.
+    alpha
+        Its coefficient, or the rule that finds it.
+    evidence
+        What is known of the input.
+    before
+        What was decided at the last look at the same stream; None: offline.
+
+    Examples
+    --------
+    >>> from eigenstream import InputOutput
+    >>> from eigenstream.rules import NoiseEdge
+    >>> evidence = Evidence(np.array([6.0, 5.0, 0.1]), 17.0, capacity=3, n_inputs=63, n_samples=900)
+    >>> decide(InputOutput, NoiseEdge(), evidence).rank
+    2
+    """
+    lam = evidence.variances[: evidence.capacity]
+    threshold, memory = 0.0, Memory()
+    if isinstance(alpha, Rule):
+        judgement = alpha.judge(evidence)
+        rank = judgement.rank()
+        if before is not None and evidence.tells_below_threshold:
+            rank, memory = _remembered(judgement, evidence, before)
+        # The rank is what exceeds this threshold, whatever the regularizer: squared-output by itself would
+        # always keep one mode.
+        threshold = max(_between(evidence.variances, rank, judgement.lines), evidence.ground)
+        alpha = automatic_alpha(kind, lam, evidence.total, threshold)
+    elif evidence.accumulated is None:
+        threshold = kind(alpha).threshold_from(lam, evidence.total)
+    if evidence.accumulated is not None:
+        tau, theta0 = evidence.accumulated
+        threshold = max(alpha * tau + theta0, threshold)
+    return Decision(alpha, threshold, int(np.count_nonzero(lam > threshold)), memory)
+
+
+def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> tuple[int, Memory]:
+    """The rank, given what was decided before, and what to remember."""
+    # After a long pause little is left of what was known: fewer samples, and perhaps fewer directions.
+    held, capacity = min(before.rank, len(evidence.variances)), evidence.capacity
+    memory = before.memory._replace(since=min(before.memory.since, evidence.effective))
+    asked = judgement.rank()
+    wanted = min(asked, capacity)
+    deviations = _deviations(judgement, evidence, held, wanted)
+    doubt, mean = 0.0, float(wanted)
+    if memory.samples and wanted != held:
+        gained = deviations * (evidence.n_samples - memory.samples)
+        doubt = gained if wanted > held else -gained
+        if memory.doubt * doubt > 0:
+            doubt += memory.doubt
+            mean = memory.asked + (wanted - memory.asked) * gained / abs(doubt)
+    if wanted == held or not memory.samples or _is_clear(evidence, deviations, wanted > held, memory.since):
+        rank = wanted
+    elif abs(doubt) >= PATIENCE * _window(evidence.beta2):
+        rank = round(mean)
+    else:
+        return max(held, asked) if held == capacity < asked else held, Memory(
+            evidence.n_samples, memory.since, doubt, mean
+        )
+    since = memory.since if rank == held and memory.samples else evidence.effective
+    return asked if rank == capacity else rank, Memory(evidence.n_samples, since)
+
+
+def _deviations(judgement: Judgement, evidence: Evidence, held: int, wanted: int) -> float:
+    """By how many standard deviations lines are crossed that speak against the rank that is held."""
+    crossed = float(judgement.ratios[: held + (wanted > held)].min(initial=math.inf))
+    if wanted == held or not crossed:
+        return 0.0 if wanted == held else MOST_DEVIATIONS
+    return min(abs(math.log(crossed)) / math.sqrt(2 / evidence.effective), MOST_DEVIATIONS)
+
+
+def _is_clear(evidence: Evidence, deviations: float, more: bool, since: float) -> bool:
+    """Whether the rank has to change at once."""
+    if evidence.beta2 == 1 and evidence.tells_below_threshold:
+        return True
+    if evidence.effective < min(2 * since, 0.75 * effective_samples(math.inf, evidence.beta2)):
+        return False
+    return deviations > (ENTER if more else LEAVE)
+
+
+def _window(beta2: float) -> float:
+    return 1 / (1 - beta2) if beta2 < 1 else math.inf
+
+
+def _between(lam: NDArray[np.float64], rank: int, lines: NDArray[np.float64]) -> float:
+    """A threshold that keeps this many eigenvalues, near the line of the first one dropped."""
+    if not lam.size:
+        return 0.0
+    first_dropped = float(lam[rank]) if rank < len(lam) else 0.0
+    wish = max(float(lines[rank]), first_dropped)
+    if not rank or wish < lam[rank - 1]:
+        return wish if rank < len(lam) else min(wish, 0.9 * float(lam[-1]))
+    below = 0.9 * float(lam[rank - 1])
+    return below if below >= first_dropped else float(np.nextafter(lam[rank - 1], 0))
+
+
+def automatic_alpha(kind: type[Regularizer], lam: ArrayLike, total: float, threshold: float) -> float:
+    """The alpha whose threshold comes as near to ``threshold`` as this regularizer can."""
+    r0, r1, r2 = kind.increment
+    output = float(np.maximum(np.asarray(lam, dtype=np.float64) - threshold, 0).sum())
+    measure = r0 + r1 * total + r2 * output
+    if r2:
+        return min(threshold / measure, LARGEST_ALPHA) if measure > 0 else LARGEST_ALPHA
+    return threshold / measure if measure > 0 else 0.0

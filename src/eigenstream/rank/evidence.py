@@ -1,0 +1,88 @@
+"""What a decision about threshold and rank rests on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ..array_types import Vector as Vector
+from ..learners.arrays import host
+from ..learners.knowledge import Knowledge, Profile
+from .edges import effective_samples
+
+
+class Evidence(NamedTuple):
+    """What a decision about threshold and rank rests on. Variances are per (effective) sample.
+
+    Evidence about m streams with as many inputs that vary and as many samples has variances (m, r), totals
+    (m) and variances of inputs (m, n), and so has its profile.
+    """
+
+    variances: Vector
+    """The leading eigenvalues of the input second moment, largest first."""
+    total: float
+    """The sum of all of them."""
+    capacity: int
+    """How many components may be kept."""
+    n_inputs: int
+    """How many inputs vary."""
+    n_samples: float
+    """How many samples there were, less one if they were centered."""
+    beta2: float = 1.0
+    """The discount per sample; of samples at uneven times, that of an even pace which remembers as much."""
+    input_variances: Vector | None = None
+    """Variance of each input."""
+    accumulated: tuple[float, float] | None = None
+    """A network's own ``(tau, theta0)``, per sample: its threshold is ``alpha tau + theta0``."""
+    floor: float = 0.0
+    """An automatic threshold does not go below this level."""
+    rounding: float = float(np.finfo(np.float64).eps)
+    """Relative rounding error of the data."""
+    tells_below_threshold: bool = True
+    """Whether eigenvalues that are not kept are the input's own; a network has only lower bounds of them."""
+    remembered: float | None = None
+    """How many samples at that pace count as much as all there were: few after a long pause. None: all."""
+    profile: Profile | None = None
+    """What the leading directions hold of each input, in any unit; None if that is not known."""
+
+    @classmethod
+    def of(
+        cls, known: Knowledge, capacity: int, n_inputs: int, n_samples: float, beta2: float, **more: Any
+    ) -> Self:
+        """The evidence in what a learner knows, which must have learnt something."""
+        count = known.effective
+        own = None if known.accumulated is None else tuple(part / count for part in known.accumulated)
+        return cls(
+            -np.sort(-known.lam) / count,
+            known.trace / count,
+            capacity,
+            n_inputs,
+            n_samples,
+            beta2,
+            host(known.inputs) / count if known.inputs is not None else None,
+            own,  # type: ignore[arg-type]
+            profile=known.profile,
+            **more,
+        )
+
+    @property
+    def effective(self) -> float:
+        """The effective number of samples."""
+        return effective_samples(self.span, self.beta2)
+
+    @property
+    def span(self) -> float:
+        """How many samples at the pace of ``beta2`` the evidence amounts to."""
+        return self.n_samples if self.remembered is None else self.remembered
+
+    @property
+    def ground(self) -> float:
+        """Variances up to this level are rounding errors, or what a network's start has put there."""
+        largest = float(self.variances[0]) if self.variances.size else 0.0
+        return max(self.n_inputs * self.rounding * largest, self.floor)
+
+    @property
+    def grounds(self) -> Vector:
+        """The same for each stream, as a column."""
+        return np.maximum(self.n_inputs * self.rounding * self.variances[..., :1], self.floor)

@@ -1,0 +1,149 @@
+"""The default rule: what stands out of the noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..learners.knowledge import Profile
+from .edges import edge_of_noise, independence_edges, samples_of
+from .evidence import Evidence, Vector
+from .rule import TINY, Judgement, Rule
+
+NEIGHBOURS = 8
+"""How many eigenvalues further down a component is compared with the spectrum; fewer if it is narrow."""
+
+STANDING_OUT, CAUTIOUS = 1.7, 2.0
+"""How far above the edge that follows from there; the second where nothing is known of single inputs."""
+
+INDEPENDENT = 1.2
+"""How far above the edge of independent inputs a component stands: tails may be heavy, and rows alike."""
+
+UNEVEN, VERY_UNEVEN = 1.2, 9.3
+"""By how many times its mean noise may exceed the edge of white noise: where nothing is known of single
+inputs, and where a component does not stand out from its neighbours."""
+
+DOUBTFUL = 0.7
+"""Below this share of the lowest line that there may be, an eigenvalue is no component in any case."""
+
+GAP = 2.5
+"""A drop between two neighbours by this factor separates components from noise, wherever it is."""
+
+
+@dataclass(frozen=True)
+class NoiseEdge(Rule):
+    """Keep what stands out of the noise, whose variances may be uneven. The default, ``alpha="auto"``.
+
+    A component has to pass two lines. Both follow from what the p components before it leave of the input.
+
+    1. Above independent inputs: 1.2 times the largest eigenvalue that independent inputs would have whose
+       variances are what is left of each input (`independence_edge`). Some inputs may be noisier than others.
+    2. Above its neighbours: 1.7 times the edge that follows from the eigenvalue eight places further down (an
+       eighth of the spectrum if that is less) by the shape of the Marchenko-Pastur law. To this line a smooth
+       spectrum, such as that of photographs, is noise of some colour, but only up to ``noise (edge + 9.3)``,
+       where noise is the mean of the eigenvalues behind, and ``edge`` that of white noise of variance 1.
+
+    Where more components than that are equally large, the gap behind the last of them decides. At most half
+    of the directions are kept, and one for four samples: a spectrum that falls by a factor from each
+    eigenvalue to the next has no floor of noise, and ends there. A single input that varies is one component:
+    there is nothing else that could be noise. Where nothing is known of single inputs, the first line is
+    ``noise (edge + 1.2)``, and the second twice that edge. A network does not know the eigenvalues that it
+    does not keep: it has the first line only, at ``noise (2 edge + 1)``, and the noise includes the
+    eigenvalue itself.
+
+    Examples
+    --------
+    >>> lam = np.r_[6.0, 5.0, np.linspace(0.15, 0.05, 61)]
+    >>> judgement = NoiseEdge().judge(Evidence(lam, lam.sum(), capacity=8, n_inputs=63, n_samples=900))
+    >>> judgement.rank()
+    2
+    """
+
+    name: ClassVar[str] = "edge"
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        lam, n, samples = evidence.variances, evidence.n_inputs, evidence.effective
+        r = lam.shape[-1]
+        if not r:
+            return Judgement(lam, np.zeros((*lam.shape[:-1], 1)))
+        above_inputs, above_neighbours = self._lines(evidence)
+        ground = np.maximum(evidence.grounds, TINY)
+        lines = np.maximum(above_inputs, ground)
+        np.maximum(lines[..., :-1], above_neighbours, out=lines[..., :-1])
+        ratios = lam / lines[..., :-1]
+        most = min(r, int(min(n // 2, samples // 4)) if n > 1 else 1)
+        if r > 1 and most:
+            last = min(most, r - 1)
+            after = np.maximum(GAP * lam[..., 1 : last + 1], above_inputs[..., 1 : last + 1])
+            gaps = (lam[..., :last] / np.maximum(after, ground))[..., ::-1]
+            ratios[..., :last] = np.maximum(
+                ratios[..., :last], np.maximum.accumulate(gaps, axis=-1)[..., ::-1]
+            )
+        ratios[..., most:] = 0.0
+        return Judgement(ratios, lines)
+
+    judge_together = judge  # it takes a stack as it is
+
+    def _lines(self, evidence: Evidence) -> tuple[Vector, Vector]:
+        """Where each eigenvalue stands above independent inputs (one more: none is left), and neighbours."""
+        lam, n = evidence.variances, evidence.n_inputs
+        neighbours = min(max(n // 8, 3), NEIGHBOURS)
+        edge, spread, shape = edge_of_noise(n, evidence.span, evidence.beta2, (neighbours + 0.5) / n)
+        r = lam.shape[-1]
+        left = np.empty((*lam.shape[:-1], r + 1))
+        """What is left of the variance after so many components."""
+        left[..., 0] = evidence.total
+        np.subtract(left[..., :1], np.cumsum(lam, axis=-1), out=left[..., 1:])
+        np.maximum(left, 0.0, out=left)
+        # Fewer samples than inputs have fewer eigenvalues, each of which holds more of the noise.
+        share = n / min(n, max(evidence.effective, 2.0))
+        noise = left / np.maximum(n - share * np.arange(r + 1), share)
+        behind = np.concatenate((noise[..., 1:], noise[..., -1:]), axis=-1)
+        if not evidence.tells_below_threshold:
+            return (2 * edge + 1) * noise, np.zeros(lam.shape)
+        above_neighbours = np.zeros(lam.shape)
+        unknown = evidence.profile is None or n == 1
+        shape *= CAUTIOUS if unknown else STANDING_OUT
+        above_neighbours[..., : max(r - neighbours, 0)] = shape * lam[..., neighbours:]
+        np.minimum(above_neighbours, (edge + spread + VERY_UNEVEN) * behind[..., :-1], out=above_neighbours)
+        if evidence.profile is None or n == 1:  # one input alone is not uneven
+            return (edge + spread + UNEVEN) * behind, above_neighbours
+        # Even inputs have the lowest line: what stays far below that needs no other.
+        even = INDEPENDENT * (edge + spread) * noise
+        doubtful = lam > DOUBTFUL * np.maximum(even[..., :-1], above_neighbours)
+        doubtful[..., :-1] |= lam[..., :-1] > DOUBTFUL * GAP * lam[..., 1:]
+        needed = r + 1 - doubtful[..., ::-1].argmax(axis=-1)
+        needed = np.where(doubtful.any(axis=-1), needed, 1)
+        return even * unevenness(
+            evidence.profile, needed, r + 1, samples_of(n, edge)
+        ) / edge, above_neighbours
+
+
+def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, n_samples: float) -> Vector:
+    """The edge of independent inputs, as uneven as the first 0, 1, ... directions leave them, of mean 1.
+
+    Parameters
+    ----------
+    profile
+        What is known of inputs.
+    needed
+        How many edges matter; the last of these stands for all others, as it does for those of directions
+        that the profile does not know.
+    number
+        How many edges to return.
+    n_samples
+        The number of samples.
+    """
+    needed = np.minimum(needed, profile.held.shape[-2] + 1)
+    most = int(needed.max())
+    inputs = profile.inputs[..., None, :]
+    left = np.zeros((*inputs.shape[:-2], most, inputs.shape[-1]))
+    np.cumsum(profile.held[..., : most - 1, :], axis=-2, out=left[..., 1:, :])
+    np.subtract(inputs, left, out=left)
+    np.maximum(left, 0.0, out=left)
+    mean = (profile.weights * left).sum(axis=-1) / profile.weights.sum()
+    edges = independence_edges(left, profile.weights, n_samples) / np.maximum(mean, TINY)
+    return np.take_along_axis(edges, np.minimum(np.arange(number), needed[..., None] - 1), axis=-1)
