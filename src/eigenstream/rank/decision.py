@@ -80,7 +80,7 @@ def decide(
     Examples
     --------
     >>> from eigenstream import InputOutput
-    >>> from eigenstream.rules import NoiseEdge
+    >>> from eigenstream.rank import NoiseEdge
     >>> evidence = Evidence(np.array([6.0, 5.0, 0.1]), 17.0, capacity=3, n_inputs=63, n_samples=900)
     >>> decide(InputOutput, NoiseEdge(), evidence).rank
     2
