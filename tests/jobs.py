@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from eigenstream.cli import main
+from eigenstream.io.sources import ReadOptions
 from eigenstream.jobs import Request, Watcher, prepare
 
 ROWS, WIDTH, BATCH = 1000, 4, 100
@@ -39,7 +40,7 @@ def write_sources():
 
 def job(source="x.npy", output="s.csv", *, save="m", every_rows=300, **options):
     parameters = {"max_components": 3, "random_state": 0}
-    asked = Request(source, output, batch_rows=BATCH, parameters=parameters)
+    asked = Request(source, output, ReadOptions(batch_rows=BATCH), parameters=parameters)
     return prepare(asked, save=save, every_rows=every_rows, **options)
 
 

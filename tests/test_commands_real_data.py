@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from eigenstream import AdaptivePCA, calibrate_alpha, load
 from eigenstream.cli import main
+from eigenstream.io.sources import ReadOptions
 from eigenstream.jobs import Request, Watcher, prepare
 from eigenstream.model.delays import embedded
 from tests.online_model import stored
@@ -75,7 +76,7 @@ def test_run_standardizes_and_embeds(X):
 def test_a_job_that_crashed_ends_as_an_uninterrupted_one(X):
     """With rows that wait, scales and predecessors to remember."""
     options = {"standardize": True, "lags": 2, "half_life": 300.0, "random_state": 0}
-    request = Request("plant.csv", "s.csv", batch_rows=100, parameters=options)
+    request = Request("plant.csv", "s.csv", ReadOptions(batch_rows=100), parameters=options)
     with prepare(request, save="part.model", every_rows=700) as job:
         job.watchers = (Crashing(),)
         with pytest.raises(RuntimeError, match="crash"):

@@ -9,7 +9,7 @@ import pytest
 
 import eigenstream
 from eigenstream import OnlineAdaptivePCA
-from eigenstream.io.sources import SourceError
+from eigenstream.io.sources import ReadOptions, SourceError
 from eigenstream.jobs import Request, prepare
 from tests.jobs import Crash, Crashing, call
 from tests.source_files import WRITERS
@@ -132,7 +132,7 @@ def test_parts_of_a_file_are_learnt_one_after_the_other(folder):
 @pytest.mark.parametrize("output", [None, "out.parquet", "out.csv"])
 def test_killed_while_going_on_it_ends_as_if_nothing_had_happened(folder, after, save, output):
     def job(save, output, **options):
-        asked = Request("tue.csv", output, batch_rows=100)
+        asked = Request("tue.csv", output, ReadOptions(batch_rows=100))
         return prepare(asked, start="m" if save == "n" else save, save=save, every_rows=200, **options)
 
     call("run", "mon.csv", "--save", "m", "--output", "mon.csv.npy", "--quiet")
@@ -156,7 +156,9 @@ def test_killed_while_going_on_it_ends_as_if_nothing_had_happened(folder, after,
 
 
 def test_a_model_in_the_middle_of_its_source_is_finished_first(folder):
-    with prepare(Request("mon.csv", batch_rows=100), save="m", every_rows=100) as prepared:
+    with prepare(
+        Request("mon.csv", reading=ReadOptions(batch_rows=100)), save="m", every_rows=100
+    ) as prepared:
         prepared.watchers = (Crashing(3),)
         with pytest.raises(Crash):
             prepared.run()

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from eigenstream.cli import main
+from eigenstream.io.sources import ReadOptions
 from eigenstream.jobs import Request, Watcher, prepare
 from tests.plant_files import write_plant
 
@@ -59,7 +60,8 @@ def plant(tmp_path, monkeypatch):
 
 
 def job(source, **parameters):
-    asked = Request(source, exclude="text", batch_rows=100, parameters={"standardize": True, **parameters})
+    reading = ReadOptions(exclude="text", batch_rows=100)
+    asked = Request(source, reading=reading, parameters={"standardize": True, **parameters})
     return prepare(asked, save="m", every_rows=500)
 
 

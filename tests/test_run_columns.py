@@ -270,7 +270,8 @@ def test_progress_is_that_of_rows_learnt(monkeypatch):
         def learnt(self, model, batch):
             shares.append((batch.count, batch.share))
 
-    with prepare(Request("x.csv", exclude="time,unit", batch_rows=100)) as job:
+    reading = sources.ReadOptions(exclude="time,unit", batch_rows=100)
+    with prepare(Request("x.csv", reading=reading)) as job:
         job.watchers = (Watching(),)
         job.run()
     with sources.open("x.csv", exclude="time,unit", batch_rows=100) as source:

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from eigenstream.io.sources import SourceError
-from eigenstream.io.sources.columns import Choice
 from eigenstream.io.sources.csv_lines import Csv
-from eigenstream.io.sources.formats import Format
+from eigenstream.io.sources.options import ReadOptions
 from tests.source_files import (
     DATA,
     WRITERS,
@@ -163,8 +162,8 @@ FIELD = st.one_of(
 )
 
 
-def csv_parser(columns, format=None):
-    return Csv(b"a,b,c\n", "x", Choice(columns), format or Format(","), 1, lambda: None)
+def csv_parser(columns):
+    return Csv(b"a,b,c\n", "x", ReadOptions(columns=columns, delimiter=","), 1, lambda: None)
 
 
 @settings(max_examples=300)

@@ -8,6 +8,7 @@ import json
 import lzma
 import sys
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,10 +18,9 @@ from hypothesis import strategies as st
 
 from eigenstream import sources
 from eigenstream.io.sources import SourceError, cells, json_lines, lines
-from eigenstream.io.sources.columns import Choice
 from eigenstream.io.sources.csv_lines import Csv
-from eigenstream.io.sources.formats import Format
 from eigenstream.io.sources.json_lines import JsonLines
+from eigenstream.io.sources.options import ReadOptions
 from eigenstream.io.sources.text import Complaint
 from tests.source_files import DATA, TEXTS, piece_of, read, rows_of
 
@@ -44,11 +44,11 @@ FIELD = st.one_of(
     st.sampled_from(WORDS),
 )
 FORMATS = [
-    Format(","),
-    Format(";", decimal=","),
-    Format("\t", na="-999,?,Bad Input,inf"),
-    Format(" "),
-    Format("|", encoding="latin-1"),
+    ReadOptions(delimiter=","),
+    ReadOptions(delimiter=";", decimal=","),
+    ReadOptions(delimiter="\t", na="-999,?,Bad Input,inf"),
+    ReadOptions(delimiter=" "),
+    ReadOptions(delimiter="|", encoding="latin-1"),
 ]
 
 
@@ -65,9 +65,9 @@ def agrees(parser, content):
     return True
 
 
-def csv_parser(format, columns=None):
-    first = (format.delimiter or ",").join("abc").encode() + b"\n"
-    return Csv(first, "x", Choice(columns), format, 1, lambda: None)
+def csv_parser(options, columns=None):
+    first = (options.delimiter or ",").join("abc").encode() + b"\n"
+    return Csv(first, "x", replace(options, columns=columns), 1, lambda: None)
 
 
 @settings(max_examples=600)
@@ -107,13 +107,13 @@ def test_every_awkward_word_at_once(word):
     ],
 )
 def test_what_is_common_is_read_at_once(lines):
-    assert agrees(csv_parser(Format()), lines)
+    assert agrees(csv_parser(ReadOptions()), lines)
 
 
 def test_text_that_hides_delimiters_is_read_at_once():
     lines = [b'"a, ""b""",1,2\r\n', b'"c",3,NA\r\n', b"d, 4 ,5\n"]
-    assert agrees(csv_parser(Format(), [2, 1]), lines)
-    assert not agrees(csv_parser(Format(), [2, 1]), [b'"a,1,2\n', b'b",3,4,5\n'])
+    assert agrees(csv_parser(ReadOptions(), [2, 1]), lines)
+    assert not agrees(csv_parser(ReadOptions(), [2, 1]), [b'"a,1,2\n', b'b",3,4,5\n'])
 
 
 JSON_WORDS = [
@@ -130,7 +130,7 @@ JSON_VALUE = st.one_of(
 @pytest.mark.parametrize("first", [b"[1, -2.5e-7]\n", b'{"a":1,"b":2}\n', b'{"long name, no": 1, "b": 2}\n'])
 def test_json_lines_that_are_written_alike_need_no_parser(first, monkeypatch):
     monkeypatch.setattr(json_lines, "_table", lambda *_: None)
-    parser = JsonLines(first, "x", Choice(), Format(), 1)
+    parser = JsonLines(first, "x", ReadOptions(), 1)
     assert agrees(parser, [first, first]) == (b"no" not in first)
 
 
@@ -138,7 +138,7 @@ def test_json_lines_that_are_written_alike_need_no_parser(first, monkeypatch):
 @pytest.mark.parametrize("columns", [None, [0], [1]])
 def test_every_awkward_value_of_json_at_once(word, columns):
     for first in (b"[0, 0]", b'{"a": 0, "b": 0}'):
-        parser = JsonLines(first, "x", Choice(columns), Format(), 1)
+        parser = JsonLines(first, "x", ReadOptions(columns=columns), 1)
         for place in (b" 0", b"0]", b"0}"):
             agrees(
                 parser, [first + b"\n", first.replace(place, place.replace(b"0", word.encode()), 1) + b"\n"]
@@ -156,7 +156,7 @@ def test_every_awkward_value_of_json_at_once(word, columns):
 )
 def test_json_at_once_is_json_line_by_line(rows, keys, array, columns, space, tail):
     first = b"[0, 0]" if array else b'{"a": 0, "b": 0}'
-    parser = JsonLines(first, "x", Choice(columns), Format(), 1)
+    parser = JsonLines(first, "x", ReadOptions(columns=columns), 1)
     content = []
     for row in rows:
         cells = row if array else [f'"{key}":{space}{value}' for key, value in zip(keys, row, strict=False)]
@@ -341,7 +341,7 @@ def test_a_line_that_counts_is_data_where_what_follows_counts_too(tmp_path):
 
 
 def test_complaints_are_about_lines_not_pieces():
-    parser = csv_parser(Format())
+    parser = csv_parser(ReadOptions())
     assert isinstance(parser.row(b"1,2\n"), Complaint)
     assert parser.row(b"1,2,3\n") == [1, 2, 3]
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from eigenstream import monitoring
 from eigenstream.cli import main
+from eigenstream.io.sources import ReadOptions
 from eigenstream.jobs import Request, prepare
 from eigenstream.monitoring import COLUMNS, MonitoredModel, Settings
 from tests.environment import ENVIRONMENT
@@ -335,7 +336,10 @@ def test_inspect_knows_a_monitor(plant, folder):
 
 def test_a_job_can_watch_from_python(plant, folder):
     asked = Request(
-        str(plant), "v.csv", time_column="time", parameters={"confirm": "2/3", "standardize": True}
+        str(plant),
+        "v.csv",
+        ReadOptions(time_column="time"),
+        parameters={"confirm": "2/3", "standardize": True},
     )
     with prepare(asked, save="m", resume=True) as job:
         job.run()

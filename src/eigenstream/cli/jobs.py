@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .reading import reading
-
 if TYPE_CHECKING:
     from ..jobs import Job, Outcome, Request, Watcher
     from ..live import Page
@@ -44,11 +42,6 @@ def prepared(request: Request, given: dict[str, Any], stated: set[str]) -> Job:
         every_seconds=given["checkpoint_seconds"],
         rate=given["rate"],
     )
-
-
-def reading_and(given: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
-    """The options that say how to read a source, with the values that are asked for."""
-    return reading({**given, **asked})
 
 
 @contextmanager

@@ -146,7 +146,9 @@ def inspect_bank(path: str, as_json: bool) -> None:
     finally:
         store.close()
     if as_json:
-        made_by = position.get("recipe") if isinstance(position, dict) else None
+        made_by = dict(position["recipe"]) if isinstance(position, dict) and "recipe" in position else None
+        if made_by is not None:
+            made_by |= made_by.pop("reading", {})
         facts = {"samples": samples, "features": width, "parameters": parameters, "made_by": made_by}
         print(json.dumps({**facts, "keys": [entry._asdict() for entry in entries]}))
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -101,17 +102,17 @@ def _opened(
     from ..jobs import Request
 
     require_input(source)
-    request = beginning.request(Request(source, **reading(options)), stated)
-    names = None if "columns" in stated else beginning.names
-    more = {"allow_nan": beginning.model.missing != "raise", "names": names, "threads": threads}
+    request = beginning.request(Request(source, reading=reading(options)), stated)
+    allow_nan, names = beginning.model.missing != "raise", None if "columns" in stated else beginning.names
+    chosen = replace(request.reading, allow_nan=allow_nan, names=names, threads=threads)
     inherited = {name for name in KEEP_OPTIONS if request.value(name) is not None} - stated
     try:
-        return sources.open(source, **request.reading() | more)
+        return sources.open(source, chosen)
     except sources.SourceError:
         if not inherited or source == "-":
             raise
     # What the model's own source had besides its inputs, this one need not have.
-    return sources.open(source, **request.reading() | more | dict.fromkeys(inherited))
+    return sources.open(source, chosen, **dict.fromkeys(inherited))
 
 
 @click.command(epilog="Example: eigenstream inspect sensors.model --plot sensors.png")
@@ -193,7 +194,10 @@ def _made_by(model: StreamModel) -> dict[str, Any]:
     from ..jobs.record import record_of
 
     record = record_of(model.position_)
-    return {} if record is None else record.request.document()
+    if record is None:
+        return {}
+    document = record.request.document()
+    return {**document.pop("reading"), **document}
 
 
 def _sources(model: StreamModel) -> list[str]:

@@ -276,7 +276,6 @@ def names_of(options: Decorator) -> tuple[str, ...]:
     return tuple(parameter.name or "" for parameter in example.params)
 
 
-SOURCE_OPTIONS = names_of(source_options)
 KEEP_OPTIONS = names_of(keep_options)
 ESTIMATOR_OPTIONS = names_of(estimator_options)
 WATCHING_OPTIONS = names_of(watching_options)

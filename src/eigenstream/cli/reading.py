@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import KEEP_OPTIONS, SOURCE_OPTIONS
+from .options import KEEP_OPTIONS
 
 if TYPE_CHECKING:
-    from ..io.sources import Source
+    from ..io.sources import ReadOptions, Source
 
 
-def reading(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that say how to read a source, as `eigenstream.sources.open` takes them."""
-    given = {name: options[name] for name in SOURCE_OPTIONS}
+def reading(options: dict[str, Any]) -> ReadOptions:
+    """The options that say how to read a source: those of `ReadOptions`, by the same names."""
+    from ..io.sources.options import STORED, ReadOptions
+
+    given = {name: options[name] for name in STORED if name in options}
     kept = {name: options[name] or None for name in KEEP_OPTIONS if name in options}  # '' keeps none
-    return given | kept | {"rows": options["rows"] or (0, None)}
+    return ReadOptions(**given | kept | {"rows": options["rows"] or (0, None)})
 
 
 def require_input(source: str | list[str] | None) -> None:
@@ -31,4 +33,4 @@ def open_source(source: str | list[str], options: dict[str, Any], **more: Any) -
     from ..io import sources
 
     require_input(source)
-    return sources.open(source, **reading(options) | more)
+    return sources.open(source, reading(options), **more)

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from .job_options import check_job_options, keeping_options, key_options, showing_options
-from .jobs import carry_out, linger, looked_on, prepared, reading_and
+from .jobs import carry_out, linger, looked_on, prepared
 from .options import (
     ESTIMATOR_OPTIONS,
     estimator_options,
@@ -20,7 +20,7 @@ from .options import (
     source_argument,
     source_options,
 )
-from .reading import require_input
+from .reading import reading, require_input
 from .sections import Section, SectionedCommand
 
 if TYPE_CHECKING:
@@ -108,15 +108,14 @@ def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
     """The job that these options ask for."""
     from ..jobs import Request
 
-    asked = {**given, "rows": given["rows"] or (0, None)}
+    asked = dict(given)
     if given["source"] is None and given["model"] is None:
         asked |= {name: value for name, value in BUILT_IN.items() if name not in stated}
     request = Request(
         given["source"],
         given["output"],
-        **reading_and(given, asked),
+        reading(asked),
         residuals=given["residuals"],
-        key=given["key"],
         parameters={name: asked[name] for name in ESTIMATOR_OPTIONS},
     )
     job = prepared(request, given, stated)

@@ -159,7 +159,7 @@ def rows_read(job: Job, outcome: Outcome, of: str) -> str:
 
 def nothing_new(job: Job) -> str:
     """What to say of a job that was resumed and had nothing left to do."""
-    start, stop = job.request.rows
+    start, stop = job.request.reading.rows
     end = "its end" if stop is None else f"row {stop:,}, as --rows {start}:{stop} asks"
     return f"{job.source.name}: nothing new, it had been learnt to {end}"
 

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from .job_options import check_job_options, keeping_options, key_options, showing_options
-from .jobs import carry_out, linger, looked_on, prepared, reading_and
+from .jobs import carry_out, linger, looked_on, prepared
 from .options import (
     WATCHING_OPTIONS,
     keep_options,
@@ -20,7 +20,7 @@ from .options import (
     together,
     watching_options,
 )
-from .reading import require_input
+from .reading import reading, require_input
 from .sections import Section, SectionedCommand
 from .types import Finite, ParamType
 
@@ -180,10 +180,8 @@ def _prepared(given: dict[str, Any], stated: set[str]) -> Job:
     """The job that these options ask for."""
     from ..jobs import Request
 
-    asked = {**given, "rows": given["rows"] or (0, None)}
-    parameters = {name: asked[name] for name in (*WATCHING_OPTIONS, *MONITOR_OPTIONS)}
-    how = reading_and(given, asked)
-    request = Request(given["source"], given["output"], **how, key=given["key"], parameters=parameters)
+    parameters = {name: given[name] for name in (*WATCHING_OPTIONS, *MONITOR_OPTIONS)}
+    request = Request(given["source"], given["output"], reading(given), parameters=parameters)
     # A monitor that learns nothing may judge what it has learnt.
     return prepared(request, given | {"anyway": given["anyway"] or given["frozen"]}, stated)
 

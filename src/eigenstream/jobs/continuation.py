@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from ..io import files
 from ..io.sources import Hint, Source, SourceError
 from ..io.sources.identity import Identity, learnt_files, learnt_place
+from ..io.sources.options import STORED
 from ..model import StreamModel
 from ..monitoring import MonitoredModel, load
 from .judge import parameters_of, settings_of
 from .model_file import Contradiction, RunError
-from .record import MOST_SOURCES, READING, STANDSTILL, Record, Request, Scalar, record_of
+from .record import MOST_SOURCES, STANDSTILL, Record, Request, Scalar, record_of
 
 PathLike = str | os.PathLike[str]
 
@@ -73,7 +74,7 @@ class Beginning(NamedTuple):
     def request(self, asked: Request, stated: Collection[str]) -> Request:
         """What the next job does: settings of the model, and of its reading unless others are asked for."""
         before = self.record.request if self.record else Request(None, parameters=self._parameters())
-        for name in sorted(set(stated) - {*READING, *STANDSTILL}):
+        for name in sorted(set(stated) - {*STORED, *STANDSTILL}):
             if name in before.parameters and asked.parameters.get(name) != before.parameters[name]:
                 was, now = before.parameters[name], asked.parameters.get(name)
                 raise Contradiction(
@@ -83,14 +84,14 @@ class Beginning(NamedTuple):
                     now,
                     "a model goes on with its own settings; leave this out, or begin a new model",
                 )
-        own = {name for name in READING if name in stated} | set(NEW_EACH_TIME)
-        reading = {name: getattr(asked if name in own else before, name) for name in READING}
+        own = {name for name in STORED if name in stated} | set(NEW_EACH_TIME)
+        reading = replace(before.reading, **{name: getattr(asked.reading, name) for name in own})
         residuals = asked.residuals or (self.record is not None and before.residuals)
         parameters = dict(before.parameters)
         if asked.watches:
             new = {name: value for name, value in asked.parameters.items() if name in STANDSTILL}
             parameters = parameters_of(settings_of(asked.parameters)) | parameters | new
-        return replace(asked, **reading, residuals=residuals, parameters=parameters)
+        return replace(asked, reading=reading, residuals=residuals, parameters=parameters)
 
     def _parameters(self) -> dict[str, Scalar]:
         model = self.model
@@ -135,7 +136,9 @@ def merged_record(positions: Sequence[Any], models: Sequence[str]) -> tuple[Reco
         names = [one["name"] for one in record.sources if any(_is_same(one, before) for before in learnt)]
         notes += [f"{name} was learnt by {path} and by another: its rows count twice" for name in names]
         learnt += record.sources
-    request = replace(known[0].request, source=None, output=None, rows=(0, None), residuals=False)
+    before = known[0].request
+    reading = replace(before.reading, rows=(0, None))
+    request = replace(before, source=None, output=None, reading=reading, residuals=False)
     return Record(request, None, None, known[0].names, learnt[-MOST_SOURCES:]), notes
 
 

@@ -244,7 +244,7 @@ class Job:
     def _record(self, position: dict[str, Any], place: dict[str, Any] | None, final: bool) -> Record:
         ended = None
         if final:
-            span = [self.request.rows[0], position["row"]]
+            span = [self.request.reading.rows[0], position["row"]]
             ended = identities(self.source.reader)
             if len(ended) == 1 and span[0] < span[1]:
                 ended = [ended[0] | {"rows": span}]

@@ -62,9 +62,9 @@ class KeyedLearner(Learner):
 
 
 def keys_of(batch: Batch, request: Request) -> list[str]:
-    """Whose each row is. What is kept of a row as text begins with its time, if it has one."""
-    assert batch.texts is not None
-    keys: list[str] = batch.texts[:, int(request.time_column not in (None, request.key))].tolist()
+    """Key of each row; ValueError if one is empty."""
+    keys = batch.keys
+    assert keys is not None
     if "" in keys:
         raise ValueError(f"row {batch.numbers[keys.index('')]} has no key: fill in the column of keys")
     return keys

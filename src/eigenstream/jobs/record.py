@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
-from ..io.sources.columns import listed
+from ..io.sources.options import STORED, ReadOptions
 
 Scalar = str | int | float | bool | None
 
@@ -27,14 +26,12 @@ class Request:
         As in `eigenstream.sources.open`: one source, or a list of files; None is the built-in stream.
     output
         NAME.csv, NAME.jsonl, NAME.npy, NAME.parquet, or ``-``; None writes no scores.
-    columns, rows, batch_rows, and so on
-        As in `eigenstream.sources.open`.
+    reading
+        Options of reading the source. With a ``key`` among them, there is one model per key, in an
+        `eigenstream.keyed.Bank`.
     residuals
-        Whether to write each row's squared residual beside its scores: its squared distance from what the
+        True writes each row's squared residual beside its scores: its squared distance from what the
         components can express.
-    key
-        The column with the key of a row: one model per key, in an `eigenstream.keyed.Bank`. None: one
-        model.
     parameters
         Parameters of the model, by name. With any of `SETTINGS_OF_MONITOR` or `STANDSTILL` among them, the
         job watches: rows are judged by a `eigenstream.monitoring.MonitoredModel` before they are learnt.
@@ -42,33 +39,14 @@ class Request:
 
     source: str | list[str] | None
     output: str | None = None
-    columns: Any = None
-    exclude: Any = None
-    rows: tuple[int, int | None] = (0, None)
-    batch_rows: int | None = None
-    on_bad_row: Literal["fail", "skip"] = "fail"
-    delimiter: str | None = None
-    header: bool | None = None
-    decimal: Literal[".", ","] = "."
-    comment: str | None = None
-    skip_lines: int = 0
-    encoding: str | None = None
-    na: str | None = None
-    array: str | None = None
-    thousands: Literal[".", ",", " "] | None = None
-    keep: Any = None
-    time_column: str | int | None = None
-    time_format: str | None = None
+    reading: ReadOptions = field(default_factory=ReadOptions)
     residuals: bool = False
-    key: str | None = None
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
 
-    def reading(self) -> dict[str, Any]:
-        """How to read the source: options of `eigenstream.sources.open`. The key is kept as text."""
-        options = {name: getattr(self, name) for name in READING}
-        if self.key is not None:
-            options["keep"] = [self.key, *([] if self.keep is None else listed(self.keep))]
-        return options
+    @property
+    def key(self) -> str | int | None:
+        """Column with the key of a row: one model per key; None for one model."""
+        return self.reading.key
 
     @property
     def watches(self) -> bool:
@@ -76,23 +54,26 @@ class Request:
         return any(name in self.parameters for name in (*SETTINGS_OF_MONITOR, *STANDSTILL))
 
     def value(self, name: str) -> Any:
-        """A setting by its name, be it of the job or a parameter of the model."""
-        return self.parameters.get(name) if name not in SETTINGS else getattr(self, name)
+        """A setting by its name, be it of the job, of reading, or a parameter of the model."""
+        if name in STORED:
+            return getattr(self.reading, name)
+        return getattr(self, name) if name in SETTINGS else self.parameters.get(name)
 
     def stated(self) -> set[str]:
         """Names of the settings that are not left at their defaults, and of all parameters given."""
-        return {name for name in SETTINGS if getattr(self, name) != DEFAULTS[name]} | set(self.parameters)
+        default = Request(None)
+        changed = {name for name in (*SETTINGS, *STORED) if self.value(name) != default.value(name)}
+        return changed | set(self.parameters)
 
     def difference(self, other: Request, names: Collection[str]) -> str | None:
         """The first of these settings in which the two disagree."""
-        one, two = (json.loads(json.dumps(request.document())) for request in (self, other))
-        known = [*READING, "residuals", "key", *sorted({*self.parameters, *other.parameters})]
-        return next((name for name in known if name in names and one.get(name) != two.get(name)), None)
+        known = [*STORED, "residuals", *sorted({*self.parameters, *other.parameters})]
+        return next((name for name in known if name in names and self.value(name) != other.value(name)), None)
 
     def document(self) -> dict[str, Any]:
         """As plain values for a file, settings and parameters side by side."""
         settings = {name: getattr(self, name) for name in SETTINGS}
-        return settings | {"rows": list(self.rows)} | dict(self.parameters)
+        return settings | {"reading": self.reading.document()} | dict(self.parameters)
 
     @classmethod
     def from_document(cls, document: Any) -> Request:
@@ -106,16 +87,17 @@ class Request:
         if not isinstance(document, dict):
             raise ValueError(f"expected the settings of a job, got {document!r}")
         settings = {name: _checked(name, document) for name in SETTINGS}
-        parameters = {name: value for name, value in document.items() if name not in SETTINGS}
+        reading = ReadOptions.from_document(document.get("reading"))
+        known = (*SETTINGS, "reading")
+        parameters = {name: value for name, value in document.items() if name not in known}
         for name, value in parameters.items():
             if not isinstance(value, Scalar):
                 raise ValueError(f"the stored parameter {name}={value!r} is not a plain value")
-        return cls(**settings | {"rows": tuple(settings["rows"])}, parameters=parameters)
+        return cls(**settings, reading=reading, parameters=parameters)
 
 
-SETTINGS = tuple(f.name for f in fields(Request) if f.name != "parameters")
-READING = tuple(name for name in SETTINGS if name not in ("source", "output", "residuals", "key"))
-DEFAULTS = {f.name: None if f.default is MISSING else f.default for f in fields(Request)}
+SETTINGS = ("source", "output", "residuals")
+"""Settings of a job itself, besides the options of reading."""
 
 
 def _is_text(value: Any) -> bool:
@@ -132,43 +114,23 @@ def _is_rows(value: Any) -> bool:
     return value[1] is None or _is_count(value[1], value[0] + 1)
 
 
-def _is_columns(value: Any) -> bool:
-    return _is_text(value) or (
-        isinstance(value, list) and all(isinstance(column, str) or _is_count(column, 0) for column in value)
-    )
+def _is_source(value: Any) -> bool:
+    return _is_text(value) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
 
 
 _IS_VALID: dict[str, Callable[[Any], bool]] = {
-    "source": lambda value: _is_text(value) or _is_columns(value),
-    "columns": _is_columns,
-    "exclude": _is_columns,
-    "rows": _is_rows,
-    "batch_rows": lambda value: value is None or _is_count(value, 1),
-    "on_bad_row": lambda value: value in ("fail", "skip"),
-    "decimal": lambda value: value in (".", ","),
-    "skip_lines": lambda value: _is_count(value, 0),
-    "thousands": lambda value: value in (None, ".", ",", " "),
-    "keep": _is_columns,
-    "time_column": lambda value: _is_text(value) or _is_count(value, 0),
+    "source": _is_source,
+    "output": _is_text,
     "residuals": lambda value: isinstance(value, bool),
-    "header": lambda value: value is None or isinstance(value, bool),
 }
-"""What each stored setting may be; the others are text, or nothing."""
-
-_NEWER = (
-    *("exclude", "decimal", "comment", "skip_lines", "encoding", "na", "array"),
-    *("thousands", "keep", "time_column", "time_format", "residuals", "key"),
-)
-"""Settings that older files do not have; they were left at their defaults."""
+"""Checks of the stored settings."""
 
 
 def _checked(name: str, document: dict[str, Any]) -> Any:
-    if name not in document and name in _NEWER:
-        return DEFAULTS[name]
     if name not in document:
         raise ValueError(f"the stored setting {name} is missing")
-    if not _IS_VALID.get(name, _is_text)(document[name]):
-        raise ValueError(f"the stored setting {name}={document[name]!r} cannot be")
+    if not _IS_VALID[name](document[name]):
+        raise ValueError(f"invalid stored setting {name}={document[name]!r}")
     return document[name]
 
 

@@ -87,7 +87,7 @@ def prepare(
     files.refuse_shared({"source": request.source, "model": save, "output": request.output})
     files.refuse_shared({"source": request.source, "model to go on from": start, "output": request.output})
     if request.output is not None:
-        beside = request.keep is not None or request.key is not None or request.watches
+        beside = request.reading.keep is not None or request.key is not None or request.watches
         check_output(request.output, keep=beside)
     opening = {"follow": follow, "idle": idle, "threads": threads}
     with ExitStack() as stack:
@@ -113,7 +113,7 @@ def prepare(
             file=file,
             position=standing.position,
             # The batch size in use: a resumed job has to cut batches at the same rows.
-            request=replace(request, batch_rows=source.batch_rows),
+            request=replace(request, reading=replace(request.reading, batch_rows=source.batch_rows)),
             learnt=standing.learnt_before(source, request, anyway),
             times=standing.times,
             numbering=standing.numbering,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..io import files, sources
-from ..io.sources import Hint, Source, SourceError
+from ..io.sources import Hint, ReadOptions, Source, SourceError
 from ..io.sources.identity import Identity, learnt_files, learnt_place
 from ..keyed import Bank, is_bank
 from ..model import StreamModel
@@ -102,10 +102,10 @@ class Standing:
         reading = _reading(request, None if chosen else self.names, opening)
         try:
             if self.learnt and request.source != "-":
-                with sources.open(request.source, **reading) as source:
+                with sources.open(request.source, reading) as source:
                     left = files_left(source, self.learnt)
                 request = replace(request, source=left or request.source)
-            source = sources.open(request.source, position=self.position, **reading)
+            source = sources.open(request.source, reading, position=self.position)
         except SourceError as error:
             raise self._explained(error, request) from None
         if self.names and source.names and source.names != self.names:
@@ -120,7 +120,7 @@ class Standing:
         if self.record is not None or not self.learnt:
             return self.learnt
         learnt = forgotten(source, self.learnt) if anyway else self.learnt
-        refuse_learnt(source, learnt, request.rows)
+        refuse_learnt(source, learnt, request.reading.rows)
         return learnt
 
     def _explained(self, error: SourceError, request: Request) -> SourceError:
@@ -151,9 +151,9 @@ def standing_of(
     return Standing(beginning.model, file, None, beginning, same)
 
 
-def _reading(request: Request, names: list[str] | None, opening: dict[str, Any]) -> dict[str, Any]:
+def _reading(request: Request, names: list[str] | None, opening: dict[str, Any]) -> ReadOptions:
     allow_nan = request.parameters.get("missing", "raise") != "raise"
-    return {**request.reading(), **opening, "allow_nan": allow_nan, "names": names}
+    return replace(request.reading, **opening, allow_nan=allow_nan, names=names)
 
 
 def _has_learnt(request: Request, beginning: Beginning, opening: dict[str, Any]) -> bool:
@@ -162,7 +162,7 @@ def _has_learnt(request: Request, beginning: Beginning, opening: dict[str, Any])
         return request.source is None
     ended = beginning.record.ended or []
     reading = _reading(beginning.request(request, ()), beginning.names, opening)
-    with sources.open(request.source, **reading) as source:
+    with sources.open(request.source, reading) as source:
         return bool(learnt_files(source.reader, ended)) or learnt_place(source.reader, ended) is not None
 
 
@@ -201,19 +201,19 @@ def _continued(request: Request, record: Record, stated: Collection[str], file: 
         )
     if before.output is None and request.output is not None:
         raise RunError(f"{path} was made without an output: resume without one", AFRESH)
-    rows = before.rows
-    if "rows" in stated and _goes_further(request.rows, record):
-        rows, stated = request.rows, set(stated) - {"rows"}
+    rows = before.reading.rows
+    if "rows" in stated and _goes_further(request.reading.rows, record):
+        rows, stated = request.reading.rows, set(stated) - {"rows"}
     name = request.difference(before, stated)
     if name is not None:
         own, other = before.value(name), request.value(name)
         raise Contradiction(path, name, own, other, "a job is resumed with its own settings", AFRESH)
     source, output = request.source or before.source, request.output or before.output
-    return replace(before, source=source, output=output, rows=rows)
+    return replace(before, source=source, output=output, reading=replace(before.reading, rows=rows))
 
 
 def _goes_further(rows: tuple[int, int | None], record: Record) -> bool:
     """Whether these rows begin as before and end no earlier than what has been read."""
     assert record.source is not None
-    start, stop = record.request.rows
+    start, stop = record.request.reading.rows
     return rows[0] == start and (rows[1] is None or rows[1] >= min(record.source["row"], stop or rows[1]))

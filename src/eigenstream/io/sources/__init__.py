@@ -43,7 +43,7 @@ a `BadValue` for each row that it cannot understand. `Source` makes batches of i
 ...         return sources.Chunk(np.stack((numbers, numbers**2.0), axis=1), numbers) if len(numbers) else None
 ...     def go_to(self, place):
 ...         self.row = place["row"]
->>> sources.SCHEMES["squares"] = lambda address, asked: Squares()
+>>> sources.SCHEMES["squares"] = lambda address, options: Squares()
 >>> with sources.open("squares://", batch_rows=4) as source:
 ...     [batch.rows[-1].tolist() for batch in source]
 [[3.0, 9.0], [7.0, 49.0], [9.0, 81.0]]
@@ -60,17 +60,17 @@ from .batch import Hint as Hint
 from .batch import Reader as Reader
 from .batch import SourceError as SourceError
 from .opening import open as open
+from .options import ReadOptions as ReadOptions
 from .readers import SCHEMES as SCHEMES
-from .readers import Asked as Asked
 from .source import Source as Source
 
 __all__ = [
     "SCHEMES",
-    "Asked",
     "BadValue",
     "Batch",
     "Chunk",
     "Hint",
+    "ReadOptions",
     "Reader",
     "Source",
     "SourceError",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import CELLS, Chunk, Floats, Place, Reader, SourceError, Texts, texts_of
-from .columns import Choice
+from .options import ReadOptions
 
 PRINT = 16
 """Rows at the beginning, and before the place reached, by which a matrix is recognised."""
@@ -23,11 +23,11 @@ class RowReader(Reader):
 
     total: int
 
-    def __init__(self, name: str, shape: tuple[int, int], dtype: Any, choice: Choice) -> None:
+    def __init__(self, name: str, shape: tuple[int, int], dtype: Any, options: ReadOptions) -> None:
         self.name, self.row = name, 0
         self.total, self.full = shape
         self.dtype = float_type(name, dtype)
-        self.chosen, self._kept = choice.of(self.names, self.full, name)
+        self.chosen, self._kept = options.choose(self.names, self.full, name)
         self.kept = [str(number) for number in self._kept]
         self.width = len(self.chosen)
         self.names = None if self.names is None else [self.names[i] for i in self.chosen]
@@ -105,8 +105,8 @@ class ForwardReader(RowReader):
     A subclass says by a fingerprint which file it is.
     """
 
-    def __init__(self, name: str, shape: tuple[int, int], dtype: Any, choice: Choice) -> None:
-        super().__init__(name, shape, dtype, choice)
+    def __init__(self, name: str, shape: tuple[int, int], dtype: Any, options: ReadOptions) -> None:
+        super().__init__(name, shape, dtype, options)
         self._last: Floats = np.zeros((0, self.width), dtype=self.dtype)
 
     def take(self, count: int) -> Chunk | None:
@@ -153,12 +153,12 @@ class Generated(RowReader):
         name: str,
         shape: tuple[int, int],
         make: Callable[[int], Iterator[Floats]],
-        choice: Choice,
+        options: ReadOptions,
     ) -> None:
         self.make, self._at = make, -1
         self._batches: Iterator[Floats] = iter(())
         self._rest = np.zeros((0, shape[1]))
-        super().__init__(name, shape, np.float64, choice)
+        super().__init__(name, shape, np.float64, options)
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
         if start != self._at:  # from the beginning again: it has no memory of what it made

@@ -103,7 +103,9 @@ class Batch:
     times: NDArray[np.float64] | None = None
     """When each row was taken, in seconds since 1970, where a column says so."""
     share: float | None = None
-    """Which share of the source has been read with these rows, where it can be told."""
+    """Share of the source that has been read with these rows, where it is known."""
+    keys: list[str] | None = None
+    """Key of each row, where a column holds it."""
 
     @cached_property
     def position(self) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -26,55 +25,8 @@ class Chosen(NamedTuple):
     """Handed out beside the numbers, as text."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which columns are read.
-
-    Parameters
-    ----------
-    columns, exclude
-        What to learn from and what to leave out, as in `eigenstream.sources.open`.
-    keep
-        Columns that are handed out as text; nothing is learnt from them.
-    names
-        What to learn from, by name, wherever columns have names; ``columns`` and ``exclude`` count where they
-        have none. So a model finds its inputs in a file whose columns stand in another order.
-
-    Examples
-    --------
-    >>> Choice("0:2", names=("a", "b")).of(["b", "time", "a"], 3, "x.csv")
-    Chosen(learnt=[2, 0], kept=[])
-    >>> Choice(keep="time").of(["time", "a", "b"], 3, "x.csv")
-    Chosen(learnt=[1, 2], kept=[0])
-    """
-
-    columns: Columns = None
-    exclude: Columns = None
-    keep: Columns = None
-    names: tuple[str, ...] | None = None
-
-    def of(
-        self,
-        names: Sequence[str] | None,
-        width: int,
-        source: str,
-        text: Callable[[], Collection[int]] = tuple,
-    ) -> Chosen:
-        """The columns of a source that has these."""
-        kept = [] if self.keep is None else _listed_columns(self.keep, names, width, source)
-        kept = list(dict.fromkeys(kept))
-        if self.names is not None and names is not None:
-            return Chosen(_found(self.names, names, width, source), kept)
-        learnt = chosen_columns(self.columns, names, width, source, self.exclude, text)
-        if kept:
-            learnt = [number for number in learnt if number not in kept]
-        if not learnt:
-            raise SourceError(f"{source}: all columns are kept as text: nothing is left to learn from")
-        return Chosen(learnt, kept)
-
-
-def _found(wanted: Sequence[str], names: Sequence[str], width: int, source: str) -> list[int]:
-    """Where the columns of these names stand: a name is never taken for a number here."""
+def named_columns(wanted: Sequence[str], names: Sequence[str], width: int, source: str) -> list[int]:
+    """Return the numbers of the columns with these names: a name is never taken for a number here."""
     times = Counter(names)
     missing = [name for name in wanted if not times[name]]
     if missing:
@@ -119,7 +71,7 @@ def chosen_columns(
         raise SourceError(f"{source}: rows of {width:,} numbers; 1 to {WIDEST:,} are read")
     if columns is None and exclude is None:
         return range(width)
-    found = list(range(width)) if columns is None else _listed_columns(columns, names, width, source)
+    found = list(range(width)) if columns is None else column_numbers(columns, names, width, source)
     repeated = [number for number, times in Counter(found).items() if times > 1]
     if repeated:
         raise SourceError(f"{source}: column {min(repeated)} was asked for more than once")
@@ -131,15 +83,16 @@ def chosen_columns(
     return found
 
 
-def listed(columns: str | Sequence[str | int]) -> list[str | int]:
+def _each(columns: str | Sequence[str | int]) -> list[str | int]:
     """Columns one by one."""
     return list(columns.split(",")) if isinstance(columns, str) else list(columns)
 
 
-def _listed_columns(
+def column_numbers(
     columns: str | Sequence[str | int], names: Sequence[str] | None, width: int, source: str
 ) -> list[int]:
-    return [number for one in listed(columns) for number in _numbers(one, names, width, source)]
+    """Return the numbers of the columns listed, in the order listed."""
+    return [number for one in _each(columns) for number in _numbers(one, names, width, source)]
 
 
 def _excluded(
@@ -150,7 +103,7 @@ def _excluded(
     text: Callable[[], Collection[int]],
 ) -> set[int]:
     left_out: set[int] = set()
-    for one in listed(exclude):
+    for one in _each(exclude):
         word = str(one).strip()
         if names is not None and word in names and not isinstance(one, int):
             left_out |= {number for number, name in enumerate(names) if name == word}

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from . import cells
 from .batch import SKIP, Hint, SourceError
-from .columns import Choice
-from .formats import GROUPED, Format
 from .lines import Piece
+from .options import GROUPED, ReadOptions
 from .text import WIDEST_TEXT, Complaint, Parser, refuse_wide, shortened
 from .times import time_hints
 
@@ -36,10 +35,8 @@ class Csv(Parser):
         The first line, and its number.
     source
         For messages.
-    choice
-        Which columns to read.
-    format
-        What is known about the text.
+    options
+        Columns to read, and what is known about the text.
     peek
         Returns the line after the first, if there is one, for the few cases where the first does not tell.
     """
@@ -48,37 +45,36 @@ class Csv(Parser):
         self,
         first: bytes,
         source: str,
-        choice: Choice,
-        format: Format,
+        options: ReadOptions,
         line: int,
         peek: Callable[[], bytes | None],
     ) -> None:
-        self.format, self.first = format, first
+        self.options, self.first = options, first
         for delimiter in (*DELIMITERS, " "):
             refuse_wide(first.count(delimiter.encode()), source, line)
-        text = format.decoded(first)
-        self.delimiter = format.delimiter or self._likely_delimiter(text, peek)
+        text = options.decoded(first)
+        self.delimiter = options.delimiter or self._likely_delimiter(text, peek)
         fields = self._fields(text)
         self.full = len(fields)
         self.counting = False
         """Whether the names are the numbers from 0."""
-        known = set(choice.names or ())
-        self.titled = format.header or False
-        if format.header is None:
+        known = set(options.names or ())
+        self.titled = options.header or False
+        if options.header is None:
             self.titled = bool(known) and known <= {field.strip() for field in fields}
             self.titled = self.titled or self._is_header(fields, peek)
         self.titles = [field.strip() for field in fields] if self.titled else None
-        if self.titled and "\N{REPLACEMENT CHARACTER}" in text and format.encoding is None:
+        if self.titled and "\N{REPLACEMENT CHARACTER}" in text and options.encoding is None:
             raise SourceError(
                 f"{source}, line {line}: not text in UTF-8",
                 Hint("encoding", "latin-1", "reads many such files"),
             )
 
         def without_numbers() -> list[int]:
-            example = self._fields(format.decoded(peek() or b"")) if self.titled else fields
+            example = self._fields(options.decoded(peek() or b"")) if self.titled else fields
             return [i for i, field in enumerate(example) if not self._is_value(field)]
 
-        self.chosen, self._kept = choice.of(self.titles, self.full, source, without_numbers)
+        self.chosen, self._kept = options.choose(self.titles, self.full, source, without_numbers)
         self.kept = [self.titles[i] if self.titles else str(i) for i in self._kept]
         self.width = len(self.chosen)
         self.names = None if self.titles is None else [self.titles[i] for i in self.chosen]
@@ -91,14 +87,14 @@ class Csv(Parser):
             return None
         if self.delimiter == " ":
             data = b"".join(b" ".join(line.split()) + b"\n" for line in piece.lines())
-        if self.format.decimal == ",":
+        if self.options.decimal == ",":
             if b"." in data:
                 return None
             data = data.replace(b",", b".")
         if not cells.available():
             rows = self._loaded(data, len(piece))
         elif len(separator) == 1:
-            missing = self.format.missing
+            missing = self.options.missing
             rows = cells.parsed(data, len(piece), self.full, separator, self.chosen, missing)
             if rows is None and b'"' in data and self.delimiter != " ":
                 rows = self._taken_apart(data, len(piece))
@@ -109,7 +105,7 @@ class Csv(Parser):
 
     def _taken_apart(self, data: bytes, count: int) -> NDArray[np.float64] | None:
         """Where quotes hide delimiters, in columns that are not chosen."""
-        text = self.format.decoded(data)
+        text = self.options.decoded(data)
         lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
         try:
             rows = list(csv.reader(lines, delimiter=self.delimiter))
@@ -117,7 +113,7 @@ class Csv(Parser):
             return None
         if len(rows) != count or any(len(row) != self.full for row in rows):
             return None
-        return cells.parsed_fields(rows, self.chosen, self.format.missing)
+        return cells.parsed_fields(rows, self.chosen, self.options.missing)
 
     def _loaded(self, data: bytes, count: int) -> NDArray[np.float64] | None:
         """By NumPy, several times slower."""
@@ -127,7 +123,7 @@ class Csv(Parser):
             return None
         usecols = None if isinstance(self.chosen, range) else self.chosen
         try:
-            texts = [self.format.decoded(line, "strict") for line in lines]
+            texts = [self.options.decoded(line, "strict") for line in lines]
             rows = np.loadtxt(texts, delimiter=self.delimiter, comments=None, usecols=usecols, ndmin=2)
         except ValueError:
             return None
@@ -141,7 +137,7 @@ class Csv(Parser):
         plain = b'"' not in line and self.delimiter != " "
         if separators > WIDEST_TEXT or (plain and separators + 1 != self.full):
             return self._wrong_width(separators + 1)
-        fields = self._fields(self.format.decoded(line))
+        fields = self._fields(self.options.decoded(line))
         if len(fields) != self.full:
             return self._wrong_width(len(fields))
         numbers = []
@@ -158,7 +154,7 @@ class Csv(Parser):
         return numbers
 
     def texts(self, line: bytes) -> list[str]:
-        text = self.format.decoded(line)
+        text = self.options.decoded(line)
         if self.delimiter != " " and '"' not in text:
             fields = text.rstrip("\r\n").split(self.delimiter, max(self._kept) + 1)
         else:
@@ -207,11 +203,11 @@ class Csv(Parser):
     def _grouped(self, word: str) -> tuple[Hint, ...]:
         """What to say of a number that has thousands marks."""
         for mark, decimal in ((".", ","), (",", "."), (" ", None)):
-            if mark == self.format.thousands or not GROUPED[mark].fullmatch(word):
+            if mark == self.options.thousands or not GROUPED[mark].fullmatch(word):
                 continue
             ends = decimal is not None and decimal in word
-            if ends or mark == " " or self.format.decimal == decimal == ",":
-                other = ends and decimal != self.format.decimal
+            if ends or mark == " " or self.options.decimal == decimal == ",":
+                other = ends and decimal != self.options.decimal
                 turned = (Hint("decimal", decimal, "reads the decimal mark"),) if other else ()
                 return (*turned, Hint("thousands", mark, "reads groups of three digits"))
         return ()
@@ -233,9 +229,9 @@ class Csv(Parser):
 
     def _number(self, field: str) -> float:
         word = field.strip()
-        if word.lower() in self.format.missing:
+        if word.lower() in self.options.missing:
             return float("nan")
-        return self.format.number(word)
+        return self.options.number(word)
 
     def _is_value(self, field: str) -> bool:
         """Whether this can be in a column of numbers."""
@@ -252,7 +248,7 @@ class Csv(Parser):
             return False
 
     def _likely_delimiter(self, text: str, peek: Callable[[], bytes | None]) -> str:
-        there = [d for d in DELIMITERS if d in text and d != self.format.decimal]
+        there = [d for d in DELIMITERS if d in text and d != self.options.decimal]
         if not there:
             return self._spaces_or_none(text, peek)
         for delimiter in there:
@@ -262,12 +258,12 @@ class Csv(Parser):
 
     def _spaces_or_none(self, text: str, peek: Callable[[], bytes | None]) -> str:
         """Runs of spaces, if numbers stand between them: a name may have spaces too."""
-        only = "," if self.format.decimal == "." else ";"
+        only = "," if self.options.decimal == "." else ";"
         words = BETWEEN_SPACES.findall(text)
         if len(words) < 2:
             return only
         if not all(map(_is_decimal, words)):
-            words = BETWEEN_SPACES.findall(self.format.decoded(peek() or b""))
+            words = BETWEEN_SPACES.findall(self.options.decoded(peek() or b""))
         return " " if len(words) > 1 and any(map(_is_decimal, words)) else only
 
     def _is_header(self, fields: Sequence[str], peek: Callable[[], bytes | None]) -> bool:
@@ -277,7 +273,7 @@ class Csv(Parser):
         counted = fields[1:] if not fields[0].strip() else fields
         if len(counted) < 3 or [field.strip() for field in counted] != [str(i) for i in range(len(counted))]:
             return False
-        following = self._fields(self.format.decoded(peek() or b""))
+        following = self._fields(self.options.decoded(peek() or b""))
         self.counting = len(following) == len(fields) and not all(map(_is_whole, following[1:]))
         return self.counting
 

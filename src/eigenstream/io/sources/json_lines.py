@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from . import cells
 from .batch import SKIP, Hint, SourceError
-from .columns import Choice
-from .formats import Format
 from .json_template import Template
 from .lines import Piece
+from .options import ReadOptions
 from .text import Complaint, Parser, refuse_wide, shortened
 from .times import time_hints
 
@@ -25,15 +24,8 @@ MOST_VALUES = 2**21
 class JsonLines(Parser):
     """null is missing, and so is a name that is not there."""
 
-    def __init__(
-        self,
-        first: bytes,
-        source: str,
-        choice: Choice,
-        format: Format,
-        line: int,
-    ) -> None:
-        self.format = format
+    def __init__(self, first: bytes, source: str, options: ReadOptions, line: int) -> None:
+        self.options = options
         if _values(first) > MOST_VALUES:
             raise SourceError(f"{source}, line {line}: more than {MOST_VALUES:,} values")
         example = _decoded(first)
@@ -48,7 +40,7 @@ class JsonLines(Parser):
         refuse_wide(self.full, source, line)
         names = self.keys if self.type is dict else None
         values = list(example.values()) if isinstance(example, dict) else example
-        chosen, kept = choice.of(
+        chosen, kept = options.choose(
             names, self.full, source, lambda: [i for i, v in enumerate(values) if not _fits(v)]
         )
         self._kept = [self.keys[i] for i in kept]
@@ -107,7 +99,7 @@ class JsonLines(Parser):
     def _numbers(self, values: Sequence[Any]) -> list[float] | Complaint:
         numbers = []
         for place, value in enumerate(values):
-            if isinstance(value, str) and value.strip().lower() in self.format.words:
+            if isinstance(value, str) and value.strip().lower() in self.options.words:
                 value = None
             if isinstance(value, bool) or not isinstance(value, int | float | None):
                 marker = Hint("na", str(value), "reads it as a missing value")

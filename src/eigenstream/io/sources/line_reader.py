@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError, texts_of
-from .columns import Choice
 from .contents import PlainFile, Recoded, Unpacked
 from .csv_lines import Csv
-from .formats import Format
 from .json_lines import JsonLines
 from .lines import NOTHING, Lines, Piece
+from .options import ReadOptions
 from .text import FEW, Parsed, Parser
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
@@ -39,10 +38,8 @@ class LineReader(Reader):
         What they are read from, to be closed.
     kind
         "text", "gzip" or "pipe".
-    choice, format
-        What to make of them.
-    threads
-        How many parse lines at the same time.
+    options
+        How to parse them, and in how many threads.
     """
 
     unit = "bytes"
@@ -52,16 +49,13 @@ class LineReader(Reader):
         lines: Lines,
         content: PlainFile | Unpacked | Recoded | None,
         kind: str,
-        choice: Choice | None = None,
-        format: Format | None = None,
-        threads: int = 1,
+        options: ReadOptions,
     ) -> None:
         self.lines, self.content, self.name, self.kind = lines, content, lines.name, kind
         self.file = content if isinstance(content, PlainFile) else None
         """The content, where a place in it can be gone to."""
-        self.format = format or Format()
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, "parsing") if threads > 1 else None
+        self.options, self._threads = options, options.threads
+        self._pool = ThreadPoolExecutor(self._threads, "parsing") if self._threads > 1 else None
         self._held = NOTHING
         """The first line, where it is data: it had to be looked at to know what the others are."""
         self._taken = np.zeros(0, dtype=np.int64)
@@ -70,7 +64,7 @@ class LineReader(Reader):
         self._first = np.zeros(0)
         """The first column of the first rows."""
         try:
-            self.parser = self._understand(choice or Choice())
+            self.parser = self._understand()
         except BaseException:
             self.close()
             raise
@@ -79,7 +73,7 @@ class LineReader(Reader):
         self._step = max(1, min(10_000, CELLS // self.full))
         """Lines gone through at a time."""
 
-    def _understand(self, choice: Choice) -> Parser:
+    def _understand(self) -> Parser:
         self._skip_top()
         piece = self._next(1)
         if not len(piece):
@@ -96,16 +90,16 @@ class LineReader(Reader):
                 f"{self.name}, line {line}: there are carriage returns within it; convert them to line feeds"
             )
         if first.lstrip().startswith((b"{", b"[")):
-            parser: Parser = JsonLines(first, self.name, choice, self.format, line)
+            parser: Parser = JsonLines(first, self.name, self.options, line)
         else:
-            parser = Csv(first, self.name, choice, self.format, line, self._peek)
+            parser = Csv(first, self.name, self.options, line, self._peek)
         if not parser.titled:
             shorter = len(piece.data) - len(first)
             self._held = Piece(first, piece.ends - shorter, piece.numbers)
         return parser
 
     def _skip_top(self) -> None:
-        left = self.format.skip_lines
+        left = self.options.skip_lines
         while left:
             skipped = len(self.lines.take(min(left, 1000)))
             if not skipped:
@@ -136,7 +130,7 @@ class LineReader(Reader):
         texts = None
         if self.kept:
             texts = texts_of([self.parser.texts(line) for line in piece.lines()], len(self.kept))
-        return Chunk(self.format.with_gaps(rows), numbers, values, texts)
+        return Chunk(self.options.with_gaps(rows), numbers, values, texts)
 
     def _parsed(self, piece: Piece) -> Parsed:
         """The lines as rows, by several threads if there are; the rows are the same."""
@@ -251,7 +245,7 @@ class LineReader(Reader):
 
     def _empty(self, piece: Piece) -> NDArray[np.bool_]:
         """Which lines are blank or comments."""
-        starts, comment = piece.starts(), self.format.comment
+        starts, comment = piece.starts(), self.options.comment
         perhaps = BLANK[starts]
         if comment is not None:
             perhaps = perhaps | (starts == comment.encode()[0])

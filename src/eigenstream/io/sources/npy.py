@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .arrays import ForwardReader, RowReader
 from .batch import CELLS, Hint, SourceError
-from .columns import Choice
+from .options import ReadOptions
 
 LONGEST_HEAD = 1 << 16
 
@@ -23,11 +23,11 @@ class Npy(RowReader):
 
     kind = "npy"
 
-    def __init__(self, path: Path, choice: Choice) -> None:
+    def __init__(self, path: Path, options: ReadOptions) -> None:
         self.file = path.open("rb")
         try:
             self._read_head(path)
-            super().__init__(str(path), self.shape, self.stored, choice)
+            super().__init__(str(path), self.shape, self.stored, options)
             self.files = [path]
         except BaseException:
             self.close()
@@ -74,7 +74,7 @@ class Npz(ForwardReader):
 
     kind = "npz"
 
-    def __init__(self, path: Path, array: str | None, choice: Choice) -> None:
+    def __init__(self, path: Path, options: ReadOptions) -> None:
         self.path = path
         self._content: IO[bytes] | None = None
         try:
@@ -82,9 +82,9 @@ class Npz(ForwardReader):
         except Exception as error:  # a damaged file raises whatever its decoders raise
             raise SourceError(f"{path} is not a readable NPZ file: {error}") from None
         try:
-            self.member = self._member(array)
+            self.member = self._member(options.array)
             self._begin()
-            super().__init__(f"{path} ({self.member})", self.shape, self.stored, choice)
+            super().__init__(f"{path} ({self.member})", self.shape, self.stored, options)
             self.files = [path]
             if self.by_column and self.shape[0] * self.shape[1] > CELLS:
                 raise SourceError(

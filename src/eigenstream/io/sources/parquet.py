@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .arrays import ForwardReader, float_type
 from .batch import NO_TEXT, Chunk, SourceError, Texts
-from .columns import Choice
+from .options import ReadOptions
 
 Pieces = Generator[NDArray[Any], None, None]
 Convert = Callable[[list[Any]], NDArray[Any]]
@@ -28,7 +28,7 @@ class Parquet(ForwardReader):
 
     kind = "parquet"
 
-    def __init__(self, path: Path, choice: Choice) -> None:
+    def __init__(self, path: Path, options: ReadOptions) -> None:
         self.path = path
         self.parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
         self.footers = [_footer(part) for part in self.parts]
@@ -39,7 +39,7 @@ class Parquet(ForwardReader):
                 raise SourceError(f"{part} has other columns than {self.parts[0]}")
         if len(set(names)) < len(names):
             raise SourceError(f"{path}: two columns have the same name; give each its own")
-        self.asked, kept = choice.of(names, len(names), str(path), lambda: _without_numbers(schemas[0]))
+        self.asked, kept = options.choose(names, len(names), str(path), lambda: _without_numbers(schemas[0]))
         self.columns = self.names = [names[i] for i in self.asked]
         types = {
             _numpy_type(part, schema.field(name))
@@ -48,7 +48,7 @@ class Parquet(ForwardReader):
         }
         total = sum(footer.num_rows for footer in self.footers)
         dtype = np.float32 if types == {np.float32} else np.float64
-        super().__init__(str(path), (total, len(self.names)), dtype, Choice())
+        super().__init__(str(path), (total, len(self.names)), dtype, ReadOptions())
         self.files, self.kept = self.parts, [names[i] for i in kept]
         self._rows = _Forward(self._pieces_from(self.columns, self._as_floats), self.name)
         self._texts = _Forward(self._pieces_from(self.kept, _as_texts), self.name)

@@ -12,8 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import numpy as np
 
 from .batch import BadValue, Chunk, Place, Reader, SourceError, texts_of
-from .columns import Choice
-from .formats import MISSING
+from .options import MISSING, ReadOptions
 
 BEGINNING = "0-0"
 PATIENCE = 30.0
@@ -39,25 +38,16 @@ class RedisStream(Reader):
         Of ``redis``, answering in text.
     stream
         Its name.
-    choice
-        Which fields to read.
-    follow, idle
-        Whether to wait for more entries, and after how many seconds without any it counts as the end.
+    options
+        Fields to read, and how long to wait for more entries.
     """
 
     kind = "Redis stream"
     unit = "entries"
 
-    def __init__(
-        self,
-        client: Any,
-        stream: str,
-        choice: Choice | None = None,
-        follow: bool = False,
-        idle: float | None = None,
-    ) -> None:
+    def __init__(self, client: Any, stream: str, options: ReadOptions) -> None:
         self.client, self.stream, self.name = client, stream, f"Redis stream {stream!r}"
-        self.live, self.idle = follow, idle
+        self.live, self.idle = options.follow, options.idle
         self._last = BEGINNING
         """Id of the last entry taken."""
         self._print = ""
@@ -70,7 +60,7 @@ class RedisStream(Reader):
         titles = list(self._waiting[0][1])
         values = list(self._waiting[0][1].values())
         self.full = len(titles)
-        chosen, kept = (choice or Choice()).of(
+        chosen, kept = options.choose(
             titles,
             self.full,
             self.name,
@@ -194,20 +184,20 @@ def _answer(name: str, question: Callable[[], Any], patience: float) -> Any:
             time.sleep(PAUSE)
 
 
-def open_redis(address: str, choice: Choice, follow: bool, idle: float | None) -> RedisStream:
+def open_redis(address: str, options: ReadOptions) -> RedisStream:
     """The stream at an address such as ``redis://127.0.0.1:6379/0?stream=sensors``."""
     try:
         import redis
     except ImportError:
         raise SourceError(f"{address}: to read Redis, pip install 'eigenstream[redis]'") from None
     parts = urlsplit(address)
-    options = dict(parse_qsl(parts.query))
-    stream = options.pop("stream", "")
+    query = dict(parse_qsl(parts.query))
+    stream = query.pop("stream", "")
     if not stream:
         raise SourceError(f"{address} does not say which stream to read: add ?stream=NAME")
     try:
         client = redis.Redis.from_url(
-            urlunsplit(parts._replace(query=urlencode(options))), decode_responses=True
+            urlunsplit(parts._replace(query=urlencode(query))), decode_responses=True
         )
         _answer(address, client.ping, FIRST_PATIENCE)
     except SourceError:
@@ -215,7 +205,7 @@ def open_redis(address: str, choice: Choice, follow: bool, idle: float | None) -
     except (redis.RedisError, ValueError) as error:
         raise SourceError(f"{address} cannot be read: {error}") from None
     try:
-        return RedisStream(client, stream, choice, follow, idle)
+        return RedisStream(client, stream, options)
     except BaseException:
         client.close()
         raise

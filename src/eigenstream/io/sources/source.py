@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from operator import index
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
 from .batch import CELLS, CHOOSE, NO_TEXT, SKIP, BadValue, Batch, Chunk, Hint, Place, Reader, SourceError
+from .options import ReadOptions
 from .times import HOW, Clock
 
 ROWS = 1024
@@ -29,41 +31,30 @@ class Source:
     ----------
     reader
         Where the rows come from.
-    batch_rows
-        Rows a batch. If None, 1,024, or fewer where rows are very wide.
-    stop
-        The row to stop before; None for the end.
-    on_bad_row
-        What to do with rows that cannot be understood or are not finite: ``"fail"`` or ``"skip"``.
-    allow_nan
-        Whether missing values are handed out as NaN; otherwise they make a row bad.
+    options
+        Options of reading; ``batch_rows``, ``rows``, ``on_bad_row``, ``allow_nan``, ``time_column`` and
+        ``key`` are obeyed here.
     on_skip
         Called with the reason for each row left out.
-    clock
-        Reads the first of the columns that are kept: when each row was taken.
+    **reading
+        Single options by name.
     """
 
     def __init__(
         self,
         reader: Reader,
+        options: ReadOptions | None = None,
         *,
-        batch_rows: int | None = None,
-        stop: int | None = None,
-        on_bad_row: Literal["fail", "skip"] = "fail",
-        allow_nan: bool = False,
         on_skip: Callable[[str], object] | None = None,
-        clock: Clock | None = None,
+        **reading: Any,
     ) -> None:
-        if batch_rows is not None and batch_rows < 1:
-            raise SourceError(f"batch_rows must be at least 1, got {batch_rows}")
-        if on_bad_row not in ("fail", "skip"):
-            raise SourceError(f"on_bad_row must be 'fail' or 'skip', got {on_bad_row!r}")
-        self.reader, self.stop, self.clock = reader, stop, clock
-        self.batch_rows = batch_rows or max(1, min(ROWS, CELLS // (reader.full or reader.width)))
-        self.on_bad_row, self.allow_nan, self.on_skip = on_bad_row, allow_nan, on_skip
+        options = replace(options or ReadOptions(), **reading)
+        self.reader, self.options, self.on_skip = reader, options, on_skip
+        self.stop, self.clock = options.rows[1], options.clock()
+        self.batch_rows = options.batch_rows or max(1, min(ROWS, CELLS // (reader.full or reader.width)))
         self.count = self.skipped = self._read = 0
         self.first_skip = ""
-        """Why the first of the rows was left out that were."""
+        """Reason for the first skip."""
 
     @property
     def name(self) -> str:
@@ -112,7 +103,14 @@ class Source:
             rows.texts,
             rows.times,
             self.reader.progress(),
+            self._keys(rows),
         )
+
+    def _keys(self, rows: Chunk) -> list[str] | None:
+        if self.options.key is None or rows.texts is None:
+            return None
+        keys: list[str] = rows.texts[:, int(self.clock is not None)].tolist()  # the time stands before it
+        return keys
 
     def _place(self) -> Callable[[], Place]:
         """The place of the reader and of the clock, which both go on while nobody asks."""
@@ -189,7 +187,7 @@ class Source:
         if not bad:
             return chunk
         bad.sort(key=lambda value: value.row)
-        if self.on_bad_row == "fail":
+        if self.options.on_bad_row == "fail":
             raise SourceError(f"{bad[0].where}: {bad[0].what}", *(bad[0].hints or self._advice(bad[0].row)))
         rows = sorted({value.row for value in bad})
         self.skipped += len(rows)
@@ -211,7 +209,7 @@ class Source:
         # One multiply-add a number and no temporary: NaN and infinity both survive a sum of squares.
         if np.isfinite(np.vdot(chunk.rows, chunk.rows)):
             return []
-        wrong = np.isinf(chunk.rows) if self.allow_nan else ~np.isfinite(chunk.rows)
+        wrong = np.isinf(chunk.rows) if self.options.allow_nan else ~np.isfinite(chunk.rows)
         known = {value.row for value in chunk.bad}
         found = [(int(row), int(np.argmax(wrong[row]))) for row in np.flatnonzero(wrong.any(axis=1))]
         first = self.count == 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .arrays import RowReader
 from .batch import SourceError
-from .columns import Choice
+from .options import ReadOptions
 
 PARTS = {"format.npy", "shape.npy", "data.npy"}
 """What is in every NPZ file of a sparse matrix."""
@@ -27,7 +27,7 @@ class SparseMatrix(RowReader):
 
     kind = "sparse"
 
-    def __init__(self, path: Path, read: Callable[[str], Any], what: str, choice: Choice) -> None:
+    def __init__(self, path: Path, read: Callable[[str], Any], what: str, options: ReadOptions) -> None:
         from scipy.sparse import csr_array
 
         try:
@@ -40,7 +40,7 @@ class SparseMatrix(RowReader):
         shape = self.matrix.shape
         if len(shape) != 2 or 0 in shape:
             raise SourceError(f"{path}: expected a matrix with rows and columns, got shape {shape}")
-        super().__init__(str(path), shape, self.matrix.dtype, choice)
+        super().__init__(str(path), shape, self.matrix.dtype, options)
         self.files = [path]
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
@@ -50,7 +50,7 @@ class SparseMatrix(RowReader):
         """Nothing is open."""
 
 
-def matrix_market(path: Path, choice: Choice) -> SparseMatrix:
+def matrix_market(path: Path, options: ReadOptions) -> SparseMatrix:
     """The reader of a Matrix Market file."""
     from inspect import signature
 
@@ -58,14 +58,14 @@ def matrix_market(path: Path, choice: Choice) -> SparseMatrix:
 
     # From SciPy 1.15 on, one has to say which kind of matrix; before, one cannot.
     kind = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
-    return SparseMatrix(path, partial(mmread, **kind), "Matrix Market file", choice)
+    return SparseMatrix(path, partial(mmread, **kind), "Matrix Market file", options)
 
 
-def sparse_npz(path: Path, choice: Choice) -> SparseMatrix:
+def sparse_npz(path: Path, options: ReadOptions) -> SparseMatrix:
     """The reader of a sparse matrix in an NPZ file."""
     from scipy.sparse import load_npz
 
-    return SparseMatrix(path, load_npz, "NPZ file of a sparse matrix", choice)
+    return SparseMatrix(path, load_npz, "NPZ file of a sparse matrix", options)
 
 
 def is_sparse_npz(path: Path) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .arrays import RowReader
 from .batch import SourceError
-from .columns import Choice
+from .options import ReadOptions
 
 LARGEST_CHUNK = 1 << 30
 LARGEST_SLAB = 1 << 23
@@ -23,7 +23,7 @@ class Zarr(RowReader):
 
     kind = "zarr"
 
-    def __init__(self, path: Path, choice: Choice) -> None:
+    def __init__(self, path: Path, options: ReadOptions) -> None:
         try:
             import zarr
         except ImportError:
@@ -37,7 +37,7 @@ class Zarr(RowReader):
             raise SourceError(f"{path} is not a readable Zarr array: {error}") from None
         if len(shape) != 2 or 0 in shape:
             raise SourceError(f"{path}: expected an array of rows and columns, got shape {shape}")
-        super().__init__(str(path), shape, dtype, choice)
+        super().__init__(str(path), shape, dtype, options)
         if chunk > LARGEST_CHUNK:
             raise SourceError(
                 f"{path}: its chunks have {chunk:,} bytes; rechunk it to at most {LARGEST_CHUNK:,}"
