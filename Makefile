@@ -6,14 +6,20 @@ READY := .venv/.ready
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: run test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check release-check bench evaluate reproduce docs clean
+.PHONY: run quick test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check release-check bench evaluate reproduce docs clean
 
 run: $(READY)
 	mkdir -p build
 	$(BIN)/eigenstream run --picture build/run.png
 
-# Tests that share something costly stay in one process (xdist_group).
-SUITE := -n auto --dist loadgroup -m "not slow and not bank and not dask and not torch and not spark"
+# What matters most, in under a minute on two cores: learners are the closed form, chunks do not change a bit, ranks,
+# calls happen whole or not at all, monitors, a job that was killed goes on, the public names.
+QUICK := tests/test_learners.py tests/test_online_whole_calls.py tests/test_resume.py tests/test_package.py
+quick: $(READY)
+	$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow" $(QUICK)
+
+# Tests that share something costly stay in one process (xdist_group). The slowest ten are named at the end.
+SUITE := -n auto --dist loadgroup --durations 10 -m "not slow and not bank and not dask and not torch and not spark"
 test: $(READY)
 	$(BIN)/pytest $(SUITE)
 

@@ -10,7 +10,6 @@ from hypothesis import settings
 
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.regularizers import REGULARIZERS
-from tests import source_files
 from tests.browser import CHROMIUM, FLAGS
 
 settings.register_profile("default", deadline=None, derandomize=True, print_blob=False)
@@ -37,6 +36,8 @@ def online(request):
 @pytest.fixture(scope="session")
 def written(tmp_path_factory):
     """The same numbers in every kind of file."""
+    from tests import source_files
+
     folder = tmp_path_factory.mktemp("sources")
     paths = {name: folder / f"source-{i}" for i, name in enumerate(source_files.WRITERS)}
     for name, path in paths.items():

@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pyarrow
-import zarr
 from pyarrow import parquet
 
 from eigenstream import sources
@@ -84,6 +83,8 @@ def write_parts(path, X):
 
 
 def write_zarr(path, X, version=3):
+    import zarr
+
     array = zarr.create_array(
         str(path), shape=X.shape, chunks=(6, 3), dtype=X.dtype, zarr_format=version, overwrite=True
     )

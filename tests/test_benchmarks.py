@@ -31,16 +31,31 @@ from eigenstream import OnlineAdaptivePCA
 pytestmark = pytest.mark.xdist_group("benchmarks")  # what they look at is computed once
 
 
+LONG = {"accuracy", "engine", "fit", "startup", "throughput"}
+"""Sections of which even the quick variant takes seconds: they start processes or meet all peers."""
+
+
 @pytest.fixture(scope="module")
-def out(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("results")
-    outcome = CliRunner().invoke(main, ["--quick", "--out", str(folder)], catch_exceptions=False)
-    assert outcome.exit_code == 0, outcome.output
-    return folder
+def measured(tmp_path_factory):
+    """The folder with a section's results, which are measured when they are first asked for."""
+    folder, done = tmp_path_factory.mktemp("results"), set()
+
+    def of(name):
+        if name not in done:
+            options = ["--quick", "--only", name, "--out", str(folder)]
+            outcome = CliRunner().invoke(main, options, catch_exceptions=False)
+            assert outcome.exit_code == 0, outcome.output
+            done.add(name)
+        return folder
+
+    return of
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_section_leaves_a_report_its_numbers_and_a_picture(out, name):
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in NAMES]
+)
+def test_every_section_leaves_a_report_its_numbers_and_a_picture(measured, name):
+    out = measured(name)
     assert f"({name}.md)" in (out / "README.md").read_text()
     assert f"({name}.png)" in (out / f"{name}.md").read_text()
     assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -49,7 +64,9 @@ def test_every_section_leaves_a_report_its_numbers_and_a_picture(out, name):
     assert results["seconds"] > 0
 
 
-def test_the_engine_meets_every_peer_on_one_stream(out):
+@pytest.mark.slow
+def test_the_engine_meets_every_peer_on_one_stream(measured):
+    out = measured("engine")
     report = (out / "engine.md").read_text()
     for contest in json.loads((out / "engine.json").read_text())["contests"]:
         found = [(entry["name"], entry["kind"]) for entry in contest["contenders"]]
@@ -63,7 +80,8 @@ def test_the_engine_meets_every_peer_on_one_stream(out):
         assert contest["contenders"][0]["samples seen"] == contest["T"]
 
 
-def test_growth_has_slopes_and_memory(out):
+def test_growth_has_slopes_and_memory(measured):
+    out = measured("growth")
     results = json.loads((out / "growth.json").read_text())
     assert list(results["curves"]) == ["T", "n", "k"]
     for curve in results["curves"].values():
@@ -71,13 +89,16 @@ def test_growth_has_slopes_and_memory(out):
     assert len(results["memory"]["seen"]) == len(results["memory"]["MiB"]) > 1
 
 
-def test_offline_compares_with_the_bare_steps(out):
+def test_offline_compares_with_the_bare_steps(measured):
+    out = measured("offline")
     report = (out / "offline.md").read_text()
     for row in ("| X'X and eigh alone | 1 |", "| solve, 16 outputs | 1 |", "| solve, n outputs | 2 |"):
         assert row in report
 
 
-def test_fit_is_timed_against_incremental_pca_at_every_size(out):
+@pytest.mark.slow
+def test_fit_is_timed_against_incremental_pca_at_every_size(measured):
+    out = measured("fit")
     report = (out / "fit.md").read_text()
     results = json.loads((out / "fit.json").read_text())
     for size in results["grid"]:
@@ -113,7 +134,9 @@ def test_a_process_without_thread_variables_has_none(monkeypatch):
     assert environment(ONE_THREAD)["OMP_NUM_THREADS"] == "1"
 
 
-def test_accuracy_has_every_method_with_errors_time_and_bytes(out):
+@pytest.mark.slow
+def test_accuracy_has_every_method_with_errors_time_and_bytes(measured):
+    out = measured("accuracy")
     report = (out / "accuracy.md").read_text()
     results = json.loads((out / "accuracy.json").read_text())
     assert results["missing"] == []
@@ -132,7 +155,9 @@ def test_accuracy_has_every_method_with_errors_time_and_bytes(out):
         assert all(error["max"] < 1e-12 for error in ours["errors"].values())  # it is the exact solver
 
 
-def test_accuracy_shows_that_order_does_not_matter(out):
+@pytest.mark.slow
+def test_accuracy_shows_that_order_does_not_matter(measured):
+    out = measured("accuracy")
     results = json.loads((out / "accuracy.json").read_text())
     for effect in results["order"]:
         assert effect["difference"] < 0.01
@@ -189,7 +214,8 @@ def test_patches_are_squares_of_the_photograph():
     assert (patches[81].reshape(8, 8, 3) == image[8:16, 8:16]).all()
 
 
-def test_latency_has_targets_beside_figures(out):
+def test_latency_has_targets_beside_figures(measured):
+    out = measured("latency")
     report = (out / "latency.md").read_text()
     assert "| learn_one, mean of all calls | (64, 4) |" in report
     assert "below 10 µs" in report
@@ -202,7 +228,8 @@ def test_latency_has_targets_beside_figures(out):
         assert all(0 < times["best"] <= times["median"] for times in entry["microseconds"].values())
 
 
-def test_the_bank_has_targets_beside_figures(out):
+def test_the_bank_has_targets_beside_figures(measured):
+    out = measured("bank")
     report = (out / "bank.md").read_text()
     for target in ("at least 1.7x", "at least 20x"):
         assert target in report
@@ -212,7 +239,9 @@ def test_the_bank_has_targets_beside_figures(out):
     assert found["saved"]["bytes"] > 0
 
 
-def test_throughput_has_targets_beside_figures(out):
+@pytest.mark.slow
+def test_throughput_has_targets_beside_figures(measured):
+    out = measured("throughput")
     report = (out / "throughput.md").read_text()
     for target in ("at least 70%", "at most 1.3x", "below 500 MiB"):
         assert target in report
