@@ -7,16 +7,19 @@ from pathlib import Path
 from types import ModuleType
 
 import click
+from joblib import cpu_count
 from rich.console import Console
 
 from eigenstream.cli.progress import progress
 from eigenstream.jobs.signals import StopRequest
 from eigenstream.paper.reproduction.runner import CaseError, Outcome, Reproduction
-from eigenstream.paper.reproduction.workers import Lost, Stopped, cores
+from eigenstream.paper.reproduction.workers import Lost, Stopped
 from evaluation import page, sensors
 from evaluation.questions import QUESTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
+SOURCES = (ROOT / "evaluation", ROOT / "benchmarks")
+"""Folders on whose code the cases depend, besides eigenstream's own: rivals and streams of the benchmarks."""
 NAMES = {question.NAME: question for question in QUESTIONS}
 
 
@@ -63,7 +66,7 @@ def main(
     chosen = [question for name, question in NAMES.items() if name in only or not only]
     with StopRequest() as stop:
         try:
-            outcomes = _measured(chosen, quick, seed, cache, jobs or cores(), stop)
+            outcomes = _measured(chosen, quick, seed, cache, jobs or cpu_count(), stop)
         except Stopped:
             click.echo("Interrupted: the same command goes on from there.", err=True)
             raise SystemExit(stop.exit_code) from None
@@ -84,7 +87,7 @@ def _measured(
     console, found = Console(stderr=True), {}
     for alone in (False, True):
         items = [question for question in chosen if question.ALONE == alone]
-        run = Reproduction(items, quick=quick, seed=seed, folder=cache)  # type: ignore[arg-type]
+        run = Reproduction(items, quick=quick, seed=seed, folder=cache, sources=SOURCES)  # type: ignore[arg-type]
         what = "cases, one at a time" if alone else "cases"
         if items:
             with progress(what, len(run.tasks), run.n_done, console) as update:

@@ -13,7 +13,7 @@ from eigenstream.paper.reproduction.verdict import Verdict
 
 NAME = "toy"
 TITLE = "Toy <b>item</b> & more"
-CAPTION = "A caption with a <tag> and $x_1^2$."
+CAPTION = "A caption with a <tag> and x₁²."
 ALT = "Some <lines>"
 AWKWARD = 'spectra of <script>alert(1)</script> & [bold]such[/bold], "quoted"'
 VERDICT = Verdict.HOLDS
@@ -79,17 +79,17 @@ def claims(settings, tables):
         Claim("Section <0>", AWKWARD, "looking", f"{top!r}", VERDICT),
         Claim(
             "Section 1",
-            r"something with $\alpha \geq \frac{a}{b}$",
+            "something with α ≥ a/b",
             "looking",
             "else",
             Verdict.CORRECTED,
             Verdict.CORRECTED,
             "a <reason>",
             quote="as <printed>",
-            stated="$b_1$",
+            stated="b₁",
         ),
     ]
 
 
 def sheets(settings, tables):
-    return [Sheet("Toy <table>", ("$n_1$", "size"), (("1", str(settings.size)),), "a <note>")]
+    return [Sheet("Toy <table>", ("n₁", "size"), (("1", str(settings.size)),), "a <note>")]

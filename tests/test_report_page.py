@@ -62,12 +62,8 @@ def test_figures_are_shown_and_have_words(tab):
     assert tab.locator("blockquote").count() > 5
 
 
-def test_formulas_are_typeset(tab):
-    """A fraction in a table is taller than a line of text, and its parts lie one above the other."""
-    fraction = tab.locator(".sheet mfrac").first
-    above, below = (fraction.locator("> *").nth(i).bounding_box() for i in (0, 1))
-    assert above["y"] + above["height"] <= below["y"] + 1
-    assert fraction.bounding_box()["height"] > 24
+def test_formulas_are_shown_as_they_are_written(tab):
+    assert "a/(n₁ a + n₂ b) > α ≥ b/(n₁ a + n₂ b)" in tab.locator(".sheet").first.inner_text()
     assert "$" not in tab.locator("main").inner_text()
 
 
@@ -75,7 +71,7 @@ def test_formulas_are_typeset(tab):
 def test_nothing_is_cut_off_or_laid_over_something_else(tab, width):
     tab.set_viewport_size({"width": width, "height": 1000})
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    beyond = """() => [...document.querySelectorAll('.claims math, .claims p, .claims th')].filter(inner => {
+    beyond = """() => [...document.querySelectorAll('.claims p, .claims th')].filter(inner => {
         const cell = inner.closest('td, th').getBoundingClientRect();
         return inner.getBoundingClientRect().right > cell.right + 1;
     }).map(inner => inner.textContent)"""

@@ -21,7 +21,6 @@ def claims_table(outcome: Outcome) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from ..paper.reproduction.equations import to_text
     from ..paper.reproduction.report import REASON
 
     shown = Table(
@@ -34,12 +33,12 @@ def claims_table(outcome: Outcome) -> Table:
     for heading, ratio in (("where", 2), ("it says", 4), ("measured", 3), ("verdict", 2)):
         shown.add_column(heading, ratio=ratio, overflow="fold")
     for claim in outcome.claims:
-        says = Text(to_text(claim.says))
+        says = Text(claim.says)
         if claim.stated:
-            says.append(f"\nStated: {to_text(claim.stated)}")
+            says.append(f"\nStated: {claim.stated}")
         if claim.reason:
-            says.append(f"\n{REASON[claim.verdict]}: {to_text(claim.reason)}", style="italic")
-        shown.add_row(Text(claim.where), says, Text(to_text(claim.value)), _verdict(claim))
+            says.append(f"\n{REASON[claim.verdict]}: {claim.reason}", style="italic")
+        shown.add_row(Text(claim.where), says, Text(claim.value), _verdict(claim))
     return shown
 
 
@@ -54,11 +53,8 @@ def _verdict(claim: Claim) -> Text:
 
 def complaints(outcomes: Sequence[Outcome]) -> list[str]:
     """A line for each claim whose verdict is not the expected one."""
-    from ..paper.reproduction.equations import to_text
-
     return [
-        f"  {outcome.item.NAME}, {claim.where}: {to_text(claim.says)}: {claim.verdict}, "
-        f"expected: {claim.expected}"
+        f"  {outcome.item.NAME}, {claim.where}: {claim.says}: {claim.verdict}, expected: {claim.expected}"
         for outcome in outcomes
         for claim in outcome.claims
         if not claim.as_expected

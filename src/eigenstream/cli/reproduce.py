@@ -152,17 +152,17 @@ def _carried_out(
 def _computed_and_written(
     reproduction: Reproduction, out: Path, jobs: int | None, stop: StopRequest
 ) -> list[Outcome]:
+    from joblib import cpu_count
     from rich.console import Console
 
     from ..paper.reproduction.output import write
-    from ..paper.reproduction.workers import cores
     from .progress import progress
 
     console = Console(stderr=True)
     with progress("cases", len(reproduction.tasks), reproduction.n_done, console) as update:
-        reproduction.carry_out(jobs or cores(), update, stop.asked)
+        reproduction.carry_out(jobs or cpu_count(), update, stop.asked)
     with progress("figures", len(reproduction.settings), 0, console) as update:
-        return write(reproduction, out, jobs or cores(), update, stop.asked)
+        return write(reproduction, out, jobs or cpu_count(), update, stop.asked)
 
 
 def _tell(outcomes: list[Outcome], page: Path, show: bool) -> None:

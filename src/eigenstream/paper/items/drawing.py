@@ -34,7 +34,6 @@ LOOKS = {
     "squared-output": Look(GOLD, (0, (6, 1.5, 1.5, 1.5)), "^"),
 }
 """One look per regularizer in every figure: dashed red squares, solid dark blue dots, dash-dotted yellow."""
-SYMBOL = {"scale-dependent": "$R_{TY}$", "input-output": "$R_{XY}$", "squared-output": "$R_{YY}$"}
 
 
 def figure_of(rows: int, columns: int, height: float, **layout: Any) -> tuple[Figure, list[Axes]]:

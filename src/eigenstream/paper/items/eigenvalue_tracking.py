@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 NAME = "eigenvalue-tracking"
 TITLE = "Fig. 4: outputs follow the top three input eigenvalues"
 CAPTION = (
-    r"Top four eigenvalues of $X^\top X / T - 2$ (grey, dashed) and of $Y^\top Y / T$ (coloured; the "
-    r"fourth black) on the stationary stream, one seed, $\beta = 1$. The time axis is logarithmic, so "
-    r"that the transient of the random start can be seen; it stays in the mean and fades like $1/T$."
+    "Top four eigenvalues of XᵀX/T - 2 (grey, dashed) and of YᵀY/T (coloured; the "
+    "fourth black) on the stationary stream, one seed, β = 1. The time axis is logarithmic, so "
+    "that the transient of the random start can be seen; it stays in the mean and fades like 1/T."
 )
 ALT = (
     "Three panels, one per regularizer. After a transient below some hundred samples, three output "
@@ -151,7 +151,7 @@ def _threshold_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
         "offline threshold of the whole sample at the alphas chosen from the true spectrum",
         "; ".join(f"{name} {experiment.spread(found, '.3f')}" for name, found in thetas.items()),
         verdict(off < 0.1),
-        quote="the top three eigenvalues of the input similarity matrix are soft-thresholded by $2$",
+        quote="the top three eigenvalues of the input similarity matrix are soft-thresholded by 2",
         stated="2",
     )
 

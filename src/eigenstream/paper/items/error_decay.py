@@ -24,7 +24,7 @@ NAME = "error-decay"
 TITLE = "Fig. 5: eigenvalue and subspace error"
 CAPTION = (
     r"(a) Eigenvalue error and (b) subspace error of the top three components against the offline "
-    r"solution of the samples so far, $\beta = 1$: medians of the seeds (lines) and quartiles (bands). "
+    "solution of the samples so far, β = 1: medians of the seeds (lines) and quartiles (bands). "
     r"(c) Largest over smallest of the three medians: the algorithms perform similarly where it is below "
     r"3."
 )
@@ -165,7 +165,7 @@ def _decrease_claim(tables: Sequence[Table], error: str) -> Claim:
         "one before",
         "; ".join(f"{name} {', '.join(f'{v:.2g}' for v in found)}" for name, found in columns.items()),
         verdict(falls),
-        quote="Both errors for each algorithm decrease as a function of iterations $T$",
+        quote="Both errors for each algorithm decrease as a function of iterations T",
         stated="decrease",
     )
 

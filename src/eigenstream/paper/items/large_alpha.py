@@ -24,8 +24,8 @@ NAME = "large-alpha"
 TITLE = "Left out by the authors: large alpha, where R_XY and R_YY differ"
 CAPTION = (
     r"The top four output eigenvalues against alpha: offline (lines, one stream) and online late in the "
-    r"stream (marks, medians of the seeds). From $\alpha = \lambda_1 / \sum \lambda_i$ on R_XY is "
-    r"silent; R_YY transmits at any alpha, in the end one mode of $\lambda_1 / (1 + \alpha)$. The "
+    "stream (marks, medians of the seeds). From α = λ₁/∑ λᵢ on R_XY is "
+    "silent; R_YY transmits at any alpha, in the end one mode of λ₁/(1 + α). The "
     r"vertical axis is logarithmic above 0.03 and linear below, so that zero can be shown."
 )
 ALT = (

@@ -160,9 +160,9 @@ SCALAR = {
 }
 QUOTE = {
     "scale-dependent": "",
-    "input-output": r"a new scalar variable $\|x_T\|^2$ is needed that sums up the current input "
+    "input-output": "a new scalar variable ‖x_T‖² is needed that sums up the current input "
     "amplitude across all input neurons",
-    "squared-output": r"the learning rate depends on the norm of current output vector, $\|y_T\|^2$",
+    "squared-output": "the learning rate depends on the norm of current output vector, ‖y_T‖²",
 }
 WHERE = {"scale-dependent": "left", "input-output": "middle", "squared-output": "right"}
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 NAME = "phase-diagram"
 TITLE = "Fig. 2: which alpha reaches the goal at which noise"
 CAPTION = (
-    r"(a) Where all signal and no noise is transmitted, by the noise-to-signal ratio $b/a$ and alpha; "
-    r"R_YY's region goes on above. At each ratio R_XY's range of alpha spans a factor of $a/b$, R_YY's "
-    r"has no end. (b, c) How much of the signal is transmitted there, top output eigenvalue over $a$: "
+    "(a) Where all signal and no noise is transmitted, by the noise-to-signal ratio b/a and alpha; "
+    "R_YY's region goes on above. At each ratio R_XY's range of alpha spans a factor of a/b, R_YY's "
+    "has no end. (b, c) How much of the signal is transmitted there, top output eigenvalue over a: "
     r"the price of a safe alpha. Dotted: the alpha that suits every pair of signal and noise levels with "
-    r"$a > b$."
+    "a > b."
 )
 ALT = (
     "Three panels with the noise-to-signal ratio from 0 to 1 on the horizontal and alpha on a "
@@ -201,7 +201,7 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
         median, least, largest = table["universal_gains"]
         rows.append((
             table["regularizer"],
-            "$a/b$" if table["high"][0] is not None else "∞",
+            "a/b" if table["high"][0] is not None else "∞",
             f"{table['universal']:.5g}",
             f"{median:.1%} ({least:.1%} to {largest:.1%})",
         ))  # fmt: skip
@@ -243,7 +243,7 @@ def _larger_claim(tables: Sequence[Table]) -> Claim:
         f"R_XY: a/b to {error:.0e}, from {factors.min():.3g} to {factors.max():.3g}; R_YY: no upper end at "
         f"{endless} of {len(ratios)} ratios, goal still reached far above it at {wide['far']}",
         verdict(error < 1e-9 and endless == wide["far"] == len(ratios)),
-        quote=r"The range of $\alpha$ for which the squared-output regularizer achieves the goal is much "
+        quote="The range of α for which the squared-output regularizer achieves the goal is much "
         "larger than that for the input-output regularizer",
         stated="much larger",
     )
@@ -257,7 +257,7 @@ def _offline_claim(tables: Sequence[Table]) -> Claim:
         f"offline solution at {asked:,} points of the diagram",
         f"{disagree} disagree",
         verdict(disagree == 0),
-        quote=r"Colored regions indicate the range of the regularization coefficient $\alpha$ for which all "
+        quote="Colored regions indicate the range of the regularization coefficient α for which all "
         "signal and no noise is transmitted",
     )
 
@@ -268,8 +268,7 @@ def _meeting_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
     found = tables[0]["meeting"]
     return Claim(
         "ours: where the regions part",
-        r"one alpha can suit both regularizers only while $\frac{r}{(1-r) n_1} < \frac{1}{n_1 + n_2 r}$ with "
-        "$r = b/a$",
+        "one alpha can suit both regularizers only while r/((1 - r) n₁) < 1/(n₁ + n₂ r) with r = b/a",
         "bisection on the ratio, offline ranges",
         f"up to b/a = {found:.4f}; the formula says {expected:.4f}",
         verdict(abs(found - expected) < 1e-9),

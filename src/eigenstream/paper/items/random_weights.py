@@ -28,7 +28,7 @@ NAME = "random-weights"
 TITLE = "Section VI, setup: random weights at the start"
 CAPTION = (
     r"(a) Share of draws whose activity does not settle when the lateral weights, too, are random at the "
-    r"start, by their spread: standard deviation times $\sqrt{k}$. Up to 0.75 all settle. (b) Subspace "
+    "start, by their spread: standard deviation times √k. Up to 0.75 all settle. (b) Subspace "
     r"error of draws that settle, with random lateral weights of spread 0.5 and 1 and without any: the "
     r"same."
 )
@@ -226,7 +226,7 @@ def _foreseen_claim(settings: Settings, short: Sequence[Table]) -> Claim:
     return Claim(
         "ours: why it diverges",
         "the draws that do not settle are those whose initial iteration has a mode that does not fade",
-        f"eigenvalues of $(1 - \\eta) I - \\eta W^{{YY}}$ against what happened, {len(pairs):,} draws",
+        f"eigenvalues of (1 - η) I - η W^YY against what happened, {len(pairs):,} draws",
         f"{missed} of them otherwise",
         verdict(missed <= 0.03 * len(pairs)),
     )

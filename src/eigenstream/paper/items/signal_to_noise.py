@@ -24,8 +24,8 @@ NAME = "signal-to-noise"
 TITLE = "Fig. 1: signal against noise transmitted"
 CAPTION = (
     "Share of pairs of signal and noise levels whose signal is transmitted against the share whose "
-    "noise is, as alpha grows from 0 (upper right) on. (a) The 5,050 pairs of the appendix, $a \\geq "
-    "b$; (b) the 4,950 of them in which signal and noise differ, $a > b$. Large marks: the point "
+    "noise is, as alpha grows from 0 (upper right) on. (a) The 5,050 pairs of the appendix, a ≥ "
+    "b; (b) the 4,950 of them in which signal and noise differ, a > b. Large marks: the point "
     "nearest to the goal, no noise and all signal; small marks: the alphas written beside them. Areas "
     "under the curves in the legend."
 )
@@ -181,11 +181,11 @@ def _size_claim(by: dict[tuple[str, bool], Table]) -> Claim:
     sizes = [by["scale-dependent", strict]["n_pairs"] for strict in (False, True)]
     return Claim(
         "Appendix B",
-        r"there are 5,050 pairs of levels with $a \geq b$",
+        "there are 5,050 pairs of levels with a ≥ b",
         "counting",
-        rf"{sizes[0]:,} with $a \geq b$, {sizes[1]:,} with $a > b$",
+        f"{sizes[0]:,} with a ≥ b, {sizes[1]:,} with a > b",
         verdict(sizes == [5050, 4950]),
-        quote="corresponds to the following $5050$ cases",
+        quote="corresponds to the following 5050 cases",
         stated="5,050",
     )
 
@@ -195,10 +195,10 @@ def _no_universal_alpha(by: dict[tuple[str, bool], Table]) -> Claim:
     return Claim(
         "Section III, Fig. 1",
         "R_TY's curve does not reach (0, 1): no alpha suits all pairs",
-        r"the curve's point nearest to (0, 1), with $a \geq b$ and with $a > b$",
+        "the curve's point nearest to (0, 1), with a ≥ b and with a > b",
         f"{_point(tables[0])} and {_point(tables[1])}",
         verdict(all(t["universal_alpha"] is None and t["nearest"][0] > 0.2 for t in tables)),
-        quote="The curve corresponding to the scale-dependent regularizer does not reach the point $(0, 1)$",
+        quote="The curve corresponding to the scale-dependent regularizer does not reach the point (0, 1)",
         stated="not (0, 1)",
     )
 
@@ -209,13 +209,12 @@ def _universal_alpha(by: dict[tuple[str, bool], Table], name: str) -> Claim:
     return Claim(
         f"Section III, Fig. 1, {name}",
         "the curve passes through (0, 1): a universal alpha exists",
-        r"the curve's point nearest to (0, 1), with $a \geq b$ and with $a > b$",
-        rf"{_point(stated)} with $a \geq b$, {_point(strict)} with $a > b$, first at alpha = {alpha[0]:.4g}",
+        "the curve's point nearest to (0, 1), with a ≥ b and with a > b",
+        f"{_point(stated)} with a ≥ b, {_point(strict)} with a > b, first at alpha = {alpha[0]:.4g}",
         verdict(printed=stated["nearest"] == [0, 1], corrected=strict["nearest"] == [0, 1]),
         expected=Verdict.CORRECTED,
-        reason="the stated pairs include $a = b$, where nothing tells signal from noise; with $a > b$ "
-        "it holds",
-        quote="the input-output and the squared-output regularizers pass through the point $(0,1)$",
+        reason="the stated pairs include a = b, where nothing tells signal from noise; with a > b it holds",
+        quote="the input-output and the squared-output regularizers pass through the point (0,1)",
         stated="(0, 1)",
     )
 
@@ -228,8 +227,7 @@ def _agreement(tables: Sequence[Table]) -> Claim:
         "every pair solved at each curve's alpha nearest to the goal",
         f"largest difference of a share {max(errors):.1g}",
         verdict(max(errors) == 0),
-        quote=r"Each curve is computed for $\alpha$ varying from $0$ to $\infty$ for each of the three "
-        "regularizers",
+        quote="Each curve is computed for α varying from 0 to ∞ for each of the three regularizers",
     )
 
 
@@ -239,7 +237,7 @@ def _area_claim(by: dict[tuple[str, bool], Table]) -> Claim:
     return Claim(
         "ours: area under the curves",
         "one number sums up each curve: 1 where a universal alpha exists, less where none does",
-        "area under each curve, 5,050 pairs; with $a > b$ in brackets",
+        "area under each curve, 5,050 pairs; with a > b in brackets",
         ", ".join(f"{name} {areas[name]:.4f} ({strict[name]:.4f})" for name in areas),
         verdict(
             min(strict["input-output"], strict["squared-output"]) > 1 - 1e-9
@@ -251,9 +249,9 @@ def _area_claim(by: dict[tuple[str, bool], Table]) -> Claim:
 def _counts_claim(tables: Sequence[Table]) -> Claim:
     same = sum(table["other_counts"] for table in tables)
     return Claim(
-        "ours: $n_1$ and $n_2$",
+        "ours: n₁ and n₂",
         "the curves do not depend on the numbers of signal and noise modes, which the paper does not state",
-        "points of each curve, and the same with $n_1 = 3$ and $n_2 = 57$",
+        "points of each curve, and the same with n₁ = 3 and n₂ = 57",
         f"the same for {same} of {len(tables)} curves",
         verdict(same == len(tables)),
     )

@@ -27,7 +27,7 @@ NAME = "table-1"
 TITLE = "Table I: choice of alpha and output top eigenvalue"
 CAPTION = (
     "Printed formulas (lines) and the offline solution of data that have exactly the two-level spectrum "
-    "(marks), for each regularizer and six inputs. Eigenvalues are shown in units of $a - b$ and alpha "
+    "(marks), for each regularizer and six inputs. Eigenvalues are shown in units of a - b and alpha "
     "by its place in the range that keeps the signal alone, so that inputs of very different scale can "
     "be compared: the first two formulas fall on one line each."
 )
@@ -154,19 +154,19 @@ def _label(table: Table) -> str:
 
 
 RANGE = {
-    "scale-dependent": r"$a \geq \alpha \geq b$",
-    "input-output": r"$\frac{a}{n_1 a + n_2 b} \geq \alpha \geq \frac{b}{n_1 a + n_2 b}$",
-    "squared-output": r"$\alpha \geq \frac{b}{(a-b) n_1}$",
+    "scale-dependent": "a ≥ α ≥ b",
+    "input-output": "a/(n₁ a + n₂ b) ≥ α ≥ b/(n₁ a + n₂ b)",
+    "squared-output": "α ≥ b/((a - b) n₁)",
 }
 OPEN_RANGE = {
-    "scale-dependent": r"$a > \alpha \geq b$",
-    "input-output": r"$\frac{a}{n_1 a + n_2 b} > \alpha \geq \frac{b}{n_1 a + n_2 b}$",
+    "scale-dependent": "a > α ≥ b",
+    "input-output": "a/(n₁ a + n₂ b) > α ≥ b/(n₁ a + n₂ b)",
     "squared-output": RANGE["squared-output"],
 }
 TOP = {
-    "scale-dependent": r"$a - \alpha$",
-    "input-output": r"$a - \alpha (n_1 a + n_2 b)$",
-    "squared-output": r"$a (\frac{1}{1 + \alpha n_1})$",
+    "scale-dependent": "a - α",
+    "input-output": "a - α (n₁ a + n₂ b)",
+    "squared-output": "a (1/(1 + α n₁))",
 }
 LABEL = {
     "scale-dependent": "1. Scale-dependent, R_TY",
@@ -180,14 +180,14 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
     names = list(RANGE)
     printed = Sheet(
         "Table 1 as printed, and as it holds",
-        ("Regularizer", "Choice of $\\alpha$ (printed)", "as it holds", "Output top eigenvalue"),
+        ("Regularizer", "Choice of α (printed)", "as it holds", "Output top eigenvalue"),
         tuple((LABEL[name], RANGE[name], OPEN_RANGE[name], TOP[name]) for name in names),
     )
     rows = []
     for table in tables:
         for row in table["rows"]:
             rows.append((
-                f"$a = {table['a']:g}$, $b = {table['b']:g}$, $n_1 = {table['n1']}$, $n_2 = {table['n2']}$",
+                f"a = {table['a']:g}, b = {table['b']:g}, n₁ = {table['n1']}, n₂ = {table['n2']}",
                 row["regularizer"],
                 f"{row['low']:.6g} to {_end(row['high'])}",
                 f"{row['found_low']:.6g} to {_end(row['found_high'])}",
@@ -231,11 +231,11 @@ def _range_claim(name: str, rows: Sequence[Table]) -> Claim:
 
 EQUATION = {"scale-dependent": "Section III", "input-output": "Eq. 11", "squared-output": "Eq. 12"}
 QUOTE = {
-    "scale-dependent": r"it is sufficient and necessary to choose the regularization coefficient $\alpha$ "
-    "between $a$ and $b$",
-    "input-output": r"it is sufficient and necessary to choose $\alpha$ such that",
-    "squared-output": r"it is sufficient and necessary to choose $\alpha$ such that the $n_1+1$st output "
-    "similarity matrix's eigenvalue is non-positive for $p = n_1 + 1$",
+    "scale-dependent": "it is sufficient and necessary to choose the regularization coefficient α "
+    "between a and b",
+    "input-output": "it is sufficient and necessary to choose α such that",
+    "squared-output": "it is sufficient and necessary to choose α such that the n₁+1st output "
+    "similarity matrix's eigenvalue is non-positive for p = n₁ + 1",
 }
 
 
@@ -265,5 +265,5 @@ def _closed_end_claim(tables: Sequence[Table]) -> Claim:
         verdict(printed=min(at_end) > TOLERANCE, corrected=min(below) > 0),
         expected=Verdict.CORRECTED,
         reason="at the upper end the signal itself is shrunk to zero: the range is open above",
-        stated=r"$a \geq \alpha$ and $\frac{a}{n_1 a + n_2 b} \geq \alpha$",
+        stated="a ≥ α and a/(n₁ a + n₂ b) ≥ α",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ class ChangeError(ValueError):
 
 
 def apply(settings: dict[Item, Any], changes: Sequence[str]) -> dict[Item, Any]:
-    """The settings of all items with the changes made, in order."""
+    """Make the changes, in order, in the settings of all items."""
     for change in changes:
         settings = _changed(settings, change)
     return settings
@@ -27,10 +27,10 @@ def _changed(settings: dict[Item, Any], change: str) -> dict[Item, Any]:
     item_name, _, name = target.strip().rpartition(".")
     chosen = [item for item in settings if item_name in ("", item.NAME)]
     if not chosen:
-        raise ChangeError(f"no chosen item is called {item_name!r}: {_listed(i.NAME for i in settings)}")
-    having = [item for item in chosen if name in names(settings[item])]
+        raise ChangeError(f"no chosen item is called {item_name!r}: {', '.join(i.NAME for i in settings)}")
+    having = [item for item in chosen if name in values(settings[item])]
     if not having:
-        known = _listed(sorted({n for item in chosen for n in names(settings[item])}))
+        known = ", ".join(sorted({n for item in chosen for n in values(settings[item])}))
         raise ChangeError(f"no chosen item has a setting {name!r}; there are {known}")
     return {
         item: _with(found, name, value.strip(), change) if item in having else found
@@ -38,17 +38,8 @@ def _changed(settings: dict[Item, Any], change: str) -> dict[Item, Any]:
     }
 
 
-def names(settings: Any) -> list[str]:
-    """Every setting, those of settings within settings included."""
-    found = []
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        found += names(value) if is_dataclass(value) else [field.name]
-    return found
-
-
 def values(settings: Any) -> dict[str, Any]:
-    """Every setting with its value, without the settings that hold settings."""
+    """Values of all settings by name; settings within settings are named as if they were their owner's."""
     found: dict[str, Any] = {}
     for field in fields(settings):
         value = getattr(settings, field.name)
@@ -61,13 +52,13 @@ def _with(settings: Any, name: str, value: str, change: str) -> Any:
         current = getattr(settings, field.name)
         if field.name == name:
             return replace(settings, **{name: _read(current, value, change)})
-        if is_dataclass(current) and name in names(current):
+        if is_dataclass(current) and name in values(current):
             return replace(settings, **{field.name: _with(current, name, value, change)})
     raise AssertionError(name)
 
 
 def _read(current: Any, value: str, change: str) -> Any:
-    """The value as what the setting holds now: a number, or numbers with commas between them."""
+    """Convert the text to the type that the setting holds now: a number, or numbers between commas."""
     if isinstance(current, tuple):
         if current and isinstance(current[0], tuple):
             raise ChangeError(f"{change!r}: this setting is a list of lists and cannot be changed here")
@@ -78,7 +69,3 @@ def _read(current: Any, value: str, change: str) -> Any:
     except ValueError:
         what = "a whole number" if kind is int else "a number"
         raise ChangeError(f"{change!r}: expected {what} like {current}, got {value!r}") from None
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(words)

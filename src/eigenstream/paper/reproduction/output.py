@@ -1,4 +1,4 @@
-"""What a reproduction leaves on disk: figures, numbers, claims, and the page that shows them together."""
+"""Files of a reproduction: figures, numbers, claims, and the page that shows them together."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cache, report, workers
-from .equations import to_text
-from .item import Claim, Table
+from .item import Table
 from .runner import CaseError, Outcome, Reproduction
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def write(
     progress: Callable[[int], None],
     stopping: Callable[[], bool],
 ) -> list[Outcome]:
-    """Check every item, draw its figure, say after each how many are drawn, and write the page last.
+    """Judge every item, draw its figure, report after each the number drawn, and write the page last.
 
     Raises
     ------
@@ -52,7 +52,11 @@ def write(
         If a figure could not be drawn.
     """
     outcomes = [reproduction.outcome(item) for item in reproduction.settings]
-    kept = {_kept(outcome, reproduction.folder): outcome for outcome in outcomes}
+    drawing = version("matplotlib")
+    kept = {
+        reproduction.kept(outcome.item, "figure", repr(outcome.settings), outcome.tables, drawing): outcome
+        for outcome in outcomes
+    }
     _draw(kept, jobs, progress, stopping)
     for file, outcome in kept.items():
         _write_figure(outcome, file, out / "figures")
@@ -65,12 +69,6 @@ def write(
 
 def figure_file(outcome: Outcome, folder: Path, kind: str = "svg") -> Path:
     return folder / f"{outcome.item.NAME}.{kind}"
-
-
-def _kept(outcome: Outcome, folder: Path) -> Path:
-    """The file that keeps the figure from run to run, until something changes that it depends on."""
-    key = cache.figure_key(outcome.item, outcome.settings, outcome.tables)
-    return folder / outcome.item.NAME / f"{key}.figure"
 
 
 def _draw(
@@ -90,12 +88,12 @@ def _draw(
 
 
 def _keep_drawn(draw: Callable[..., Figure], settings: Any, tables: Sequence[Table], file: Path) -> None:
-    """Done in a worker."""
+    """Draw in a worker."""
     cache.keep(file, json.dumps(_drawn(draw, settings, tables)))
 
 
 def _write_figure(outcome: Outcome, kept: Path, out: Path) -> None:
-    """As PNG, SVG and PDF."""
+    """Write the figure as PNG, SVG and PDF."""
     out.mkdir(exist_ok=True)
     text = cache.recall(kept)
     assert text is not None, kept
@@ -104,7 +102,7 @@ def _write_figure(outcome: Outcome, kept: Path, out: Path) -> None:
 
 
 def _drawn(draw: Callable[..., Figure], settings: Any, tables: Sequence[Table]) -> dict[str, str]:
-    """Each format in base64, the same bytes every time: no dates, no random ids, no user's own style."""
+    """The figure in each format, in base64: without dates, random ids or the user's style, so equal bytes."""
     from matplotlib import style
 
     files = {"png": BytesIO(), "svg": BytesIO(), "pdf": BytesIO()}
@@ -129,17 +127,12 @@ def _numbers(outcome: Outcome) -> dict[str, Any]:
             {"case": asdict(case), "table": table}
             for case, table in zip(outcome.cases, outcome.tables, strict=True)
         ],
-        "claims": [_plain(claim) for claim in outcome.claims],
+        "claims": [asdict(claim) for claim in outcome.claims],
     }
 
 
-def _plain(claim: Claim) -> dict[str, str]:
-    """A claim as words, formulas in plain characters."""
-    return {name: to_text(value) for name, value in asdict(claim).items()}
-
-
 def _write_claims(outcomes: Sequence[Outcome], out: Path) -> None:
-    rows = [{"item": o.item.NAME, **_plain(claim)} for o in outcomes for claim in o.claims]
+    rows = [{"item": o.item.NAME, **asdict(claim)} for o in outcomes for claim in o.claims]
     _write_json(out / "claims.json", rows)
     with (out / "claims.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]) if rows else ["item"], lineterminator="\n")

@@ -14,7 +14,6 @@ from string import Template
 
 from .cache import LIBRARIES
 from .changes import values
-from .equations import to_html, to_text
 from .item import Claim, Sheet, sheets_of
 from .runner import Outcome
 from .verdict import Verdict
@@ -80,20 +79,20 @@ def _entry(outcome: Outcome) -> str:
         for verdict in Verdict
         if counts[verdict]
     )
-    link = f'<a href="#{escape(outcome.item.NAME)}">{to_html(outcome.item.TITLE)}</a>'
+    link = f'<a href="#{escape(outcome.item.NAME)}">{escape(outcome.item.TITLE)}</a>'
     return f'<li>{link} <span class="counts">{signs}</span></li>'
 
 
 def _section(outcome: Outcome, figure: Path) -> str:
     item = outcome.item
-    name, alt = escape(item.NAME), escape(to_text(item.ALT))
+    name, alt = escape(item.NAME), escape(item.ALT)
     data = base64.b64encode(figure.read_bytes()).decode()
     tables = "".join(map(_sheet, sheets_of(item, outcome.settings, outcome.tables)))
     return f"""<section id="{name}">
-<h2>{to_html(item.TITLE)}</h2>
+<h2>{escape(item.TITLE)}</h2>
 <figure>
 <div class="card"><img alt="{alt}" src="data:{MIME[figure.suffix]};base64,{data}"></div>
-<figcaption>{to_html(item.CAPTION)} <span class="files">{_links(item.NAME)}</span></figcaption>
+<figcaption>{escape(item.CAPTION)} <span class="files">{_links(item.NAME)}</span></figcaption>
 </figure>
 {INTERACTIVE.get(item.NAME, "")}
 {tables}
@@ -121,10 +120,10 @@ def _links(name: str) -> str:
 
 
 def _sheet(sheet: Sheet) -> str:
-    head = "".join(f'<th scope="col">{to_html(column)}</th>' for column in sheet.columns)
-    rows = "".join(f"<tr>{''.join(f'<td>{to_html(cell)}</td>' for cell in row)}</tr>" for row in sheet.rows)
-    note = f'<p class="note">{to_html(sheet.note)}</p>' if sheet.note else ""
-    return f"""<h3>{to_html(sheet.title)}</h3>
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in sheet.columns)
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in sheet.rows)
+    note = f'<p class="note">{escape(sheet.note)}</p>' if sheet.note else ""
+    return f"""<h3>{escape(sheet.title)}</h3>
 <div class="scroll"><table class="sheet"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>
 {note}"""
 
@@ -133,13 +132,13 @@ def _claim(claim: Claim) -> str:
     badges = f'<span class="badge {_kind(claim.verdict)}">{SIGN[claim.verdict]} {claim.verdict}</span>'
     if not claim.as_expected:
         badges += f' <span class="badge surprise">! expected: {claim.expected}</span>'
-    quote = f"<blockquote>“{to_html(claim.quote)}”</blockquote>" if claim.quote else ""
-    reason = f"<p>{REASON[claim.verdict]}: {to_html(claim.reason)}</p>" if claim.reason else ""
+    quote = f"<blockquote>“{escape(claim.quote)}”</blockquote>" if claim.quote else ""
+    reason = f"<p>{REASON[claim.verdict]}: {escape(claim.reason)}</p>" if claim.reason else ""
     return f"""<tr class="{_kind(claim.verdict)}">
-<th scope="row">{to_html(claim.where)}</th>
-<td>{quote}<p>{to_html(claim.says)}</p></td>
-<td data-label="Stated">{to_html(claim.stated)}</td>
-<td data-label="Measured"><p>{to_html(claim.value)}</p><p class="by">By: {to_html(claim.measured_by)}</p></td>
+<th scope="row">{escape(claim.where)}</th>
+<td>{quote}<p>{escape(claim.says)}</p></td>
+<td data-label="Stated">{escape(claim.stated)}</td>
+<td data-label="Measured"><p>{escape(claim.value)}</p><p class="by">By: {escape(claim.measured_by)}</p></td>
 <td data-label="Verdict">{badges}{reason}</td>
 </tr>
 """

@@ -1,4 +1,4 @@
-"""The items' cases, computed in parallel or recalled, and what comes of them."""
+"""The items' cases, computed in parallel or recalled, and the claims judged by them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .item import Claim, Item, Table
 
 
 class CaseError(Exception):
-    """A case that could not be computed: which, and why."""
+    """A case that could not be computed: its name, and why."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an item."""
+    """An item with the tables of its cases and its claims, judged."""
 
     item: Item
     settings: Any
@@ -50,6 +50,8 @@ class Reproduction:
         Where tables and figures are kept from run to run.
     changed
         Settings to change, as ``name=value``.
+    sources
+        Folders of Python files, besides the package's own, on which the items' results depend.
 
     Raises
     ------
@@ -58,9 +60,17 @@ class Reproduction:
     """
 
     def __init__(
-        self, items: Iterable[Item], *, quick: bool, seed: int, folder: Path, changed: Sequence[str] = ()
+        self,
+        items: Iterable[Item],
+        *,
+        quick: bool,
+        seed: int,
+        folder: Path,
+        changed: Sequence[str] = (),
+        sources: Sequence[Path] = (),
     ) -> None:
         self.quick, self.seed, self.folder, self.changed = quick, seed, folder, tuple(changed)
+        self._basis = cache.basis((cache.PACKAGE, *sources))
         self.settings = changes.apply({item: item.QUICK if quick else item.FULL for item in items}, changed)
         self.tasks = [task for item in self.settings for task in self._tasks(item)]
         self._tables: dict[Path, Table] = {}
@@ -73,9 +83,13 @@ class Reproduction:
         except ValueError as error:
             raise changes.ChangeError(str(error)) from error
         return [
-            Task(item, case, place / len(cases), self.folder / item.NAME / f"{cache.key(item, case)}.json")
-            for place, case in enumerate(cases)
+            Task(item, case, number / len(cases), self.kept(item, "json", repr(case)))
+            for number, case in enumerate(cases)
         ]
+
+    def kept(self, item: Item, kind: str, *parts: Any) -> Path:
+        """File that keeps a result of an item until its parts, the sources or the libraries change."""
+        return self.folder / item.NAME / f"{cache.key(*parts, self._basis)}.{kind}"
 
     def _recall(self, file: Path) -> None:
         if (text := cache.recall(file)) is not None:
@@ -113,7 +127,7 @@ class Reproduction:
             raise CaseError(f"{task.item.NAME}, {task.case}: {failed.why}") from failed
 
     def outcome(self, item: Item) -> Outcome:
-        """What the paper says of the item, checked against the tables, which must all be there."""
+        """Judge the item's claims by its tables, which must all be there."""
         own = [task for task in self.tasks if task.item is item]
         tables = [self._tables[task.file] for task in own]
         settings = self.settings[item]
@@ -123,5 +137,5 @@ class Reproduction:
 
 
 def _compute(simulate: Callable[[Any], Table], case: Any, file: Path) -> None:
-    """Done in a worker. A fresh table takes the same way through the file as one from an earlier run."""
+    """Simulate in a worker; a fresh table is read back from its file like one from an earlier run."""
     cache.keep(file, json.dumps(simulate(case), allow_nan=False))

@@ -1,29 +1,36 @@
-"""Processes that compute with one thread each, and are gone when they are no longer wanted."""
+"""Run calls in worker processes with one thread each; none is left when `run` returns or raises.
+
+The pool is joblib's (loky): fresh processes, which it can end at once. `joblib.Parallel` would compute in
+this process if there is one job, and could not be stopped while a call runs.
+"""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
+import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from joblib.externals.loky import ProcessPoolExecutor
 
 T = TypeVar("T")
 
 ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
-"""A sum over threads depends on how many there are: with one, results are the same on any machine's cores."""
+"""Environment of the workers: sums over threads are rounded differently by their number, so there is one."""
 POLL = 0.2
-"""Seconds until a request to stop is noticed."""
+"""Seconds until a request to stop, or the end of the parent, is noticed: at once to the eye, and no load."""
 
 
 class Stopped(Exception):
-    """The end was asked for before it was reached."""
+    """A request to stop came before all calls were done."""
 
 
 class Failed(Exception):
@@ -42,11 +49,6 @@ class Lost(Exception):
     """A worker was ended from outside."""
 
 
-def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def run(
     function: Callable[..., None],
     arguments: Mapping[T, tuple[Any, ...]],
@@ -54,15 +56,19 @@ def run(
     done: Callable[[T], None],
     stopping: Callable[[], bool],
 ) -> None:
-    """Call the function in other processes, once for each of the arguments, and report each that is done.
+    """Call the function in workers, once for each of the arguments, and report each key that is done.
 
-    Ends early with `Stopped`, `Failed` or `Lost`; by then no worker is left.
+    Raises
+    ------
+    Stopped, Failed, Lost
+        At the first request to stop, call that raised, or worker ended from outside.
     """
     if stopping():
         raise Stopped
     if not arguments:
         return
-    with _pool(min(jobs, len(arguments))) as pool:
+    pool = ProcessPoolExecutor(min(jobs, len(arguments)), initializer=_follow_parent, env=ONE_THREAD)
+    try:
         # Workers start here. They inherit the blocked signal: Ctrl-C, which reaches every process of a
         # terminal, is then for this one alone to answer, even while they are still importing.
         with _blocked(signal.SIGINT):
@@ -78,61 +84,29 @@ def run(
                     done(key)
             if stopping():
                 raise Stopped
-            _raise_first(errors)
+            for key, error in errors.items():
+                raise (Lost if isinstance(error, BrokenProcessPool) else Failed(key)) from error
+    finally:
+        with warnings.catch_warnings():
+            # Without pgrep and psutil, joblib cannot find the workers' children, and warns: they have none.
+            warnings.simplefilter("ignore")
+            pool.shutdown(kill_workers=True)
 
 
-def _raise_first(errors: Mapping[T, BaseException]) -> None:
-    for key, error in errors.items():
-        raise (Lost if isinstance(error, BrokenProcessPool) else Failed(key)) from error
-
-
-@contextmanager
-def _pool(size: int) -> Iterator[ProcessPoolExecutor]:
-    """Workers that end with the block, at once if it ends by an exception."""
-    others = multiprocessing.active_children()
-    # Spawned, not forked: BLAS and Numba read the number of threads when they are first imported.
-    context = multiprocessing.get_context("spawn")
-    with _environment(ONE_THREAD), ProcessPoolExecutor(size, context, _end_with_parent) as pool:
-        try:
-            yield pool
-        except BaseException:
-            for process in multiprocessing.active_children():
-                if process not in others:
-                    process.terminate()
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-def _end_with_parent() -> None:
-    """Leave also when the parent was killed and could say nothing."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
+def _follow_parent() -> None:
+    """Let this worker end when its parent was killed and could end nobody."""
+    parent = os.getppid()
 
     def follow() -> None:
-        parent.join()
+        while os.getppid() == parent:
+            time.sleep(POLL)
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value
-
-
-@contextmanager
 def _blocked(number: signal.Signals) -> Iterator[None]:
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     try:
         yield

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 NAME = "derivations"
 TITLE = "Sections II to V and Appendix A: claims without a figure of their own"
 CAPTION = (
-    r"(a) What the large-T limit leaves out of the online cost, over what it keeps, falls like $1/T$. "
-    r"(b) The learning rate $1/\mu$, the same for all three regularizers to the eye: it saturates with "
-    r"forgetting and falls like $1/T$ without. (c) How far the minimizer of the discounted cost is from "
+    "(a) What the large-T limit leaves out of the online cost, over what it keeps, falls like 1/T. "
+    "(b) The learning rate 1/μ, the same for all three regularizers to the eye: it saturates with "
+    "forgetting and falls like 1/T without. (c) How far the minimizer of the discounted cost is from "
     r"the network's output: the cost as meant, as printed with a scalar subtracted from a matrix, and as "
     r"printed with the discounts in the order that B is given. Only the first vanishes as the window "
     r"grows."

@@ -106,7 +106,7 @@ def claims(table: Table) -> list[Claim]:
             f"non-negative least squares on {N_SPECTRA} random spectra",
             f"largest increase from one to the next {table['disorder']:.0e}",
             verdict(table["disorder"] < 1e-9),
-            quote="when the values of $d^X$ is ordered, the values of $d^Y$ is also ordered",
+            quote="when the values of d^X is ordered, the values of d^Y is also ordered",
         ),
         Claim(
             "Appendix A, step 2",
@@ -115,9 +115,9 @@ def claims(table: Table) -> list[Claim]:
             f"their product, p = 1 to {N}",
             f"the identity to {table['inverse']:.0e}",
             verdict(table["inverse"] < 1e-12),
-            quote="Once the support of $d^Y$ is known, the problem is a unconstrained positive definite "
+            quote="Once the support of d^Y is known, the problem is a unconstrained positive definite "
             "quadratic program, which always allows for a closed form solution",
-            stated=r"$I_p - \frac{\alpha}{1 + \alpha p} 1_p 1_p^\top$",
+            stated="Iₚ - α/(1 + α p) 1ₚ 1ₚᵀ",
         ),
         Claim(
             "Appendix A, step 3",
@@ -125,20 +125,19 @@ def claims(table: Table) -> list[Claim]:
             f"the best of all {2**N - 1} supports, {N_SPECTRA} random spectra",
             f"true of {table['prefix']}",
             verdict(table["prefix"] == N_SPECTRA),
-            quote="the support of the solution is always the first $p$ elements",
+            quote="the support of the solution is always the first p elements",
         ),
         Claim(
             "Appendix A, least squares",
-            r"the problem is to minimize $\|b - A x\|$ over $x \geq 0$ with $A = I + \alpha 1 1^\top$",
+            "the problem is to minimize ‖b - A x‖ over x ≥ 0 with A = I + α 1 1ᵀ",
             "its solution against the closed form",
             f"off by at least {table['as_printed']:.1e} with that A, by at most {table['with_root']:.0e} "
             "with its square root",
             verdict(printed=table["as_printed"] < 1e-9, corrected=table["with_root"] < 1e-9),
             expected=Verdict.CORRECTED,
-            reason=r"$I + \alpha 1 1^\top$ is the matrix of the quadratic form, $A^\top A$: $A$ is its "
-            "square root",
+            reason="I + α 1 1ᵀ is the matrix of the quadratic form, AᵀA: A is its square root",
             quote="This is a nonnegative least squares problem (NNLS)",
-            stated=r"$A = I_n + \alpha 1_n 1_n^\top$",
+            stated="A = Iₙ + α 1ₙ 1ₙᵀ",
         ),
         Claim(
             "Appendix A, constraint",
@@ -149,7 +148,7 @@ def claims(table: Table) -> list[Claim]:
             verdict(printed=table["too_many"] <= CAPACITY, corrected=table["within_capacity"] < 1e-9),
             expected=Verdict.CORRECTED,
             reason="the outputs have k dimensions: at most k can be",
-            quote="We have an extra constraint that less than $n$ coordinates of $d^Y$ could be nonzero",
+            quote="We have an extra constraint that less than n coordinates of d^Y could be nonzero",
             stated="n",
         ),
     ]

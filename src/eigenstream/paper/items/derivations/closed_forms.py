@@ -155,7 +155,7 @@ def claims(table: Table) -> list[Claim]:
             f"cost of the output in {ROTATIONS} random rotations, three regularizers",
             f"changes by at most {table['rotated']:.0e} (relative)",
             verdict(table["rotated"] < 1e-12),
-            quote=r"$U_k$ is any $k \times k$ orthogonal matrix",
+            quote="Uₖ is any k × k orthogonal matrix",
         ),
         Claim(
             "Introduction",
@@ -164,7 +164,7 @@ def claims(table: Table) -> list[Claim]:
             f"agree to {table['nuclear']:.0e} (relative)",
             verdict(table["nuclear"] < 1e-12),
             quote="is a nuclear norm of a matrix known to be a convex relaxation of matrix rank",
-            stated=r"$\Tr(Y^\top Y) = \|Y^\top Y\|_*$",
+            stated="Tr(YᵀY) = ‖YᵀY‖_*",
         ),
         Claim(
             "Section II.C, Eq. 10",
@@ -173,7 +173,7 @@ def claims(table: Table) -> list[Claim]:
             f"off by at least {table['matrix']:.2g} as a matrix (relative to lam_1), by at most "
             f"{table['vector']:.0e} with the eigenvalues as a vector",
             verdict(printed=table["matrix"] < 1e-9, corrected=table["vector"] < 1e-9),
-            stated=r"$D_p = (I_p - \frac{\alpha}{1 + \alpha p} 1_p 1_p^\top) \Lambda_p$",
+            stated="Dₚ = (Iₚ - α/(1 + α p) 1ₚ 1ₚᵀ) Λₚ",
             expected=Verdict.CORRECTED,
             reason="the product of 11' with a diagonal matrix is not diagonal: it is a formula for the "
             "vector of eigenvalues",
@@ -184,7 +184,7 @@ def claims(table: Table) -> list[Claim]:
             f"costs of all feasible p and the solver's rank, {N_SPECTRA} random spectra",
             f"true of {table['largest_p']}",
             verdict(table["largest_p"] == N_SPECTRA),
-            quote="such that all diagonal elements of $D_p^Y$ are nonnegative",
+            quote="such that all diagonal elements of Dₚ^Y are nonnegative",
         ),
         Claim(
             "Section II.C",
@@ -192,20 +192,20 @@ def claims(table: Table) -> list[Claim]:
             "sum of output eigenvalues against S_p / (1 + alpha p)",
             f"agrees to {table['output_sum']:.0e} (relative)",
             verdict(table["output_sum"] < 1e-12),
-            quote="the sum is computed only on the top $p$ eigenvalues",
+            quote="the sum is computed only on the top p eigenvalues",
         ),
     ]
 
 
 EQUATION = {"scale-dependent": "Eq. 4", "input-output": "Eq. 7", "squared-output": "Eq. 9 and 10"}
 QUOTE = {
-    "plain": "the projection of the input data on the $k$-dimensional principal subspace",
-    "scale-dependent": "The optimal output matrix $Y$ is a projection of the input data $X$ onto its "
+    "plain": "the projection of the input data on the k-dimensional principal subspace",
+    "scale-dependent": "The optimal output matrix Y is a projection of the input data X onto its "
     "principal subspace",
-    "input-output": "$Y$ is a projection of the input data onto its principal subspace with a different "
+    "input-output": "Y is a projection of the input data onto its principal subspace with a different "
     "eigenvalue cutoff based on the input eigenvalue sum",
-    "squared-output": "the optimal output $Y$ is still a projection of input data but with an adaptively "
-    "thresholded singular values of $X$",
+    "squared-output": "the optimal output Y is still a projection of input data but with an adaptively "
+    "thresholded singular values of X",
 }
 
 

@@ -143,7 +143,7 @@ RULE = {"scale-dependent": "Eq. 26", "input-output": "Eq. 28", "squared-output":
 COST = {"scale-dependent": "Eq. 25", "input-output": "Eq. 27", "squared-output": "Eq. 29"}
 QUOTE = {
     "scalar": "",
-    "order": r"$B$ is a diagonal matrix with $(\beta^0, \beta^1, \beta^2, ..., \beta^{T-1})$ on the diagonal",
+    "order": "B is a diagonal matrix with (β⁰, β¹, β², ..., β^(T-1)) on the diagonal",
 }
 WRONG = {
     "scalar": (
@@ -151,8 +151,8 @@ WRONG = {
         "it multiplies the identity",
     ),
     "order": (
-        r"the discounts on the diagonal of $B$ are $\beta^0$, $\beta^1$, ... from the first sample on",
-        r"the newest sample has weight $\beta^0$: $B_{tt} = \beta^{T-t}$, as the text before it says",
+        "the discounts on the diagonal of B are β⁰, β¹, ... from the first sample on",
+        "the newest sample has weight β⁰: B_tt = β^(T-t), as the text before it says",
     ),
 }
 
@@ -202,9 +202,9 @@ def _rate_claim(name: str, rates: Table) -> Claim:
         "with forgetting the learning rate 1/mu saturates; without, it falls like 1/T",
         f"mean over the outputs, T = {times[late][0]:,} to {times[-1]:,}, beta = {BETA}",
         f"varies by {np.ptp(fixed) / fixed.mean():.0%} around {fixed.mean():.2g} with forgetting; falls like "
-        f"$T^{{{steepness:.2f}}}$ without",
+        f"T^({steepness:.2f}) without",
         verdict(bool(np.ptp(fixed) < 0.5 * fixed.mean()) and -1.2 < steepness < -0.8),
-        quote=r"the learning rate, $1/\mu_{T+1, i}$ does not steadily decrease with $T$, but saturates",
+        quote="the learning rate, 1/μ_(T+1,i) does not steadily decrease with T, but saturates",
         stated="saturates",
     )
 
@@ -213,15 +213,14 @@ def _time_scale_claim(found: Table) -> Claim:
     measured = found["measured"]
     return Claim(
         "Section V",
-        r"the effective time scale of forgetting is $-1/\ln \beta$",
+        "the effective time scale of forgetting is -1/ln β",
         f"silent samples until cumulative activity has fallen to 1/e, beta = {BETA}",
-        rf"{measured}; $-1/\ln \beta$ is {found['printed']:.0f}, $-1/(2 \ln \beta)$ is "
-        f"{found['corrected']:.0f}",
+        f"{measured}; -1/ln β is {found['printed']:.0f}, -1/(2 ln β) is {found['corrected']:.0f}",
         verdict(
             printed=abs(measured - found["printed"]) < 2, corrected=abs(measured - found["corrected"]) < 2
         ),
         expected=Verdict.CORRECTED,
-        reason=r"true for activities; second moments, hence weights and thresholds, forget with $\beta^2$",
-        quote=r"the effective time scale of forgetting is $-1/\ln \beta$",
-        stated=r"$-1/\ln \beta$",
+        reason="true for activities; second moments, hence weights and thresholds, forget with β²",
+        quote="the effective time scale of forgetting is -1/ln β",
+        stated="-1/ln β",
     )

@@ -130,11 +130,11 @@ def claims(table: Table) -> list[Claim]:
 def _expansion_claim(name: str, row: Table) -> Claim:
     return Claim(
         f"Section IV, online cost, {name}",
-        "expanded, the online cost has the printed terms and no other that depend on $y_T$",
-        "whole cost minus those terms over 12 random $y_T$",
+        "expanded, the online cost has the printed terms and no other that depend on y_T",
+        "whole cost minus those terms over 12 random y_T",
         f"varies by {row['expansion']:.0e} of what the cost varies by",
         verdict(row["expansion"] < 1e-10),
-        quote="By expanding the squared norm and keeping only the terms that depend on $y_T$",
+        quote="By expanding the squared norm and keeping only the terms that depend on y_T",
     )
 
 
@@ -144,9 +144,9 @@ def _dropped_claim(name: str, row: Table) -> Claim:
         f"Section IV, large T, {name}",
         "the last two terms of the online cost can be ignored when T is large",
         f"size of the terms left out over those kept, T = {times[0]:,} to {times[-1]:,}",
-        f"{row['dropped'][0]:.3f} falls to {row['dropped'][-1]:.5f}, like $T^{{{steepness:.2f}}}$",
+        f"{row['dropped'][0]:.3f} falls to {row['dropped'][-1]:.5f}, like T^({steepness:.2f})",
         verdict(-1.3 < steepness < -0.7 and row["dropped"][-1] < 0.02),
-        quote="In the large-$T$ limit, the last two terms can be ignored",
+        quote="In the large-T limit, the last two terms can be ignored",
         stated="order T kept",
     )
 
@@ -157,7 +157,7 @@ def _minimizer_claim(name: str, row: Table) -> Claim:
         f"Section IV, Eq. 16, {name}",
         "when T is large the online cost is minimized by solving the linear system",
         "distance from the whole cost's minimizer to the linear system's solution, relative",
-        f"{row['minimizer'][0]:.3f} falls to {row['minimizer'][-1]:.5f}, like $T^{{{steepness:.2f}}}$",
+        f"{row['minimizer'][0]:.3f} falls to {row['minimizer'][-1]:.5f}, like T^({steepness:.2f})",
         verdict(-1.3 < steepness < -0.7 and row["minimizer"][-1] < 0.02),
         quote="we could find the minimum by solving the system of linear equations",
     )
@@ -167,10 +167,9 @@ def _simplification_claim(row: Table) -> Claim:
     steepness = slope(row["times"], row["simplified"])
     return Claim(
         "Section IV.C, Eq. 23",
-        r"$2 \alpha \Tr(Y_{T-1}^\top Y_{T-1}) \Tr(Y^\top Y)$ can stand for $\alpha \Tr(Y^\top Y)^2$ when "
-        "T is large",
-        "what that leaves out, $|y_T|^4$, over what it keeps",
-        f"{row['simplified'][0]:.4f} falls to {row['simplified'][-1]:.6f}, like $T^{{{steepness:.2f}}}$",
+        "2 α Tr(Y_(T-1)ᵀ Y_(T-1)) Tr(YᵀY) can stand for α Tr(YᵀY)² when T is large",
+        "what that leaves out, |y_T|⁴, over what it keeps",
+        f"{row['simplified'][0]:.4f} falls to {row['simplified'][-1]:.6f}, like T^({steepness:.2f})",
         verdict(-1.3 < steepness < -0.7 and row["simplified"][-1] < 0.01),
         quote="we could instead solve a simplified version to the problem",
     )

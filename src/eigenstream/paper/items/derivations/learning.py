@@ -90,7 +90,7 @@ def claims(table: Table) -> list[Claim]:
                 f"weights against sums over the past {N_SAMPLES - 1} samples, the start included",
                 f"agree to {row['weights']:.0e}",
                 verdict(row["weights"] < 1e-10),
-                quote=r"$W_T^{YX}$ and $W_T^{YY}$ are normalized input-output and output-output covariances",
+                quote="W_T^YX and W_T^YY are normalized input-output and output-output covariances",
             ),
             Claim(
                 f"Section IV, Eq. 17, {name}",
@@ -107,7 +107,7 @@ def claims(table: Table) -> list[Claim]:
                 "weights of both over 100 samples, Section IV written out weight by weight",
                 f"agree to {row['section_four']:.0e}",
                 verdict(row["section_four"] < 1e-12),
-                quote=r"When $\beta$ is $1$, (25) reduces to (14)",
+                quote="When β is 1, (25) reduces to (14)",
             ),
         ]
     return [*found, _zero_start_claim(table)]

@@ -71,7 +71,7 @@ def claims(table: Table) -> list[Claim]:
             "their difference over 20 random outputs of very different size",
             f"varies by {spread:.0e} of what the cost varies by",
             verdict(spread < 1e-12),
-            quote="rewriting the cost as a full square which has the same $Y$-dependent terms",
+            quote="rewriting the cost as a full square which has the same Y-dependent terms",
         )
         for name, spread in table["spread"].items()
     ]
@@ -79,19 +79,18 @@ def claims(table: Table) -> list[Claim]:
         *found,
         Claim(
             "Introduction, R_TY, against Eq. 2",
-            r"the regularizer $\alpha T \Tr(Y^\top Y)$ thresholds eigenvalues at $\alpha T$",
+            "the regularizer α T Tr(YᵀY) thresholds eigenvalues at α T",
             f"shrinkage of the top eigenvalue found by search, alpha = {ALPHA}",
-            rf"{one:.4f} with $\alpha T \Tr(Y^\top Y)$, {two:.4f} with $2 \alpha T \Tr(Y^\top Y)$",
+            f"{one:.4f} with α T Tr(YᵀY), {two:.4f} with 2 α T Tr(YᵀY)",
             verdict(printed=abs(one / ALPHA - 1) < 1e-3, corrected=abs(two / ALPHA - 1) < 1e-3),
             expected=Verdict.CORRECTED,
             reason="the introduction leaves out the factor 2 that stands in the costs of R_TY and R_XY",
-            stated=r"$R = \alpha T \Tr(Y^\top Y)$",
+            stated="R = α T Tr(YᵀY)",
             quote="we proposed to penalize the rank of the output by adding a regularizer",
         ),
         Claim(
             "Section II.A",
-            r"eigenvalues of $X^\top X$ grow linearly with time for a stationary signal, so the "
-            "threshold has to",
+            "eigenvalues of XᵀX grow linearly with time for a stationary signal, so the threshold has to",
             "largest eigenvalue over T, at a quarter, at half and at the end of a stream",
             ", ".join(f"{value:.2f}" for value in growth),
             verdict(all(abs(b / a - 1) < 0.2 for a, b in pairwise(growth))),
@@ -104,7 +103,7 @@ def claims(table: Table) -> list[Claim]:
             "similarity matrices of the two solutions",
             f"differ by {table['same_output']:.0e} (relative)",
             verdict(table["same_output"] < 1e-12),
-            quote=r"we can always have a good choice of $\alpha$ to make the former formulation similar to "
-            "the later after observing the whole $X$",
+            quote="we can always have a good choice of α to make the former formulation similar to "
+            "the later after observing the whole X",
         ),
     ]

@@ -65,7 +65,7 @@ def claims(table: Table) -> list[Claim]:
             f"{int(common['scale-dependent'][~overlap].sum())} of the other {int((~overlap).sum())}",
             verdict(bool(np.all(common["scale-dependent"] != overlap)) and bool(overlap.any())),
             quote=r"when the noise variance of one possible input exceeds the signal variance of another "
-            r"input, a universal value of $\alpha$ does not exist",
+            "input, a universal value of α does not exist",
         ),
         *(
             Claim(
@@ -74,7 +74,7 @@ def claims(table: Table) -> list[Claim]:
                 f"the {int(overlap.sum())} pairs of inputs for which R_TY has none",
                 f"a common alpha for {int(common[name][overlap].sum())}",
                 verdict(bool(common[name][overlap].all())),
-                quote="universal values of $\\alpha$ exist for which these "
+                quote="universal values of α exist for which these "
                 "algorithms transmit all signal while discarding all noise",
             )
             for name in ("input-output", "squared-output")
@@ -82,18 +82,17 @@ def claims(table: Table) -> list[Claim]:
         Claim(
             "Section III, 1",
             "alpha depends on the absolute scale of the noise for R_TY, and not for the other two",
-            "lower end of its range for inputs whose variances differ by a factor of $10^8$",
+            "lower end of its range for inputs whose variances differ by a factor of 10⁸",
             "varies by "
             + ", ".join(
-                f"$10^{{{0.0 + round(decades, 9):.3g}}}$ ({name})"
-                for name, decades in table["scaling"].items()
+                f"10^({0.0 + round(decades, 9):.3g}) ({name})" for name, decades in table["scaling"].items()
             ),
             verdict(
                 table["scaling"]["scale-dependent"] > 7.9
                 and max(table["scaling"][name] for name in ("input-output", "squared-output")) < 1e-9
             ),
-            quote=r"this regularization coefficient $\alpha$, unlike the following two, depends on the "
-            "absolute scale of the noise level $b$",
+            quote="this regularization coefficient α, unlike the following two, depends on the "
+            "absolute scale of the noise level b",
         ),
         Claim(
             "Section VI, setup",
@@ -104,7 +103,7 @@ def claims(table: Table) -> list[Claim]:
             expected=Verdict.CORRECTED,
             reason="60 eigenvalues do not make 64 dimensions: n = 64 is taken at its word, with 60 noise "
             "eigenvalues, numbers 5 to 64",
-            quote="the remaining $\\lambda_{5..60}$ are chose uniformly from the interval $[0, 0.2]$",
+            quote="the remaining λ_(5..60) are chose uniformly from the interval [0, 0.2]",
             stated="n = 64",
         ),
     ]

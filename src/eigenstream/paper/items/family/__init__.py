@@ -30,7 +30,7 @@ TITLE = "Beyond the paper: hard-threshold and equalizing networks calibrate them
 CAPTION = (
     r"Output eigenvalues over the last 1,000 samples of the switching stream (medians of the seeds, "
     r"bands from the lowest to the highest; the fourth black; dashed: offline on the same samples), "
-    r"threshold 3, $\beta = 0.995$, closed-form start. (a, b) Hard threshold: kept modes are not shrunk. "
+    "threshold 3, β = 0.995, closed-form start. (a, b) Hard threshold: kept modes are not shrunk. "
     r"(c, d) Equalizing: kept modes come out with one variance. With a fixed alpha (left) the fourth "
     r"mode passes while the input is doubled; it comes back late and overshoots, as everything new to a "
     r"saddle does. With alpha measured by the input (right) it does not pass. (e, f) Number of modes "

@@ -15,7 +15,7 @@ from ...reproduction.item import Claim, Sheet, Table
 from ...reproduction.verdict import verdict
 from .. import experiment
 from ..experiment import DEFAULT, KINDS, Setup
-from .variations import SYMBOL, TAKEN, Variation, variations
+from .variations import IN_FIGURE, IN_TEXT, TAKEN, Variation, variations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -165,7 +165,7 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     left.set_xticks([0.001, 0.003, 0.01, 0.03, 0.1], ["0.001", "0.003", "0.01", "0.03", "0.1"])
     left.set_xticks([], minor=True)
     left.set_xlim(0.0009, 0.1)
-    left.set_yticks(range(len(keys)), [f"{SYMBOL.get(c, c)}: {o}" if o else c for c, o, _ in keys])
+    left.set_yticks(range(len(keys)), [f"{IN_FIGURE.get(c, c)}: {o}" if o else c for c, o, _ in keys])
     right.set(xscale="log", xlabel="largest / smallest median", xlim=(0.9, 30))
     right.set_xticks([1, 3, 10, 30], ["1", "3", "10", "30"])
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
@@ -174,13 +174,13 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 SAYS = {
-    "k": ("number of outputs $k$: only $k < n$", "20"),
+    "k": ("number of outputs k: only k < n", "20"),
     "mu_0": ("initial cumulative activity: nothing", "10"),
     "W_yx": ('"initialized randomly"', "orthogonal rows of length 0.71"),
     "W_yy": ('"initialized randomly"', "0"),
     "tol": ("when the iteration has converged: nothing", "1e-5 (relative change)"),
     "alpha": ('"chosen", not how', "from the spectrum with the noise at its mean"),
-    "n": ("$n = 64$, but eigenvalues numbered up to 60", "60 noise eigenvalues, $n = 64$"),
+    "n": ("n = 64, but eigenvalues numbered up to 60", "60 noise eigenvalues, n = 64"),
     "generators": ("nothing", "one for the stream, one for the weights"),
 }
 
@@ -193,12 +193,12 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
             length = f"as taken, printed network, T = {settings.printed_samples:,}"
             rows.append(_row(length, ("", ""), _medians(tables, key)))
         elif key[0] != TAKEN:
-            rows.append(_row(f"{SYMBOL.get(key[0], key[0])}: {key[1]}", SAYS[key[0]], _medians(tables, key)))
+            rows.append(_row(f"{IN_TEXT.get(key[0], key[0])}: {key[1]}", SAYS[key[0]], _medians(tables, key)))
     elsewhere = [
         ("T", "nothing for Figs. 4 and 5", "10,000", "see Fig. 5: similar from 2,000 samples on", ""),
-        (r"$\beta$", "nothing", "0.995", "see Fig. 6: 0.95 biases eigenvalues low, 0.999 lags", ""),
+        ("β", "nothing", "0.995", "see Fig. 6: 0.95 biases eigenvalues low, 0.999 lags", ""),
         (
-            "$n_1$, $n_2$",
+            "n₁, n₂",
             "nothing",
             "10, 10",
             "no change of Fig. 1; Fig. 2 keeps its form (sliders below it)",
@@ -216,7 +216,7 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
                 "Largest over smallest",
             ),
             (*rows, *elsewhere),
-            f"Medians of {settings.n_seeds} seeds at T = {settings.n_samples:,} (tol and $W_{{yy}}$: "
+            f"Medians of {settings.n_seeds} seeds at T = {settings.n_samples:,} (tol and W_yy: "
             f"{settings.printed_seeds} at {settings.printed_samples:,}).",
         )
     ]
@@ -240,7 +240,7 @@ def _small_weights_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
     small, few, taken = (_medians(tables, (*key, "engine")) for key in keys)
     listed = ", ".join(f"{name} {float(found[-1]):.2g}" for name, found in small.items())
     return Claim(
-        "ours: initial weights $W_{yx}$, whose size the paper does not state",
+        "ours: initial weights W_yx, whose size the paper does not state",
         "with small initial weights the three algorithms do not perform similarly, even at the end",
         f"eigenvalue error at T = {settings.n_samples:,}, rows of length 0.1; largest over smallest median",
         f"{listed}: a factor of {_ratio(small):.0f}, against {_ratio(taken):.1f} as taken (and "
@@ -257,7 +257,7 @@ def _harmless_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
         "ours: the other open choices",
         "no other choice makes the errors at the end large",
         f"largest median eigenvalue error at T = {settings.n_samples:,}, to be below 0.05",
-        f"at most {errors[worst]:.2g} ({SYMBOL.get(worst[0], worst[0])}: {worst[1]}), {len(others)} changes",
+        f"at most {errors[worst]:.2g} ({IN_TEXT.get(worst[0], worst[0])}: {worst[1]}), {len(others)} changes",
         verdict(errors[worst] < 0.05),
     )
 
@@ -270,9 +270,9 @@ def _printed_claim(tables: Sequence[Table]) -> Claim:
             medians = _medians(tables, key)
             changes[key] = max(abs(float(medians[n][-1] / taken[n][-1]) - 1) for n in KINDS)
     return Claim(
-        "ours: tol and $W_{yy}$",
+        "ours: tol and W_yy",
         "neither the tolerance of the iteration nor small random lateral weights change the error much",
         "eigenvalue error of the printed network, relative to the choices taken",
-        "; ".join(f"{SYMBOL.get(c, c)} {other}: {change:+.1%}" for (c, other, _), change in changes.items()),
+        "; ".join(f"{IN_TEXT.get(c, c)} {other}: {change:+.1%}" for (c, other, _), change in changes.items()),
         verdict(max(changes.values()) < 1),
     )

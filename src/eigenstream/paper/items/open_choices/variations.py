@@ -8,7 +8,8 @@ from typing import Any
 from ..experiment import Setup
 
 TAKEN = "as taken"
-SYMBOL = {
+IN_TEXT = {"alpha": "α", "mu_0": "μ₀"}
+IN_FIGURE = {
     "k": "$k$",
     "n": "$n$",
     "alpha": r"$\alpha$",
@@ -16,6 +17,7 @@ SYMBOL = {
     "W_yx": "$W_{yx}$",
     "W_yy": "$W_{yy}$",
 }
+"""Symbols of the choices, where they are not written as they are named."""
 
 
 @dataclass(frozen=True)

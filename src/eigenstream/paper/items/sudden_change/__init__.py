@@ -28,7 +28,7 @@ TITLE = "Fig. 6: a sudden change, with forgetting"
 CAPTION = (
     r"Top four eigenvalues of the last 1,000 samples' input (grey, dashed) and output (coloured; the "
     r"fourth black): medians of the seeds, bands from the lowest to the highest seed. The input's "
-    r"variance doubles at 1,000 (marked $\times 2$) and returns at 6,000 (marked $\times 1$). "
+    "variance doubles at 1,000 (marked ×2) and returns at 6,000 (marked ×1). "
     r"Above with forgetting; below the control without, which the paper does not show: R_TY never "
     r"recovers, the self-calibrating networks need no forgetting to."
 )

@@ -71,7 +71,7 @@ def _three_before(times: Array, outputs: dict[str, Array], setup: Setup) -> Clai
             for name, top in tops.items()
         ),
         verdict(off < NEAR),
-        quote="For the first $1000$ iterations, all three online algorithms keep track of the top three "
+        quote="For the first 1000 iterations, all three online algorithms keep track of the top three "
         "principal components",
         stated="4, 3, 2",
     )
@@ -163,7 +163,7 @@ def _back_to_three(times: Array, outputs: dict[str, Array], setup: Setup) -> Cla
         + f"; fourth zero in at least {silent:.0%} of the seeds",
         verdict(off < NEAR and silent >= experiment.NEARLY_ALL),
         quote="all three regularizers are able to keep track of the top three principal components like "
-        "during the first $1000$ iterations",
+        "during the first 1000 iterations",
         stated="4, 3, 2 and 0",
     )
 

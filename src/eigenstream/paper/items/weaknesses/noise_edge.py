@@ -78,7 +78,7 @@ def claims(tables: Sequence[Table]) -> list[Claim]:
         Claim(
             "ours: edge of the noise",
             r"under forgetting the largest eigenvalue of noise is the root of "
-            r"$e - 1 - \ln e = n (1 - \beta^2)$",
+            "e - 1 - ln e = n (1 - β²)",
             f"white noise on {N_INPUTS} inputs, beta = {BETAS}",
             f"measured is {steady.min():+.0%} to {steady.max():+.0%} from it; {plain.min():+.0%} to "
             f"{plain.max():+.0%} from the edge of as many plain samples",
