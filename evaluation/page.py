@@ -12,8 +12,8 @@ from typing import Any
 from benchmarks import machine
 from benchmarks.markdown import mark, number, table
 
+from eigenstream.paper.reproduction.item import Verdict
 from eigenstream.paper.reproduction.runner import Outcome
-from eigenstream.paper.reproduction.verdict import Verdict
 from evaluation.methods import why_not_process_improve
 from evaluation.question import OURS, Row, median_ratio, times, worst
 

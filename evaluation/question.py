@@ -21,8 +21,7 @@ from typing import Any
 
 from benchmarks.markdown import number
 
-from eigenstream.paper.reproduction.item import Claim
-from eigenstream.paper.reproduction.verdict import verdict
+from eigenstream.paper.reproduction.item import Claim, verdict
 
 OURS = "eigenstream"
 HINDSIGHT = "best in hindsight"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenstream.paper.reproduction.item import Claim, Sheet
-from eigenstream.paper.reproduction.verdict import Verdict
+from eigenstream.paper.reproduction.item import Claim, Sheet, Verdict
 
 NAME = "toy"
 TITLE = "Toy <b>item</b> & more"

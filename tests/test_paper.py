@@ -10,8 +10,7 @@ import pytest
 
 from eigenstream.paper import ITEMS
 from eigenstream.paper.items.experiment import KINDS
-from eigenstream.paper.reproduction.item import sheets_of
-from eigenstream.paper.reproduction.verdict import Verdict
+from eigenstream.paper.reproduction.item import Verdict, sheets_of
 from eigenstream.regularizers import REGULARIZERS, Regularizer
 
 SEED = 0

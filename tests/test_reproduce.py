@@ -20,8 +20,8 @@ from eigenstream.cli.progress import progress
 from eigenstream.paper import ITEMS
 from eigenstream.paper.reproduction.cache import basis, keep
 from eigenstream.paper.reproduction.changes import apply
+from eigenstream.paper.reproduction.item import Verdict
 from eigenstream.paper.reproduction.runner import Reproduction
-from eigenstream.paper.reproduction.verdict import Verdict
 
 from . import paper_item
 

@@ -16,7 +16,7 @@ COLOR = {"holds": "green", "holds with a correction": "yellow", "does not hold":
 
 
 def claims_table(outcome: Outcome) -> Table:
-    """What the paper says of one item, what was measured, and the verdict."""
+    """Table of an item's claims: the sentence, the measurement and the verdict."""
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""The paper, item by item: `items` holds what is shown, `reproduction` how it is run, judged and reported."""
+"""The paper: `items` holds figures, tables and claims, `reproduction` runs, judges and reports them."""
 
 from __future__ import annotations
 

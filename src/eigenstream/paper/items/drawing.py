@@ -1,4 +1,4 @@
-"""How the paper's figures look: fit to print, lettered, and readable in grey and with colour deficiencies.
+"""Look of the paper's figures: fit to print, lettered, readable in grey and with colour deficiencies.
 
 The three regularizers differ in lightness, line style and marker, not in hue alone.
 """

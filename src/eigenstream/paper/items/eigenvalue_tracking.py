@@ -1,4 +1,4 @@
-"""Fig. 4: the stationary stream, and whether the outputs follow its top eigenvalues."""
+"""Fig. 4: the stationary stream, whose top eigenvalues the outputs follow."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..reproduction.item import Claim, Table
-from ..reproduction.verdict import verdict
+from ..reproduction.item import Claim, Table, verdict
 from . import experiment
-from .experiment import DEFAULT, KINDS, Setup
+from .experiment import DEFAULT, KINDS, Case, Setup, cases_of, chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +30,7 @@ ALT = (
 )
 
 LINES = 4
-"""How many eigenvalues are shown."""
+"""Number of eigenvalues shown."""
 
 
 @dataclass(frozen=True)
@@ -47,21 +46,10 @@ FULL = Settings(n_samples=10_000, n_seeds=10, printed_samples=5_000)
 QUICK = Settings(n_samples=10_000, n_seeds=4, printed_samples=1_000)
 
 
-@dataclass(frozen=True)
-class Case:
-    network: str
-    regularizer: str
-    n_samples: int
-    seed: int
-    setup: Setup
-
-
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
-    printed = [Case("printed", name, settings.printed_samples, seed, settings.setup) for name in KINDS]
-    return printed + [
-        Case("engine", name, settings.n_samples, seed + i, settings.setup)
-        for name in KINDS
-        for i in range(settings.n_seeds)
+    return [
+        *cases_of("printed", settings.printed_samples, 1, seed, settings.setup),
+        *cases_of("engine", settings.n_samples, settings.n_seeds, seed, settings.setup),
     ]
 
 
@@ -84,17 +72,13 @@ def simulate(case: Case) -> Table:
     }
 
 
-def _of(tables: Sequence[Table], network: str, name: str) -> list[Table]:
-    return [t for t in tables if (t["network"], t["regularizer"]) == (network, name)]
-
-
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     from .drawing import figure_of, lettered
 
     figure, axes = figure_of(1, 3, 2.9, sharey=True)
     titles = []
     for axis, name in zip(axes, KINDS, strict=True):
-        table = _of(tables, "engine", name)[0]
+        table = chosen(tables, network="engine", regularizer=name)[0]
         _draw_lines(axis, table, settings.setup.threshold)
         titles.append(rf"{name}, $\alpha={table['alpha']:.3g}$")
     axes[0].set_ylabel("eigenvalue (input variance)")
@@ -117,7 +101,10 @@ def _draw_lines(axis: Axes, table: Table, threshold: float) -> None:
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
     return [
-        *(_tracking_claim(settings, name, _of(tables, "engine", name)) for name in KINDS),
+        *(
+            _tracking_claim(settings, name, chosen(tables, network="engine", regularizer=name))
+            for name in KINDS
+        ),
         _threshold_claim(settings, tables),
         _same_networks_claim(tables),
     ]
@@ -142,7 +129,9 @@ def _tracking_claim(settings: Settings, name: str, tables: Sequence[Table]) -> C
 
 
 def _threshold_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
-    thetas = {name: [t["threshold"] for t in _of(tables, "engine", name)] for name in KINDS}
+    thetas = {
+        name: [t["threshold"] for t in chosen(tables, network="engine", regularizer=name)] for name in KINDS
+    }
     goal = settings.setup.threshold
     off = max(abs(theta - goal) for found in thetas.values() for theta in found)
     return Claim(
@@ -157,10 +146,10 @@ def _threshold_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
 
 
 def _same_networks_claim(tables: Sequence[Table]) -> Claim:
-    """On the samples that both have seen, with the same seed."""
+    """Compare the two networks on the samples that both have seen, with the same seed."""
     gaps, last = [], 0
     for name in KINDS:
-        pair = [_of(tables, network, name)[0] for network in ("printed", "engine")]
+        pair = [chosen(tables, network=network, regularizer=name)[0] for network in ("printed", "engine")]
         series = [dict(zip(t["times"], t["output"], strict=True)) for t in pair]
         common = sorted(set(series[0]) & set(series[1]))
         last = common[-1]

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import metrics
-from ..reproduction.item import Claim, Table
-from ..reproduction.verdict import Verdict, verdict
+from ..reproduction.item import Claim, Table, Verdict, verdict
 from . import experiment
-from .experiment import DEFAULT, KINDS, Setup
+from .experiment import DEFAULT, KINDS, Array, Case, Setup, cases_of, chosen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from .experiment import Array
 
 NAME = "error-decay"
 TITLE = "Fig. 5: eigenvalue and subspace error"
@@ -40,7 +37,7 @@ WORST_SEED = {"eigenvalue": 0.06, "subspace": 0.003}
 SIMILAR = 3.0
 """Algorithms perform similarly while their median errors are within this factor."""
 SETTLED = 2_000
-"""From how many samples on the correction says that they do."""
+"""Number of samples from which on the correction says that they do."""
 
 
 @dataclass(frozen=True)
@@ -56,25 +53,10 @@ FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=10_000, printed_se
 QUICK = Settings(n_samples=10_000, n_seeds=10, printed_samples=600, printed_seeds=1)
 
 
-@dataclass(frozen=True)
-class Case:
-    network: str
-    regularizer: str
-    n_samples: int
-    seed: int
-    setup: Setup
-
-
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
-    sizes = {
-        "printed": (settings.printed_samples, settings.printed_seeds),
-        "engine": (settings.n_samples, settings.n_seeds),
-    }
     return [
-        Case(network, name, T, seed + i, settings.setup)
-        for network, (T, seeds) in sizes.items()
-        for name in KINDS
-        for i in range(seeds)
+        *cases_of("printed", settings.printed_samples, settings.printed_seeds, seed, settings.setup),
+        *cases_of("engine", settings.n_samples, settings.n_seeds, seed, settings.setup),
     ]
 
 
@@ -104,8 +86,8 @@ def errors(network: str, name: str, times: Sequence[int], seed: int, setup: Setu
 
 def _series(tables: Sequence[Table], network: str, name: str, error: str) -> tuple[list[int], Array]:
     """The sample counts, and one row of errors per seed."""
-    chosen = [t for t in tables if t["network"] == network and t["regularizer"] == name]
-    return chosen[0]["times"], np.array([t[error] for t in chosen])
+    mine = chosen(tables, network=network, regularizer=name)
+    return mine[0]["times"], np.array([t[error] for t in mine])
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:

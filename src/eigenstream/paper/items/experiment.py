@@ -6,9 +6,9 @@ Y (T, k)  output                       lam, d  eigenvalues of X'X / T and Y'Y / 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from ...learners.network.state import Rule, new_state, response_filter, to_weigh
 from ...network import INITIAL_GAIN, HebbianNetwork
 from ...orthonormal import random_orthonormal
 from ...regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput
+from ..reproduction.item import Table
 
 Array = NDArray[np.float64]
 
@@ -26,19 +27,18 @@ KINDS: dict[str, type[Regularizer]] = {
     kind.name: kind for kind in (ScaleDependent, InputOutput, SquaredOutput)
 }
 """The paper's three, whatever else is registered."""
+SELF_CALIBRATING = ("input-output", "squared-output")
+"""Regularizers whose threshold is measured by the input or the output, and follows its scale."""
 N_INPUTS = 64
 N_SIGNAL = 3
-"""How many components are to be transmitted."""
+"""Number of components to be transmitted."""
 SPECTRUM: Array = np.concatenate(([6.0, 5.0, 4.0, 2.0], np.full(60, 0.1)))
 """The input spectrum with its noise eigenvalues, uniform on [0, 0.2], at their mean."""
-
-NETWORK_LABEL = {"printed": "printed network (Jacobi iteration)", "engine": "engine (direct solve)"}
-"""The two kinds of network: the same algorithm as the paper prints it, and as a computer does it fast."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What the paper's simulations need and its text does not say, but for eta and the threshold."""
+    """Settings of the simulations; the paper's text states eta and the threshold only."""
 
     k: int = 20
     """Output neurons."""
@@ -50,14 +50,14 @@ class Setup:
     """Relative change of the activity at which the printed iteration counts as settled."""
     eta: float = 0.1
     threshold: float = 2.0
-    """By how much the input eigenvalues are to be shrunk; alpha follows from it."""
+    """Amount by which the input eigenvalues are to be shrunk; alpha follows from it."""
 
 
 DEFAULT = Setup()
 ZERO = 0.1
-"""What counts as zero wherever the paper says so: a reading below this share of the threshold."""
+"""Share of the threshold below which a reading counts as zero, wherever the paper says "zero"."""
 NEARLY_ALL = 0.9
-"""Which share of the readings, over seeds and times, has to be zero for a mode to count as silent."""
+"""Share of the readings, over seeds and times, that must be zero for a mode to count as silent."""
 
 
 def zero(setup: Setup) -> float:
@@ -97,17 +97,41 @@ def stationary(n_samples: int, seed: int) -> Array:
 
 
 def switching(n_samples: int, seed: int) -> Array:
-    """Twice the variance from sample 1000 to 6000."""
+    """The paper's stream, with twice the variance from sample 1000 to 6000."""
     return np.vstack(list(streams.switching_stream(n_samples, random_state=seed)))
 
 
 def weights_generator(seed: int) -> np.random.Generator:
-    """What initial weights are drawn from: not the numbers that the stream of this seed is made of."""
+    """Generator of initial weights: not of the numbers that the stream of this seed is made of."""
     return np.random.default_rng([seed, 1])
 
 
+@dataclass(frozen=True)
+class Case:
+    """One network, "printed" (the paper's iteration) or "engine" (direct solve), on one stream."""
+
+    network: str
+    regularizer: str
+    n_samples: int
+    seed: int
+    setup: Setup
+    beta: float = 1.0
+
+
+def cases_of(
+    network: str, n_samples: int, n_seeds: int, seed: int, setup: Setup, beta: float = 1.0
+) -> list[Case]:
+    """Cases for all regularizers and for this number of seeds, from ``seed`` on."""
+    return [Case(network, name, n_samples, seed + i, setup, beta) for name in KINDS for i in range(n_seeds)]
+
+
+def chosen(tables: Sequence[Table], **values: Any) -> list[Table]:
+    """The tables that hold these values."""
+    return [table for table in tables if all(table[name] == value for name, value in values.items())]
+
+
 class Course(NamedTuple):
-    """What a network did on a stream."""
+    """Outputs and filters of a network on a stream."""
 
     Y: Array
     filters: list[Array]
@@ -125,8 +149,8 @@ def run(
     setup: Setup = DEFAULT,
 ) -> Course:
     """Let a network of either kind learn from X up to the last of the times."""
-    make = {"printed": _printed, "engine": Engine}[network]
-    learner = make(regularizer, X.shape[1], setup, beta, weights_generator(seed))
+    networks: dict[str, Callable[..., Learner]] = {"printed": printed_network, "engine": Engine}
+    learner = networks[network](regularizer, X.shape[1], setup, weights_generator(seed), beta=beta)
     Y, filters = [], []
     for start, stop in zip([0, *times], times, strict=False):
         Y.append(learner.run(X[start:stop]))
@@ -135,7 +159,7 @@ def run(
 
 
 class Learner(Protocol):
-    """What learns from rows and returns the outputs, and whose filter can be read."""
+    """A network that learns from rows, returns the outputs, and has a filter that can be read."""
 
     def run(self, X: Array, /) -> Array: ...
 
@@ -143,19 +167,20 @@ class Learner(Protocol):
     def filter(self) -> Array: ...
 
 
-def _printed(
-    regularizer: Regularizer, n: int, setup: Setup, beta: float, rng: np.random.Generator
-) -> Learner:
+def printed_network(
+    regularizer: Regularizer, n: int, setup: Setup, rng: np.random.Generator, **options: Any
+) -> HebbianNetwork:
+    """The network as the paper prints it, with weights drawn from ``rng``."""
     return HebbianNetwork(
         n,
         setup.k,
         regularizer,
-        beta=beta,
         eta=setup.eta,
         tol=setup.tol,
         initial_activity=setup.mu_0,
         initial_gain=setup.W_yx_length,
         random_state=rng,
+        **options,
     )
 
 
@@ -164,10 +189,8 @@ class Engine:
 
     Parameters
     ----------
-    regularizer, n, setup, beta
+    regularizer, n, setup, rng, beta
         As for the printed network; the linear system is solved directly, so eta and tol play no part.
-    rng
-        What the initial weights are drawn from.
     noise, seed
         Spontaneous activity and its seed.
     """
@@ -177,9 +200,9 @@ class Engine:
         regularizer: Regularizer,
         n: int,
         setup: Setup,
-        beta: float,
         rng: np.random.Generator,
         *,
+        beta: float = 1.0,
         noise: float = 0.0,
         seed: int = 0,
     ) -> None:
@@ -213,13 +236,8 @@ def scatter_sums(Z: Array, times: Sequence[int]) -> dict[int, Array]:
 
 
 def eigenvalues(moment: Array) -> Array:
-    """Of a second moment, largest first."""
+    """Eigenvalues of a second moment, largest first."""
     return np.asarray(np.maximum(np.linalg.eigvalsh(moment)[::-1], 0), dtype=np.float64)
-
-
-def even_times(n_samples: int, points: int = 100) -> list[int]:
-    """A fixed grid of sample counts up to the last."""
-    return sorted({max(1, round(n_samples * i / points)) for i in range(1, points + 1)})
 
 
 def growing_times(n_samples: int, first: int = 10, a_decade: int = 12) -> list[int]:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..reproduction.item import Claim, Table
-from ..reproduction.verdict import verdict
+from ..reproduction.item import Claim, Table, verdict
 from . import experiment
-from .experiment import DEFAULT, KINDS, Setup
+from .experiment import DEFAULT, KINDS, SELF_CALIBRATING, Setup, chosen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +33,6 @@ ALT = (
     "like one over alpha. Marks of the online network lie on the curves."
 )
 
-NAMES = ("input-output", "squared-output")
 LINES = 4
 ONLINE_ALPHAS = (0.02, 0.1, 0.2, 0.25, 0.3, 1.0, 3.0, 10.0, 30.0)
 
@@ -61,7 +59,7 @@ class Case:
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
     return [
         Case(name, settings.n_samples, seed + i, settings.setup)
-        for name in NAMES
+        for name in SELF_CALIBRATING
         for i in range(settings.n_seeds)
     ]
 
@@ -91,13 +89,13 @@ def simulate(case: Case) -> Table:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    """Lines: offline, one stream; marks: engine, medians of the seeds."""
+    """Draw offline solutions of one stream as lines, the engine's medians over seeds as marks."""
     from .drawing import DARK, LOOKS, figure_of, lettered
 
     figure, axes = figure_of(1, 2, 3.2, sharey=True)
     styles, markers = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1.5, 1.5)), (0, (1, 1.2))), ("o", "s", "^", "D")
-    for axis, name in zip(axes, NAMES, strict=True):
-        mine = [t for t in tables if t["regularizer"] == name]
+    for axis, name in zip(axes, SELF_CALIBRATING, strict=True):
+        mine = chosen(tables, regularizer=name)
         offline, online = np.array(mine[0]["offline"]), np.median([t["online"] for t in mine], axis=0)
         color = LOOKS[name].color
         for i, (style, marker) in enumerate(zip(styles, markers, strict=True)):
@@ -110,22 +108,22 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
         axis.set_yscale("symlog", linthresh=0.03)
     axes[0].set_ylabel("output eigenvalue (variance)\nlinear below 0.03")
     axes[0].legend(loc="upper right", frameon=False, title="lines offline, marks online")
-    lettered(axes, NAMES)
+    lettered(axes, SELF_CALIBRATING)
     return figure
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
-    mine = {name: [t for t in tables if t["regularizer"] == name] for name in NAMES}
+    mine = {name: chosen(tables, regularizer=name) for name in SELF_CALIBRATING}
     return [
         _silent_claim(mine["input-output"]),
         _never_silent_claim(mine["squared-output"]),
         _last_mode_claim(mine["squared-output"]),
-        *(_online_claim(name, mine[name]) for name in NAMES),
+        *(_online_claim(name, mine[name]) for name in SELF_CALIBRATING),
     ]
 
 
 def _silent_claim(tables: Sequence[Table]) -> Claim:
-    """On either side of lam_1 / trace, as near as the grid of alpha goes."""
+    """Judge alpha on either side of lam_1 / trace, as near as its grid goes."""
     right, ends = True, []
     for t in tables:
         alphas, top = np.array(t["alphas"]), np.array(t["offline"])[:, 0]

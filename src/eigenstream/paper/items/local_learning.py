@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...network import HebbianNetwork
-from ..reproduction.item import Claim, Table
-from ..reproduction.verdict import verdict
-from .experiment import KINDS
+from ..reproduction.item import Claim, Table, verdict
+from .experiment import KINDS, Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from .experiment import Array
 
 NAME = "local-learning"
 TITLE = "Fig. 3: three networks with local learning rules"
@@ -113,7 +110,7 @@ def _doubled_elsewhere(v: Array, kept: set[int]) -> Array:
 
 
 def simulate(case: Case) -> Table:
-    """By how much the new weights change, at most (what must not matter) or at least (what must)."""
+    """Relative change of the new weights: at most (what must not matter) or at least (what must)."""
     rng = np.random.default_rng(case.seed)
     changes: dict[str, list[float]] = {
         name: [] for name in ("elsewhere", "input power", "output power", "pair")

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import theory
-from ..reproduction.item import Claim, Sheet, Table
-from ..reproduction.verdict import verdict
-from .experiment import KINDS
+from ..reproduction.item import Claim, Sheet, Table, verdict
+from .experiment import KINDS, SELF_CALIBRATING, Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from .experiment import Array
 
 NAME = "phase-diagram"
 TITLE = "Fig. 2: which alpha reaches the goal at which noise"
@@ -37,7 +34,6 @@ ALT = (
     "steadily upwards in the second."
 )
 
-NAMES = ("input-output", "squared-output")
 ALPHA_SHOWN = {"input-output": (0.003, 0.15), "squared-output": (0.003, 30.0)}
 """The ranges of alpha drawn. Nothing is judged by them."""
 LOWEST, HIGHEST = ALPHA_SHOWN["squared-output"]
@@ -46,7 +42,7 @@ LABELLED = 0.16
 """The ratio at which lines of equal gain carry their labels."""
 PATCH = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
 FAR = 1e6
-"""How far above the lower end of its range alpha is tried where the range has no upper end."""
+"""Multiple of the lower end of its range at which alpha is tried where the range has no upper end."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +69,14 @@ class Case:
 
 
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
-    """Nothing here is drawn at random."""
-    return [Case(name, settings.points, settings.alphas, settings.n1, settings.n2) for name in NAMES]
+    """One case per regularizer; nothing is random, so the seed plays no part."""
+    return [
+        Case(name, settings.points, settings.alphas, settings.n1, settings.n2) for name in SELF_CALIBRATING
+    ]
 
 
 def simulate(case: Case) -> Table:
-    """The printed region for each ratio, whether offline solutions agree with it, and what they transmit."""
+    """The printed region for each ratio, where offline solutions agree with it, and what they transmit."""
     ratios = np.arange(1, case.points + 1) / (case.points + 1)
     regions = theory.phase_diagram(ratios, n1=case.n1, n2=case.n2)
     region = next(r for r in regions if r.regularizer.name == case.regularizer)
@@ -104,7 +102,7 @@ def simulate(case: Case) -> Table:
 
 
 def _gain(case: Case, ratio: float, alpha: float) -> float:
-    """What is transmitted of the signal if the goal is reached, by the offline solution; otherwise 0."""
+    """Share of the signal that the offline solution transmits if it reaches the goal; otherwise 0."""
     d = KINDS[case.regularizer](alpha).shrink(theory.two_level_spectrum(1.0, ratio, case.n1, case.n2))
     return float(d[0]) if d[-1] == 0 else 0.0
 
@@ -122,7 +120,7 @@ def _meeting(case: Case) -> float:
     for _ in range(50):
         ratio = (low + high) / 2
         lam = theory.two_level_spectrum(1.0, ratio, case.n1, case.n2)
-        narrow, wide = (KINDS[name].alpha_range(lam, case.n1) for name in NAMES)
+        narrow, wide = (KINDS[name].alpha_range(lam, case.n1) for name in SELF_CALIBRATING)
         low, high = (ratio, high) if wide[0] < narrow[1] else (low, ratio)
     return low
 
@@ -157,7 +155,10 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
         axis.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "¼", "½", "¾", "1"])
     axes[1].set_ylim(*ALPHA_SHOWN["input-output"])
     axes[0].set_ylabel(r"regularization coefficient $\alpha$")
-    lettered(axes, (f"both, $n_1={settings.n1}$, $n_2={settings.n2}$", *(f"{name}: gain" for name in NAMES)))
+    lettered(
+        axes,
+        (f"both, $n_1={settings.n1}$, $n_2={settings.n2}$", *(f"{name}: gain" for name in SELF_CALIBRATING)),
+    )
     return figure
 
 
@@ -229,7 +230,7 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
 
 
 def _larger_claim(tables: Sequence[Table]) -> Claim:
-    """Free of any window: the ends of the ranges, not the area that happens to be drawn."""
+    """Judge by the ends of the ranges, not by the area that happens to be drawn."""
     narrow, wide = tables
     ratios = np.array(narrow["ratios"])
     factors = np.array([f or math.nan for f in narrow["factors"]])

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import metrics, offline
-from ...network import ConvergenceError, HebbianNetwork
-from ..reproduction.item import Claim, Table
-from ..reproduction.verdict import verdict
+from ...network import ConvergenceError
+from ..reproduction.item import Claim, Table, verdict
 from . import experiment
-from .experiment import DEFAULT, KINDS, Setup
+from .experiment import DEFAULT, KINDS, Setup, chosen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +39,7 @@ ALT = (
 SAFE, UNIT = 0.75, 1.0
 """The spread up to which no draw diverges, and the one at which a neuron's lateral weights have length 1."""
 MAX_ITERATIONS = 3_000
-"""Of settling: twenty times what it takes from lateral weights at zero, and divergence is told early."""
+"""Limit of settling: twenty times what it takes from lateral weights at zero; divergence shows earlier."""
 FOLLOWED = (0.0, 0.5, UNIT)
 """Spreads that are followed further."""
 
@@ -87,7 +86,7 @@ def cases(settings: Settings, seed: int) -> Sequence[Case]:
 
 
 def simulate(case: Case) -> Table:
-    """For each draw: by what factor its slowest mode changes, to what it should fade, and the final error."""
+    """Growth of the slowest mode, its last change and the final error, for each draw."""
     draws = [_one_draw(case, case.seed + i) for i in range(case.draws)]
     return {
         "regularizer": case.regularizer,
@@ -102,17 +101,13 @@ def simulate(case: Case) -> Table:
 def _one_draw(case: Case, seed: int) -> tuple[float, float, float | None]:
     """Growth and last change (log10) of the first iteration; the final error, None if one did not settle."""
     X = experiment.stationary(case.n_samples, seed)
-    network = HebbianNetwork(
-        X.shape[1],
-        case.setup.k,
+    network = experiment.printed_network(
         experiment.chosen_regularizer(case.regularizer, case.setup),
-        max_iter=MAX_ITERATIONS,
-        eta=case.setup.eta,
-        tol=case.setup.tol,
-        initial_activity=case.setup.mu_0,
-        initial_gain=case.setup.W_yx_length,
+        X.shape[1],
+        case.setup,
+        experiment.weights_generator(seed),
         initial_lateral=case.spread,
-        random_state=experiment.weights_generator(seed),
+        max_iter=MAX_ITERATIONS,
     )
     modes = 1 - network.eta * (1 + np.linalg.eigvals(network.W_yy))
     growth = float(np.max(np.abs(modes)))
@@ -155,10 +150,10 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     fills = dict(zip(FOLLOWED, ("white", LIGHT, DARK), strict=True))
     for i, name in enumerate(KINDS):
         look = LOOKS[name]
-        mine = [t for t in short if t["regularizer"] == name]
+        mine = chosen(short, regularizer=name)
         shares = [100 * _share(t) for t in mine]
         curve(left, name, [t["spread"] for t in mine], shares, marker=look.marker, ms=NESTED[name])
-        for t in (t for t in long if t["regularizer"] == name):
+        for t in chosen(long, regularizer=name):
             errors, place = _settled(t), i + 0.22 * (FOLLOWED.index(t["spread"]) - 1)
             fill = fills[t["spread"]]
             right.plot([place] * len(errors), errors, look.marker, mec=look.color, mfc=fill, ms=4.5)
@@ -186,12 +181,12 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
 
 
 def _at_spread(short: Sequence[Table], spread: float) -> list[float]:
-    return [_share(t) for t in short if t["spread"] == spread]
+    return [_share(t) for t in chosen(short, spread=spread)]
 
 
 def _initial_weights_claim(short: Sequence[Table]) -> Claim:
-    """As printed: random, of a size the paper does not state."""
-    small = [share for t in short if 0 < t["spread"] <= SAFE for share in [_share(t)]]
+    """Judge random weights as printed; the paper does not state their size."""
+    small = [_share(t) for t in short if 0 < t["spread"] <= SAFE]
     return Claim(
         "Section VI, setup",
         "all synaptic weights, the lateral ones included, can be initialized randomly",
@@ -206,7 +201,7 @@ def _initial_weights_claim(short: Sequence[Table]) -> Claim:
 
 def _large_claim(short: Sequence[Table]) -> Claim:
     shares = _at_spread(short, UNIT)
-    growing = np.mean([growth >= 1 for t in short if t["spread"] == UNIT for growth in t["growth"]])
+    growing = np.mean([growth >= 1 for t in chosen(short, spread=UNIT) for growth in t["growth"]])
     return Claim(
         "ours: how large they may be",
         "random lateral weights as long as random feed-forward ones would be (spread 1) do not always settle",
@@ -236,7 +231,7 @@ def _learns(long: Sequence[Table]) -> list[Claim]:
     """Draw by draw: the same stream and feed-forward weights with and without lateral ones."""
     found = []
     for name in KINDS:
-        errors = {t["spread"]: t["subspace_error"] for t in long if t["regularizer"] == name}
+        errors = {t["spread"]: t["subspace_error"] for t in chosen(long, regularizer=name)}
         ratios = {}
         for spread in FOLLOWED[1:]:
             pairs = [pair for pair in zip(errors[spread], errors[0.0], strict=True) if None not in pair]

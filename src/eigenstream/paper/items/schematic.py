@@ -65,7 +65,7 @@ def _draw_feedforward(axis: Axes) -> None:
 
 
 def _draw_lateral(axis: Axes) -> None:
-    """Between every two outputs, ending in a dot at both: each inhibits the other."""
+    """Connect every two outputs, with a dot at both ends: each inhibits the other."""
     for upper, lower, angle, bend in ((0, 1, -35, 0.45), (1, 2, -35, 0.45), (0, 2, 5, 0.8)):
         tilt = np.deg2rad(angle)
         out, into = ((RADIUS + 0.05) * np.array([np.cos(tilt), sign * np.sin(tilt)]) for sign in (1, -1))
@@ -110,24 +110,14 @@ def _connect(axis: Axes, start: Any, end: Any, **style: Any) -> None:
 def _keys() -> list[Any]:
     from matplotlib.lines import Line2D
 
-    return [
-        Line2D(
-            [],
-            [],
-            color="0.6",
-            marker=">",
-            markersize=4,
-            linewidth=0.8,
-            label="feed-forward synapse, excites",
-        ),
-        Line2D(
-            [],
-            [],
-            color=DARK,
-            marker="o",
-            markersize=3.5,
-            linewidth=0.8,
-            label="lateral synapses, inhibit both ways",
-        ),
-        Line2D([], [], color=GLIA, linewidth=1.8, ls=BROKEN, label="one scalar, shared by all synapses"),
-    ]
+    styles: dict[str, dict[str, Any]] = {
+        "feed-forward synapse, excites": {"color": "0.6", "marker": ">", "markersize": 4, "linewidth": 0.8},
+        "lateral synapses, inhibit both ways": {
+            "color": DARK,
+            "marker": "o",
+            "markersize": 3.5,
+            "linewidth": 0.8,
+        },
+        "one scalar, shared by all synapses": {"color": GLIA, "linewidth": 1.8, "ls": BROKEN},
+    }
+    return [Line2D([], [], label=label, **style) for label, style in styles.items()]

@@ -1,4 +1,4 @@
-"""Fig. signal2noise: for what share of inputs noise, and signal, is transmitted, as alpha grows from 0.
+"""Fig. 1: shares of inputs whose noise, and whose signal, is transmitted, as alpha grows from 0.
 
 Drawn twice: with the 5,050 pairs of signal and noise levels stated in the appendix (a >= b), and with the
 4,950 of them in which signal and noise differ (a > b).
@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import theory
-from ..reproduction.item import Claim, Table
-from ..reproduction.verdict import Verdict, verdict
-from .experiment import KINDS
+from ..reproduction.item import Claim, Table, Verdict, verdict
+from .experiment import KINDS, SELF_CALIBRATING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +41,7 @@ MARKED = {
 }
 """The alphas marked on the curves."""
 POINTS = 150
-"""How many points of a curve are kept for drawing, beside the one nearest to the goal."""
+"""Number of points of a curve kept for drawing, beside the one nearest to the goal."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ FULL = QUICK = Settings()
 class Case:
     regularizer: str
     strict: bool
-    """Whether pairs with a = b are left out."""
+    """True if pairs with a = b are left out."""
     n1: int
     n2: int
 
@@ -92,7 +91,7 @@ def simulate(case: Case) -> Table:
 
 
 def _area(curve: theory.TransmissionCurve) -> float:
-    """Under the curve from its last point on, with straight lines between its points."""
+    """Area under the curve from its last point on, with straight lines between its points."""
     width, signal = -np.diff(curve.noise_fraction), curve.signal_fraction
     return float(width @ (signal[1:] + signal[:-1]) / 2)
 
@@ -103,7 +102,7 @@ def _at(curve: theory.TransmissionCurve, alpha: float) -> list[float]:
 
 
 def _same_shape(case: Case, curve: theory.TransmissionCurve) -> bool:
-    """Whether other numbers of modes give the same points."""
+    """True if other numbers of modes give the same points."""
     other = theory.transmission_curve(case.regularizer, strict=case.strict, n1=3, n2=57)
     points = [
         set(zip(c.noise_counts.tolist(), c.signal_counts.tolist(), strict=True)) for c in (curve, other)
@@ -112,7 +111,7 @@ def _same_shape(case: Case, curve: theory.TransmissionCurve) -> bool:
 
 
 def _just_above(alpha: np.ndarray[tuple[int, ...], np.dtype[np.float64]], step: int) -> float:
-    """Within a step of the curve, off its ends: there rounding would decide."""
+    """An alpha within a step of the curve, off its ends, where rounding would decide."""
     return float((alpha[step] + alpha[step + 1]) / 2 if step + 1 < len(alpha) else 2 * alpha[step])
 
 
@@ -156,9 +155,9 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 OFFSET = {"scale-dependent": (5, -7), "input-output": (5, -9), "squared-output": (-2, 6)}
-"""Where an alpha is written beside its mark, in points."""
+"""Offset of an alpha's label from its mark, in points."""
 ABOVE = (0, 6)
-"""For marks of the input-output regularizer below which runs the scale-dependent's curve."""
+"""Offset for marks of the input-output regularizer above the scale-dependent's curve."""
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
@@ -166,7 +165,7 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
     return [
         _size_claim(by),
         _no_universal_alpha(by),
-        *(_universal_alpha(by, name) for name in ("input-output", "squared-output")),
+        *(_universal_alpha(by, name) for name in SELF_CALIBRATING),
         _agreement(tables),
         _area_claim(by),
         _counts_claim(tables),

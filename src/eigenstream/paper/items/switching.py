@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import experiment
+from .experiment import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from .experiment import Array
 
 DOUBLED, RESTORED = 1000, 6000
 """The samples from which on the variance is twice as large, and as before."""

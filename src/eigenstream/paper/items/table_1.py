@@ -15,8 +15,7 @@ import numpy as np
 
 from ... import offline, streams, theory
 from ...regularizers import Regularizer
-from ..reproduction.item import Claim, Sheet, Table
-from ..reproduction.verdict import Verdict, verdict
+from ..reproduction.item import Claim, Sheet, Table, Verdict, verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +65,7 @@ def cases(settings: Settings, seed: int) -> Sequence[Case]:
 
 
 def simulate(case: Case) -> Table:
-    """For each regularizer the printed range and eigenvalue, and the same found from the data."""
+    """Printed range and eigenvalue of each regularizer, and the same found from the data."""
     X = data_with_spectrum(
         theory.two_level_spectrum(case.a, case.b, case.n1, case.n2), np.random.default_rng(case.seed)
     )
@@ -103,7 +102,7 @@ def _compared(row: theory.AlphaRow, X: Floats, n1: int) -> Table:
 
 
 def _last_alpha(kind: type[Regularizer], X: Floats, n_modes: int, low: float, high: float) -> float:
-    """Up to which alpha the offline solution keeps at least so many modes; ``high`` if it does there too."""
+    """Largest alpha at which the offline solution keeps ``n_modes`` or more; ``high`` if it does there."""
     if offline.solve(X, kind(high)).n_components >= n_modes:
         return high
     for _ in range(60):
@@ -119,7 +118,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    """Printed formulas as lines and the offline solution as marks, in units in which the inputs compare."""
+    """Draw printed formulas as lines and offline solutions as marks, in units in which the inputs compare."""
     from .drawing import LOOKS, figure_of, lettered
 
     figure, axes = figure_of(1, 3, 3.1, sharey=True)
@@ -145,7 +144,7 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 def _position(row: Table, alpha: float) -> float:
-    """Within the range where it has two ends, relative to the lower end where it has one."""
+    """Position of alpha within a range with two ends, or relative to the only end."""
     return float((alpha - row["low"]) / (row["high"] - row["low"]) if row["high"] else alpha / row["low"])
 
 

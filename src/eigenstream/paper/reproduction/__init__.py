@@ -1,1 +1,1 @@
-"""How an item of the paper is run, kept, judged, drawn and reported, whatever it shows."""
+"""Machinery that runs, keeps, judges, draws and reports an item of the paper, whatever it shows."""

@@ -1,4 +1,4 @@
-"""What every item of the paper is made of: settings, cases to simulate, a figure, and claims.
+"""Parts of an item of the paper: settings, cases to simulate, a figure, and claims.
 
 An item is a module. Its settings are frozen, its cases independent of one another, `simulate` is pure and
 seeded, `draw` computes nothing.
@@ -8,33 +8,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
-
-from .verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Table = dict[str, Any]
-"""What a simulation found: numbers, strings, and lists and dictionaries of them, as JSON holds them."""
+"""Result of a simulation: numbers, strings, and lists and dictionaries of them, as JSON holds them."""
+
+
+class Verdict(StrEnum):
+    """Judgement of a sentence of the paper."""
+
+    HOLDS = "holds"
+    CORRECTED = "holds with a correction"
+    FAILS = "does not hold"
+
+
+def verdict(printed: bool, corrected: bool = False) -> Verdict:
+    """Judge a sentence: it holds as printed, only with its correction, or not at all.
+
+    Examples
+    --------
+    >>> verdict(False, corrected=True)
+    <Verdict.CORRECTED: 'holds with a correction'>
+    """
+    if printed:
+        return Verdict.HOLDS
+    return Verdict.CORRECTED if corrected else Verdict.FAILS
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of the paper that can be checked, and what came of it."""
+    """One sentence of the paper that can be checked, with its verdict."""
 
     where: str
     """Section, figure or equation, numbered as in the PDF; "ours: ..." if the paper does not say it."""
     says: str
-    """What it says, in our words."""
+    """The sentence in our words."""
     measured_by: str
     value: str
-    """What was measured, in words and numbers, with its spread."""
+    """The measurement in words and numbers, with its spread."""
     verdict: Verdict
     expected: Verdict = Verdict.HOLDS
     """The verdict a right implementation reaches."""
     reason: str = ""
-    """Why it needs a correction, or why it does not hold."""
+    """Reason why it needs a correction, or does not hold."""
     quote: str = ""
     """The paper's own words; empty where the claim is ours or a formula says it."""
     stated: str = ""
@@ -56,7 +76,7 @@ class Sheet:
 
 
 class Item(Protocol):
-    """A figure, table or section: what a module has to offer.
+    """A figure, table or section: the members that its module must have.
 
     A module may also have ``sheets(settings, tables)``, which returns tables for the report.
     """
@@ -64,7 +84,7 @@ class Item(Protocol):
     NAME: str
     TITLE: str
     CAPTION: str
-    """What the figure shows, for its reader."""
+    """Caption below the figure."""
     ALT: str
     """The figure in words, for those who cannot see it."""
     FULL: Any
@@ -74,13 +94,13 @@ class Item(Protocol):
         """Independent pieces of work, each a frozen dataclass of plain values."""
 
     def simulate(self, case: Any) -> Table:
-        """One of them, carried out: a pure function of the case."""
+        """Carry out one case: a pure function of it."""
 
     def draw(self, settings: Any, tables: Sequence[Table]) -> Figure:
         """The figure of all cases' tables, in their order."""
 
     def claims(self, settings: Any, tables: Sequence[Table]) -> Sequence[Claim]:
-        """What the paper says of it, checked against the tables."""
+        """The paper's claims, judged by the tables."""
 
 
 def sheets_of(item: Item, settings: Any, tables: Sequence[Table]) -> Sequence[Sheet]:

@@ -14,12 +14,11 @@ from string import Template
 
 from .cache import LIBRARIES
 from .changes import values
-from .item import Claim, Sheet, sheets_of
+from .item import Claim, Sheet, Verdict, sheets_of
 from .runner import Outcome
-from .verdict import Verdict
 
 SIGN = {Verdict.HOLDS: "✓", Verdict.CORRECTED: "≈", Verdict.FAILS: "✗"}
-"""What tells verdicts apart without colour."""
+"""Signs that tell verdicts apart without colour."""
 COUNTED = {Verdict.HOLDS: "hold", Verdict.CORRECTED: "hold with a correction", Verdict.FAILS: "do not hold"}
 REASON = {Verdict.HOLDS: "Note", Verdict.CORRECTED: "Correction", Verdict.FAILS: "Why"}
 MIME = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -45,7 +44,7 @@ def page(outcomes: Sequence[Outcome], figures: Sequence[Path], *, quick: bool) -
 
 
 def versions() -> dict[str, str]:
-    """Of everything that has a part in the numbers or the pictures."""
+    """Versions of everything that has a part in the numbers or the pictures."""
     names = ("eigenstream", *LIBRARIES, "matplotlib")
     return {"Python": platform.python_version(), **{name: version(name) for name in names}}
 
@@ -109,11 +108,11 @@ INTERACTIVE = {
     "signal-to-noise": '<div class="try" data-try="curves"></div>',
     "phase-diagram": '<div class="try" data-try="phases"></div>',
 }
-"""Where the page's script puts sliders; without it nothing is shown."""
+"""Places for the sliders of the page's script, which without it stay empty."""
 
 
 def _links(name: str) -> str:
-    """To the files written beside the page."""
+    """Links to the files written beside the page."""
     files = [(f"figures/{name}.{kind}", kind.upper()) for kind in ("pdf", "svg", "png")]
     files.append((f"numbers/{name}.json", "numbers"))
     return " ".join(f'<a href="{escape(path)}">{label}</a>' for path, label in files)
@@ -151,7 +150,7 @@ def _settings_row(outcome: Outcome) -> str:
 
 
 def _changes(outcomes: Sequence[Outcome]) -> str:
-    """What the user changed, where nobody can overlook it."""
+    """Settings that the user changed, where nobody can overlook them."""
     if not outcomes[0].changed:
         return ""
     listed = ", ".join(f"<code>{escape(change)}</code>" for change in outcomes[0].changed)

@@ -23,7 +23,7 @@ class Task:
     item: Item
     case: Any
     position: float
-    """Among the item's cases, from 0 to 1."""
+    """Position among the item's cases, from 0 to 1."""
     file: Path
 
 

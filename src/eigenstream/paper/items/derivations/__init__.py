@@ -1,4 +1,4 @@
-"""What the paper claims in passing: derivations, closed forms, the proof, limits, and the discounted costs.
+"""Claims without a figure: derivations, closed forms, the proof, limits, and the discounted costs.
 
 One module per theme. Each offers ``measure(n_samples, seed)``, a pure function that returns a table, and
 ``claims(table)``.
@@ -77,7 +77,7 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    """What large T leaves out, how the learning rate behaves, and which discounted cost is meant."""
+    """Draw the terms that large T leaves out, the learning rates, and the readings of the discounted cost."""
     from ..drawing import figure_of, lettered
 
     found = {theme: values for table in tables for theme, values in table.items()}

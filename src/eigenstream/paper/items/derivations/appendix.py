@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import nnls
 
 from ....orthonormal import random_orthonormal
 from ....regularizers import SquaredOutput
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import Verdict, verdict
+from ...reproduction.item import Claim, Table, Verdict, verdict
+from ..experiment import Array
 from .closed_forms import non_negative_solution
-
-if TYPE_CHECKING:
-    from ..experiment import Array
 
 N = 8
 N_SPECTRA = 60
@@ -47,7 +43,7 @@ def measure(n_samples: int, seed: int) -> Table:
 
 
 def _alignment_excess(lam: Array, rng: np.random.Generator) -> float:
-    """How far ``Tr(Lam O Lam' O')`` gets above ``Tr(Lam Lam')``; never, says Lemma 1."""
+    """Largest excess of ``Tr(Lam O Lam' O')`` over ``Tr(Lam Lam')``: negative, says Lemma 1."""
     other = np.sort(rng.standard_normal(N))[::-1]
     turned = [random_orthonormal(N, N, rng) for _ in range(20)]
     return float(max(lam @ (O**2) @ other for O in turned) - lam @ other)
@@ -62,7 +58,7 @@ def _on_support(lam: Array, alpha: float, support: tuple[int, ...]) -> Array:
 
 
 def _best_support_is_prefix(lam: Array, alpha: float) -> bool:
-    """All 2^n supports tried: is the best feasible one the first p entries?"""
+    """True if the best feasible of all 2^n supports is the first p entries."""
     best, where = np.inf, tuple[int, ...]()
     for size in range(1, N + 1):
         for support in combinations(range(N), size):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize, nnls
@@ -10,12 +10,8 @@ from scipy.optimize import minimize, nnls
 from .... import offline
 from ....orthonormal import random_orthonormal
 from ....regularizers import Regularizer, SquaredOutput
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import Verdict, verdict
-from ..experiment import KINDS
-
-if TYPE_CHECKING:
-    from ..experiment import Array
+from ...reproduction.item import Claim, Table, Verdict, verdict
+from ..experiment import KINDS, Array
 
 T, N_INPUTS, N_OUTPUTS = 10, 6, 4
 ALPHAS = {"scale-dependent": 1.5, "input-output": 0.1, "squared-output": 0.2}
@@ -27,21 +23,17 @@ def measure(n_samples: int, seed: int) -> Table:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((T, N_INPUTS)) * np.array([3.0, 2.5, 2.0, 1.2, 0.6, 0.3])
     spectra = [np.sort(rng.exponential(size=9))[::-1] for _ in range(N_SPECTRA)]
-    alphas = rng.choice([0.01, 0.1, 0.5, 2.0, 20.0], N_SPECTRA)
+    pairs = list(zip(spectra, rng.choice([0.01, 0.1, 0.5, 2.0, 20.0], N_SPECTRA), strict=True))
     plain = KINDS["scale-dependent"](0.0)
     return {
         "minima": {name: _against_search(X, KINDS[name](alpha), rng) for name, alpha in ALPHAS.items()},
         "plain": _against_search(X, plain, rng),
-        "vector": max(
-            _off_nnls(lam, a, _vector_formula(lam, a)) for lam, a in zip(spectra, alphas, strict=True)
-        ),
-        "matrix": min(
-            _off_nnls(lam, a, _matrix_formula(lam, a)) for lam, a in zip(spectra, alphas, strict=True)
-        ),
-        "largest_p": sum(_largest_p_is_right(lam, a) for lam, a in zip(spectra, alphas, strict=True)),
+        "vector": max(_off_nnls(lam, a, _vector_formula(lam, a)) for lam, a in pairs),
+        "matrix": min(_off_nnls(lam, a, _matrix_formula(lam, a)) for lam, a in pairs),
+        "largest_p": sum(_largest_p_is_right(lam, a) for lam, a in pairs),
         "rotated": max(_rotation_gap(X, KINDS[name](alpha), rng) for name, alpha in ALPHAS.items()),
         "nuclear": max(_nuclear_gap(rng.standard_normal((T, N_OUTPUTS))) for _ in range(20)),
-        "output_sum": max(_output_sum_error(lam, a) for lam, a in zip(spectra, alphas, strict=True)),
+        "output_sum": max(_output_sum_error(lam, a) for lam, a in pairs),
     }
 
 
@@ -124,7 +116,7 @@ def _matrix_formula(lam: Array, alpha: float) -> Array:
 
 
 def _largest_p_is_right(lam: Array, alpha: float) -> bool:
-    """Whether the largest feasible p has the lowest cost of all feasible ones, and is the solver's."""
+    """True if the largest feasible p has the lowest cost of all feasible ones, and is the solver's."""
     sizes = feasible_sizes(lam, alpha)
     costs = []
     for p in sizes:
@@ -135,7 +127,7 @@ def _largest_p_is_right(lam: Array, alpha: float) -> bool:
 
 
 def _output_sum_error(lam: Array, alpha: float) -> float:
-    """Of: the output's trace is the sum of the top p input eigenvalues over 1 + alpha p."""
+    """Relative error of "the output's trace is the sum of the top p input eigenvalues over 1 + alpha p"."""
     d = SquaredOutput(alpha).shrink(lam)
     p = int(np.count_nonzero(d))
     return float(abs(d.sum() / (lam[:p].sum() / (1 + alpha * p)) - 1))

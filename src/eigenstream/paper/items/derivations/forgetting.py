@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -17,21 +17,17 @@ from scipy.optimize import minimize
 from ....network import HebbianNetwork
 from ....regularizers import InputOutput, Regularizer
 from ....streams import Batches, colored_gaussian
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import Verdict, verdict
+from ...reproduction.item import Claim, Table, Verdict, verdict
 from .. import experiment
-from ..experiment import KINDS
+from ..experiment import KINDS, Array
 from .large_t import slope
-
-if TYPE_CHECKING:
-    from ..experiment import Array
 
 BETAS = (0.9, 0.97, 0.99, 0.995)
 SMALL_SPECTRUM = (6.0, 4.0, 2.0, 0.2, 0.2, 0.2)
 N_OUTPUTS = 3
 SMALL = experiment.Setup(k=N_OUTPUTS)
 NEWEST = 25
-"""How many of the last samples are solved for."""
+"""Number of last samples that are solved for."""
 BETA = 0.995
 
 
@@ -45,7 +41,7 @@ def measure(n_samples: int, seed: int) -> Table:
 
 
 def _readings(kind: type[Regularizer], seed: int) -> dict[str, list[float]]:
-    """For each beta, how far the minimizer of each reading of the cost is from the network's output.
+    """Distances, by beta, of the minimizer of each reading of the cost from the network's output.
 
     The input's axes change halfway, so that it matters which samples count most.
     """
@@ -64,7 +60,7 @@ def _readings(kind: type[Regularizer], seed: int) -> dict[str, list[float]]:
 
 
 def _small_stream(n_samples: int, rng: np.random.Generator) -> Batches:
-    """Along axes of its own."""
+    """Rows with the small spectrum, along axes of their own."""
     return colored_gaussian(SMALL_SPECTRUM, n_samples, random_state=rng)
 
 
@@ -110,8 +106,8 @@ def _learning_rates(name: str, n_samples: int, seed: int) -> Table:
             experiment.chosen_regularizer(name),
             experiment.N_INPUTS,
             experiment.DEFAULT,
-            beta,
             experiment.weights_generator(seed),
+            beta=beta,
         )
         rates, before = [], 0
         for T in times:
@@ -123,7 +119,7 @@ def _learning_rates(name: str, n_samples: int, seed: int) -> Table:
 
 
 def _time_scale(seed: int) -> Table:
-    """After how many silent samples a network's cumulative activity has fallen to 1/e."""
+    """Number of silent samples until a network's cumulative activity has fallen to 1/e."""
     network = HebbianNetwork(6, N_OUTPUTS, InputOutput(0.1), beta=BETA, random_state=seed)
     start, steps = network.mu.copy(), 0
     while float(np.max(network.mu / start)) > math.exp(-1):

@@ -8,18 +8,14 @@ At time T, with the past fixed, the terms that depend on ``y = y_T`` are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ....regularizers import Regularizer
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import verdict
+from ...reproduction.item import Claim, Table, Verdict, verdict
 from .. import experiment
-from ..experiment import KINDS
-
-if TYPE_CHECKING:
-    from ..experiment import Array
+from ..experiment import KINDS, Array
 
 AROUND = 20
 """Samples around each T over which the median is taken."""
@@ -79,7 +75,7 @@ def _problem(regularizer: Regularizer, X: Array, Y: Array, T: int) -> Online:
 
 
 def _minimizer(regularizer: Regularizer, online: Online) -> Array:
-    """Of the whole online cost, by Newton's method from the minimizer of what is kept."""
+    """Minimize the whole online cost by Newton's method, from the minimizer of the terms kept."""
     quartic = 1 + regularizer.alpha * regularizer.increment[2]
     one = np.eye(len(online.S))
     M = online.S + (online.theta - online.x @ online.x) * one
@@ -93,7 +89,7 @@ def _minimizer(regularizer: Regularizer, online: Online) -> Array:
 
 
 def _expansion_spread(regularizer: Regularizer, X: Array, Y: Array, seed: int) -> float:
-    """How much the whole cost minus the printed terms varies with y_T, beside the cost's own variation."""
+    """Variation with y_T of the whole cost less the printed terms, over the cost's own variation."""
     T = 60
     online = _problem(regularizer, X, Y, T)
     rng = np.random.default_rng(seed)
@@ -116,7 +112,7 @@ def _expansion_spread(regularizer: Regularizer, X: Array, Y: Array, seed: int) -
 
 
 def slope(times: list[int], values: list[float]) -> float:
-    """Of a straight line through the logarithms: -1 where a quantity falls like 1/T."""
+    """Slope of a straight line through the logarithms: -1 where a quantity falls like 1/T."""
     return float(np.polyfit(np.log(times), np.log(values), 1)[0])
 
 
@@ -138,38 +134,39 @@ def _expansion_claim(name: str, row: Table) -> Claim:
     )
 
 
+def _fall(row: Table, key: str, least: float, digits: int) -> tuple[str, Verdict]:
+    """Words for a quantity that has to fall like 1/T, to below ``least``, and the verdict on it."""
+    steepness, first, last = slope(row["times"], row[key]), row[key][0], row[key][-1]
+    words = f"{first:.{digits}f} falls to {last:.{digits + 2}f}, like T^({steepness:.2f})"
+    return words, verdict(-1.3 < steepness < -0.7 and last < least)
+
+
 def _dropped_claim(name: str, row: Table) -> Claim:
-    steepness, times = slope(row["times"], row["dropped"]), row["times"]
     return Claim(
         f"Section IV, large T, {name}",
         "the last two terms of the online cost can be ignored when T is large",
-        f"size of the terms left out over those kept, T = {times[0]:,} to {times[-1]:,}",
-        f"{row['dropped'][0]:.3f} falls to {row['dropped'][-1]:.5f}, like T^({steepness:.2f})",
-        verdict(-1.3 < steepness < -0.7 and row["dropped"][-1] < 0.02),
+        f"size of the terms left out over those kept, T = {row['times'][0]:,} to {row['times'][-1]:,}",
+        *_fall(row, "dropped", 0.02, 3),
         quote="In the large-T limit, the last two terms can be ignored",
         stated="order T kept",
     )
 
 
 def _minimizer_claim(name: str, row: Table) -> Claim:
-    steepness = slope(row["times"], row["minimizer"])
     return Claim(
         f"Section IV, Eq. 16, {name}",
         "when T is large the online cost is minimized by solving the linear system",
         "distance from the whole cost's minimizer to the linear system's solution, relative",
-        f"{row['minimizer'][0]:.3f} falls to {row['minimizer'][-1]:.5f}, like T^({steepness:.2f})",
-        verdict(-1.3 < steepness < -0.7 and row["minimizer"][-1] < 0.02),
+        *_fall(row, "minimizer", 0.02, 3),
         quote="we could find the minimum by solving the system of linear equations",
     )
 
 
 def _simplification_claim(row: Table) -> Claim:
-    steepness = slope(row["times"], row["simplified"])
     return Claim(
         "Section IV.C, Eq. 23",
         "2 α Tr(Y_(T-1)ᵀ Y_(T-1)) Tr(YᵀY) can stand for α Tr(YᵀY)² when T is large",
         "what that leaves out, |y_T|⁴, over what it keeps",
-        f"{row['simplified'][0]:.4f} falls to {row['simplified'][-1]:.6f}, like T^({steepness:.2f})",
-        verdict(-1.3 < steepness < -0.7 and row["simplified"][-1] < 0.01),
+        *_fall(row, "simplified", 0.01, 4),
         quote="we could instead solve a simplified version to the problem",
     )

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ....network import HebbianNetwork
 from ....regularizers import Regularizer
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import verdict
+from ...reproduction.item import Claim, Table, verdict
 from .. import experiment
-from ..experiment import KINDS
-
-if TYPE_CHECKING:
-    from ..experiment import Array
+from ..experiment import KINDS, Array
 
 N_OUTPUTS = 8
 N_SAMPLES = 150

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .... import offline
 from ....regularizers import InputOutput, Regularizer, ScaleDependent
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import Verdict, verdict
+from ...reproduction.item import Claim, Table, Verdict, verdict
 from .. import experiment
-
-if TYPE_CHECKING:
-    from ..experiment import Array
+from ..experiment import Array
 
 ALPHA = 0.3
 
@@ -37,7 +33,7 @@ def measure(n_samples: int, seed: int) -> Table:
 
 
 def _spread_of_difference(X: Array, outputs: list[Array], regularizer: Regularizer) -> float:
-    """How much the full square minus the cost varies with Y, beside how much the cost itself does."""
+    """Variation with Y of the full square less the cost, over the cost's own variation."""
     T = len(X)
     theta = regularizer.alpha * (T if isinstance(regularizer, ScaleDependent) else np.sum(X**2))
     costs = np.array([offline.cost(X, Y, regularizer) for Y in outputs])
@@ -46,7 +42,7 @@ def _spread_of_difference(X: Array, outputs: list[Array], regularizer: Regulariz
 
 
 def _threshold_found(X: Array, factor: str) -> float:
-    """By how much ``|| X'X - Y'Y ||^2 + factor alpha T Tr(Y'Y)`` shrinks the top eigenvalue, by search."""
+    """Shrinkage of the top eigenvalue by ``|| X'X - Y'Y ||^2 + factor alpha T Tr(Y'Y)``, by search."""
     T = len(X)
     lam = float(experiment.eigenvalues(X.T @ X)[0])
     d = np.linspace(0, lam, 200_001)
@@ -55,7 +51,7 @@ def _threshold_found(X: Array, factor: str) -> float:
 
 
 def _input_output_as_scale_dependent(X: Array) -> float:
-    """How far R_XY's solution is from R_TY's at the alpha that observing all of X suggests."""
+    """Distance of R_XY's solution from R_TY's at the alpha that observing all of X suggests."""
     one = offline.solve(X, InputOutput(ALPHA / 3)).Y
     two = offline.solve(X, ScaleDependent(ALPHA / 3 * float(np.sum(X**2)) / len(X))).Y
     return float(np.max(np.abs(one @ one.T - two @ two.T)) / np.max(np.abs(one @ one.T)))

@@ -1,21 +1,16 @@
-"""Sections II and III: whether one alpha can suit many inputs; and how many inputs there are."""
+"""Sections II and III: inputs that one alpha can suit, and the number of inputs."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .... import theory
 from ....regularizers import Regularizer
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import Verdict, verdict
+from ...reproduction.item import Claim, Table, Verdict, verdict
 from .. import experiment
-from ..experiment import KINDS
-
-if TYPE_CHECKING:
-    from ..experiment import Array
+from ..experiment import KINDS, SELF_CALIBRATING, Array
 
 N1, N2 = 6, 10
 N_PAIRS = 300
@@ -41,13 +36,13 @@ def measure(n_samples: int, seed: int) -> Table:
 
 
 def _common(kind: type[Regularizer], spectra: list[Array]) -> bool:
-    """Whether one alpha keeps exactly the signal of all of them."""
+    """True if one alpha keeps exactly the signal of all of them."""
     ranges = [kind.alpha_range(lam, N1) for lam in spectra]
     return max(low for low, _ in ranges) < min(high for _, high in ranges)
 
 
 def _range_spread(kind: type[Regularizer]) -> float:
-    """How much the lower end of alpha's range varies when the input is scaled, as a factor."""
+    """Variation of the lower end of alpha's range when the input is scaled, in decades."""
     lam = theory.two_level_spectrum(1.0, 0.3, N1, N2)
     ends = [kind.alpha_range(scale * lam, N1)[0] for scale in SCALES]
     return float(math.log10(max(ends) / min(ends)))
@@ -77,7 +72,7 @@ def claims(table: Table) -> list[Claim]:
                 quote="universal values of α exist for which these "
                 "algorithms transmit all signal while discarding all noise",
             )
-            for name in ("input-output", "squared-output")
+            for name in SELF_CALIBRATING
         ),
         Claim(
             "Section III, 1",
@@ -85,11 +80,11 @@ def claims(table: Table) -> list[Claim]:
             "lower end of its range for inputs whose variances differ by a factor of 10⁸",
             "varies by "
             + ", ".join(
-                f"10^({0.0 + round(decades, 9):.3g}) ({name})" for name, decades in table["scaling"].items()
+                f"10^{0.0 + round(decades, 9):.3g} ({name})" for name, decades in table["scaling"].items()
             ),
             verdict(
                 table["scaling"]["scale-dependent"] > 7.9
-                and max(table["scaling"][name] for name in ("input-output", "squared-output")) < 1e-9
+                and max(table["scaling"][name] for name in SELF_CALIBRATING) < 1e-9
             ),
             quote="this regularization coefficient α, unlike the following two, depends on the "
             "absolute scale of the noise level b",

@@ -1,4 +1,4 @@
-"""What is said of the family: online against offline, self-calibration, units, rank."""
+"""Claims about the family: online against offline, self-calibration, units, rank."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...reproduction.item import Claim, Sheet, Table
-from ...reproduction.verdict import verdict
+from ...reproduction.item import Claim, Sheet, Table, verdict
 from .. import experiment
-from ..experiment import KINDS
+from ..experiment import KINDS, Array
 from ..switching import DOUBLED, RESTORED
 
 if TYPE_CHECKING:
-    from ..experiment import Array
     from . import Settings
 
 FORMS = ("hard", "equalizing")
@@ -22,7 +20,7 @@ LABEL = {"soft": "soft", "hard": "hard threshold", "equalizing": "equalizing"}
 
 
 def tables_of(tables: Sequence[Table], stream: str, form: str, name: str) -> list[Table]:
-    return [t for t in tables if (t["stream"], t["form"], t["regularizer"]) == (stream, form, name)]
+    return experiment.chosen(tables, stream=stream, form=form, regularizer=name)
 
 
 def rank_of(t: Table, settings: Settings) -> Array:
@@ -128,7 +126,7 @@ def _units_claim(tables: Sequence[Table]) -> Claim:
 
 
 def _same_rank_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
-    """Beside the soft network with the same regularizer."""
+    """Compare the rank with that of the soft network with the same regularizer."""
     agree = []
     for form in FORMS:
         for name in KINDS:

@@ -1,4 +1,4 @@
-"""The networks of the family on one stream, and what the offline answers are."""
+"""The networks of the family on one stream, and their offline answers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 from .... import offline
 from ....network import EqualizingNetwork, HardThresholdNetwork, HebbianNetwork, Network
 from ....regularizers import Regularizer
-from ..experiment import KINDS, SPECTRUM
+from ..experiment import KINDS, SPECTRUM, Array
 from ..switching import LINES
 
 if TYPE_CHECKING:
-    from ..experiment import Array
     from . import Case
 
 START = 200
@@ -21,7 +20,7 @@ START = 200
 
 
 def regularizer_of(case: Case) -> Regularizer:
-    """With the alpha that puts the threshold there on the paper's spectrum."""
+    """Regularizer with the alpha that puts the threshold there on the paper's spectrum."""
     kind = KINDS[case.regularizer]
     if case.form == "soft" or case.regularizer != "squared-output":
         return kind.for_threshold(SPECTRUM, case.threshold)
@@ -29,12 +28,12 @@ def regularizer_of(case: Case) -> Regularizer:
 
 
 def gamma_of(case: Case) -> float:
-    """Per unit of what the regularizer measures by, so that the output variance is gamma."""
+    """Gamma per unit of the quantity that the regularizer measures, so that the output variance is gamma."""
     return case.gamma / (float(SPECTRUM.sum()) if case.regularizer == "input-output" else 1.0)
 
 
 def network_of(case: Case, regularizer: Regularizer, X: Array) -> Network:
-    """After its first rows: the soft one has learnt from them, the others start in closed form."""
+    """Network after its first rows: the soft one has learnt from them, the others start in closed form."""
     options: dict[str, Any] = {"beta": case.beta, "settling": "gauss-seidel", "random_state": case.seed}
     n = X.shape[1]
     if case.form == "soft":
@@ -62,7 +61,7 @@ def offline_eigenvalues(
 
 
 def scale_gap(case: Case, regularizer: Regularizer, X: Array) -> float | None:
-    """How much the output, in units of the input, depends on those units; None where it may, or again."""
+    """Change of the output, in units of the input, with those units; None where it may change."""
     if case.regularizer == "scale-dependent" or case.form == "soft" or case.stream == "switching":
         return None
     outputs = [

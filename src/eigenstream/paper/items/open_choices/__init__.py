@@ -1,4 +1,4 @@
-"""What the paper's text leaves open, what was taken, and what happens otherwise."""
+"""Choices that the paper's text leaves open: those taken, and the errors with others."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .... import metrics, streams
-from ....network import HebbianNetwork
 from ....regularizers import Regularizer
-from ...reproduction.item import Claim, Sheet, Table
-from ...reproduction.verdict import verdict
+from ...reproduction.item import Claim, Sheet, Table, verdict
 from .. import experiment
-from ..experiment import DEFAULT, KINDS, Setup
+from ..error_decay import SIMILAR
+from ..experiment import DEFAULT, KINDS, Array, Setup, chosen
 from .variations import IN_FIGURE, IN_TEXT, TAKEN, Variation, variations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..experiment import Array
 
 NAME = "open-choices"
 TITLE = "Section VI, setup: what the paper leaves open"
@@ -36,7 +33,6 @@ ALT = (
     "input-output regularizer are several times larger, and the ratio of the largest to the smallest "
     "exceeds 3."
 )
-SIMILAR = 3.0
 
 
 @dataclass(frozen=True)
@@ -110,29 +106,19 @@ def _run(case: Case, regularizer: Regularizer, X: Array) -> tuple[Array, Array]:
     """Outputs and final filter."""
     v = case.variation
     rng = np.random.default_rng(case.seed) if v.shared_generator else experiment.weights_generator(case.seed)
+    learner: experiment.Learner
     if v.network == "engine":
-        engine = experiment.Engine(regularizer, X.shape[1], v.setup, 1.0, rng)
-        return engine.run(X), engine.filter
-    network = HebbianNetwork(
-        X.shape[1],
-        v.setup.k,
-        regularizer,
-        eta=v.setup.eta,
-        tol=v.setup.tol,
-        initial_activity=v.setup.mu_0,
-        initial_gain=v.setup.W_yx_length,
-        initial_lateral=v.lateral,
-        random_state=rng,
-    )
-    return network.run(X), network.filter
+        learner = experiment.Engine(regularizer, X.shape[1], v.setup, rng)
+    else:
+        learner = experiment.printed_network(regularizer, X.shape[1], v.setup, rng, initial_lateral=v.lateral)
+    return learner.run(X), learner.filter
 
 
 def _medians(tables: Sequence[Table], key: tuple[str, str, str]) -> dict[str, Array]:
     """Median eigenvalue errors at each time by regularizer, for one choice."""
-    chosen = [t for t in tables if (t["choice"], t["otherwise"], t["network"]) == key]
+    mine = chosen(tables, choice=key[0], otherwise=key[1], network=key[2])
     return {
-        name: np.median([t["eigenvalue"] for t in chosen if t["regularizer"] == name], axis=0)
-        for name in KINDS
+        name: np.median([t["eigenvalue"] for t in chosen(mine, regularizer=name)], axis=0) for name in KINDS
     }
 
 
@@ -197,24 +183,13 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
     elsewhere = [
         ("T", "nothing for Figs. 4 and 5", "10,000", "see Fig. 5: similar from 2,000 samples on", ""),
         ("β", "nothing", "0.995", "see Fig. 6: 0.95 biases eigenvalues low, 0.999 lags", ""),
-        (
-            "n₁, n₂",
-            "nothing",
-            "10, 10",
-            "no change of Fig. 1; Fig. 2 keeps its form (sliders below it)",
-            "",
-        ),
+        ("n₁, n₂", "nothing", "10, 10", "no change of Fig. 1; Fig. 2 keeps its form (sliders below it)", ""),
     ]
+    errors = "Eigenvalue error at the end: R_TY, R_XY, R_YY"
     return [
         Sheet(
             "What the paper does not say, what was taken, what happens otherwise",
-            (
-                "Choice",
-                "The paper says",
-                "Taken",
-                "Eigenvalue error at the end: R_TY, R_XY, R_YY",
-                "Largest over smallest",
-            ),
+            ("Choice", "The paper says", "Taken", errors, "Largest over smallest"),
             (*rows, *elsewhere),
             f"Medians of {settings.n_seeds} seeds at T = {settings.n_samples:,} (tol and W_yy: "
             f"{settings.printed_seeds} at {settings.printed_samples:,}).",

@@ -1,4 +1,4 @@
-"""The choices that the paper leaves open, and what is tried instead of what was taken."""
+"""The choices that the paper leaves open, and the values tried instead of those taken."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Variation:
     lateral: float = 0.0
     n_noise: int = 60
     true_spectrum: bool = False
-    """Whether alpha is chosen from the noise eigenvalues drawn rather than from their mean."""
+    """True if alpha is chosen from the noise eigenvalues drawn rather than from their mean."""
     shared_generator: bool = False
 
 

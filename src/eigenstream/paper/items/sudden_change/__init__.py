@@ -14,9 +14,9 @@ import numpy as np
 
 from ...reproduction.item import Table
 from .. import experiment
-from ..experiment import DEFAULT, KINDS, Setup
+from ..experiment import DEFAULT, KINDS, Case, Setup, cases_of, chosen
 from ..switching import LINES, RESTORED, mark_changes, recent_eigenvalues
-from .claims import AFTERWARDS, tables_of
+from .claims import AFTERWARDS
 from .claims import claims as claims
 
 if TYPE_CHECKING:
@@ -56,16 +56,6 @@ FULL = Settings(n_seeds=10, n_samples=10_000, printed_samples=10_000)
 QUICK = Settings(n_seeds=10, n_samples=10_000, printed_samples=1_200)
 
 
-@dataclass(frozen=True)
-class Case:
-    network: str
-    regularizer: str
-    n_samples: int
-    beta: float
-    seed: int
-    setup: Setup
-
-
 def cases(settings: Settings, seed: int) -> Sequence[Case]:
     if settings.n_samples < AFTERWARDS or settings.n_samples % 200:
         raise ValueError(
@@ -74,16 +64,12 @@ def cases(settings: Settings, seed: int) -> Sequence[Case]:
         )
     if len(settings.other_betas) != 2:
         raise ValueError(f"{NAME} needs two other_betas, a shorter and a longer memory")
-    setup = settings.setup
-    printed = [Case("printed", name, settings.printed_samples, settings.beta, seed, setup) for name in KINDS]
     counts = {1.0: settings.n_seeds, **dict.fromkeys(settings.other_betas, settings.n_seeds // 2)}
     counts[settings.beta] = settings.n_seeds
-    return printed + [
-        Case("engine", name, settings.n_samples, beta, seed + i, setup)
-        for beta, n_seeds in counts.items()
-        for name in KINDS
-        for i in range(n_seeds)
-    ]
+    found = cases_of("printed", settings.printed_samples, 1, seed, settings.setup, settings.beta)
+    for beta, n_seeds in counts.items():
+        found += cases_of("engine", settings.n_samples, n_seeds, seed, settings.setup, beta)
+    return found
 
 
 def simulate(case: Case) -> Table:
@@ -112,9 +98,9 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     titles = []
     for row, beta in enumerate((settings.beta, 1.0)):
         for column, name in enumerate(KINDS):
-            chosen = tables_of(tables, "engine", name, beta)
-            _draw_lines(axes[3 * row + column], name, chosen)
-            titles.append(rf"{name}, $\alpha={chosen[0]['alpha']:.3g}$")
+            mine = chosen(tables, network="engine", regularizer=name, beta=beta)
+            _draw_lines(axes[3 * row + column], name, mine)
+            titles.append(rf"{name}, $\alpha={mine[0]['alpha']:.3g}$")
         axes[3 * row].set_ylabel(f"β = {beta:g}: eigenvalue over\nthe last 1,000 samples")
     for axis in axes[3:]:
         axis.set_xlabel("samples T")
@@ -124,11 +110,11 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     return figure
 
 
-def _draw_lines(axis: Axes, name: str, chosen: Sequence[Table]) -> None:
+def _draw_lines(axis: Axes, name: str, tables: Sequence[Table]) -> None:
     from ..drawing import DARK, LOOKS, MIDDLE
 
-    T = chosen[0]["times"]
-    x, y = (np.array([t[which] for t in chosen]) for which in ("input", "output"))
+    T = tables[0]["times"]
+    x, y = (np.array([t[which] for t in tables]) for which in ("input", "output"))
     for i in range(LINES):
         label = "input, top four" if i == 0 else None
         axis.plot(T, np.median(x[:, :, i], axis=0), ls=(0, (3, 1.5)), color=MIDDLE, lw=0.9, label=label)

@@ -1,4 +1,4 @@
-"""What the paper says of the sudden change, sentence by sentence."""
+"""The paper's sentences on the sudden change, judged."""
 
 from __future__ import annotations
 
@@ -7,32 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import Verdict, verdict
+from ...reproduction.item import Claim, Table, Verdict, verdict
 from .. import experiment
-from ..experiment import KINDS, Setup
+from ..experiment import KINDS, SELF_CALIBRATING, Array, Setup, chosen
 from ..switching import DOUBLED, RESTORED
 
 if TYPE_CHECKING:
-    from ..experiment import Array
     from . import Settings
 
 AFTERWARDS = 8000
 """A sample by which the return has been learnt."""
-SELF_CALIBRATING = ("input-output", "squared-output")
 LEFT_BEHIND = 1.2
-"""How far above 4, 3 and 2 a network may be that still remembers the doubled input."""
+"""Largest excess over 4, 3 and 2 of a network that still remembers the doubled input."""
 NEAR = 0.4
-"""How near to 4, 3 and 2 a median output eigenvalue has to be to count as tracked."""
-
-
-def tables_of(tables: Sequence[Table], network: str, name: str, beta: float) -> list[Table]:
-    return [t for t in tables if (t["network"], t["regularizer"], t["beta"]) == (network, name, beta)]
+"""Largest distance from 4, 3 and 2 at which a median output eigenvalue counts as tracked."""
 
 
 def outputs_of(tables: Sequence[Table], beta: float) -> dict[str, Array]:
     """The engine's output eigenvalues (seeds, times, lines) by regularizer."""
-    return {name: np.array([t["output"] for t in tables_of(tables, "engine", name, beta)]) for name in KINDS}
+    mine = {name: chosen(tables, network="engine", regularizer=name, beta=beta) for name in KINDS}
+    return {name: np.array([table["output"] for table in found]) for name, found in mine.items()}
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
@@ -78,7 +72,7 @@ def _three_before(times: Array, outputs: dict[str, Array], setup: Setup) -> Clai
 
 
 def _silent_before(times: Array, outputs: dict[str, Array], setup: Setup) -> Claim:
-    """All the time means every reading."""
+    """Judge every reading: the paper says "all the time"."""
     early = {name: y[:, times <= DOUBLED, 3] for name, y in outputs.items()}
     shares = {name: experiment.share_of_zeros(fourth, setup) for name, fourth in early.items()}
     at_end = min(experiment.share_of_zeros(fourth[:, -1], setup) for fourth in early.values())
@@ -169,7 +163,7 @@ def _back_to_three(times: Array, outputs: dict[str, Array], setup: Setup) -> Cla
 
 
 def _because_of_forgetting(times: Array, y: Array, name: str, setup: Setup) -> Claim:
-    """The control without forgetting: who recovers all the same?"""
+    """Judge the control without forgetting, which is not to recover."""
     top, fourth = np.median(y[:, -1, :3], axis=0), y[:, -1, 3]
     off = float(np.max(np.abs(top - experiment.goal(setup))))
     recovers = off < NEAR and experiment.share_of_zeros(fourth, setup) >= experiment.NEARLY_ALL
@@ -194,7 +188,8 @@ def _same_in_print(tables: Sequence[Table], beta: float) -> Claim:
     """The engine's first case of each regularizer has the printed network's seed."""
     gaps = []
     for name in KINDS:
-        printed, direct = (tables_of(tables, network, name, beta)[0] for network in ("printed", "engine"))
+        mine = chosen(tables, regularizer=name, beta=beta)
+        printed, direct = (chosen(mine, network=network)[0] for network in ("printed", "engine"))
         length = len(printed["times"])
         gaps.append(float(np.max(np.abs(np.subtract(printed["output"], direct["output"][:length])))))
     return Claim(
@@ -208,7 +203,7 @@ def _same_in_print(tables: Sequence[Table], beta: float) -> Claim:
 
 
 def _memory_claim(times: Array, settings: Settings, tables: Sequence[Table]) -> Claim:
-    """What the third eigenvalue comes to, and whether R_TY has forgotten the fourth soon after the return."""
+    """Judge beta by the third eigenvalue's size and by R_TY's fourth soon after the return."""
     short, long = settings.other_betas
     third, fourth = {}, {}
     for beta in (short, settings.beta, long):

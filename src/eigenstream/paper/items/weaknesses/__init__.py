@@ -1,4 +1,4 @@
-"""What the paper's networks are bad at, measured with and without the library's remedies.
+"""Weaknesses of the paper's networks, measured with and without the library's remedies.
 
 One module per weakness. Each offers ``measure(seed)``, a pure function that returns a table,
 ``claims(tables)`` over all seeds, and ``draw(axis, tables)``, which returns the panel's title.

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....regularizers import ScaleDependent
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import verdict
+from ...reproduction.item import Claim, Table, verdict
 from ..experiment import Engine, Setup
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ SPONTANEOUS = {"without (paper)": 0.0, "spontaneous activity 0.01": 0.01}
 
 
 def measure(seed: int) -> Table:
-    """For each beta: samples until the network transmits the new component with half its final gain."""
+    """Samples, by beta, until the network transmits the new component with half its final gain."""
     return {
         "windows": [_window(beta) for beta in BETAS],
         "waits": {name: [_wait(beta, noise, seed) for beta in BETAS] for name, noise in SPONTANEOUS.items()},
@@ -43,7 +42,7 @@ def _wait(beta: float, noise: float, seed: int) -> int:
     X = np.sqrt(NOISE) * rng.standard_normal((end, N_INPUTS))
     X[:, 0] += np.sqrt(SIGNAL) * rng.standard_normal(end)
     X[onset:, 1] += np.sqrt(SIGNAL) * rng.standard_normal(end - onset)
-    network = Engine(REGULARIZER, N_INPUTS, SETUP, beta, rng, noise=noise, seed=seed)
+    network = Engine(REGULARIZER, N_INPUTS, SETUP, rng, beta=beta, noise=noise, seed=seed)
     network.run(X[:onset])
     half_gain = 0.5 * np.sqrt((SIGNAL - REGULARIZER.alpha) / SIGNAL)
     step = max(window // 4, 1)

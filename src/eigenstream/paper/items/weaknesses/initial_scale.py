@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .... import metrics, offline
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import verdict
+from ...reproduction.item import Claim, Table, verdict
 from .. import experiment
-from .slow_start import learnt_filter
+from ..experiment import SELF_CALIBRATING, Array
+from .slow_start import PAPER, estimator, learnt_filter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..experiment import Array
-
-NAMES = ("input-output", "squared-output")
 SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)
 N_SAMPLES = 2_000
 STARTS = {"constant": "initial activity 10 (paper)", "scaled": "measured by the input"}
@@ -28,7 +25,7 @@ def measure(seed: int) -> Table:
     """The subspace error (m = 3) for inputs in different units, with both starts."""
     X = experiment.stationary(N_SAMPLES, seed)
     found: Table = {}
-    for name in NAMES:
+    for name in SELF_CALIBRATING:
         found[name] = {
             "constant": [_error(_constant_start(name, scale * X, seed), X) for scale in SCALES],
             "scaled": [_error(_scaled_start(name, scale * X, seed), X) for scale in SCALES],
@@ -42,17 +39,7 @@ def _constant_start(name: str, X: Array, seed: int) -> Array:
 
 
 def _scaled_start(name: str, X: Array, seed: int) -> Array:
-    from ....estimators import OnlineAdaptivePCA
-
-    model = OnlineAdaptivePCA(
-        experiment.chosen_regularizer(name),
-        max_components=experiment.DEFAULT.k,
-        solver="network",
-        center=False,
-        init_samples=0,
-        consolidation=None,
-        random_state=seed,
-    )
+    model = estimator(experiment.chosen_regularizer(name), experiment.DEFAULT.k, seed, PAPER)
     return learnt_filter(model.fit(X))
 
 
@@ -67,7 +54,7 @@ def _medians(tables: Sequence[Table], name: str, start: str) -> Array:
 def draw(axis: Axes, tables: Sequence[Table]) -> str:
     from ..drawing import LOOKS
 
-    for name in NAMES:
+    for name in SELF_CALIBRATING:
         for start, style in (("constant", "o-"), ("scaled", "s--")):
             label = f"{name}, {STARTS[start]}"
             axis.plot(
@@ -81,7 +68,7 @@ def draw(axis: Axes, tables: Sequence[Table]) -> str:
 
 def claims(tables: Sequence[Table]) -> list[Claim]:
     found = []
-    for name in NAMES:
+    for name in SELF_CALIBRATING:
         constant, scaled = (_medians(tables, name, start) for start in STARTS)
         found.append(
             Claim(

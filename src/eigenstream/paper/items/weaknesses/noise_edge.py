@@ -1,4 +1,4 @@
-"""The edge of the noise: how large an eigenvalue pure noise has under forgetting, and what to expect."""
+"""The edge of the noise: the largest eigenvalue of pure noise under forgetting, measured and by formula."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ....rank import noise_edge
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import verdict
+from ...reproduction.item import Claim, Table, verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +21,7 @@ DRAWS = 10
 
 
 def measure(seed: int) -> Table:
-    """Largest eigenvalue of the discounted second moment of white noise, and what two formulas say."""
+    """Largest eigenvalue of the discounted second moment of white noise, measured and by two formulas."""
     windows = [1 / (1 - beta**2) for beta in BETAS]
     return {
         "windows": windows,
@@ -50,17 +49,9 @@ def draw(axis: Axes, tables: Sequence[Table]) -> str:
     from ..drawing import DARK, LOOKS
 
     windows, forgetting, plain = (tables[0][name] for name in ("windows", "forgetting", "plain"))
-    axis.plot(
-        windows,
-        plain,
-        "--",
-        color=LOOKS["scale-dependent"].color,
-        lw=1.7,
-        label="as if the window were plain samples",
-    )
-    axis.plot(
-        windows, forgetting, "-", color=LOOKS["input-output"].color, lw=1.7, label="edge under forgetting"
-    )
+    red, blue = (LOOKS[name].color for name in ("scale-dependent", "input-output"))
+    axis.plot(windows, plain, "--", color=red, lw=1.7, label="as if the window were plain samples")
+    axis.plot(windows, forgetting, "-", color=blue, lw=1.7, label="edge under forgetting")
     for t in tables:
         axis.plot(windows, t["largest"], "o", color=DARK, ms=4)
     axis.plot([], [], "o", color=DARK, ms=4, label=f"measured, means of {DRAWS}, {len(tables)} seeds")

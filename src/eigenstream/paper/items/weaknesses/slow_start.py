@@ -8,30 +8,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import metrics, offline, streams
-from ....regularizers import InputOutput
-from ...reproduction.item import Claim, Table
-from ...reproduction.verdict import verdict
+from ....regularizers import InputOutput, Regularizer
+from ...reproduction.item import Claim, Table, verdict
 from .. import experiment
+from ..experiment import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from ..experiment import Array
 
 SPECTRUM: Array = 10 / np.arange(1.0, 65)
 THRESHOLD = 0.8
 """Below the twelfth eigenvalue, so that several modes are just above it."""
 N_OUTPUTS, N_READ = 20, 10
 N_SAMPLES = 4_000
+PAPER: dict[str, Any] = {"init_samples": 0, "consolidation": None}
 VARIANTS: dict[str, dict[str, Any]] = {
-    "random start (paper)": {"init_samples": 0, "consolidation": None},
+    "random start (paper)": PAPER,
     "closed-form start": {"init_samples": 2 * N_OUTPUTS, "consolidation": None},
     "and consolidation": {"init_samples": 2 * N_OUTPUTS, "consolidation": 1.25},
 }
 
 
 def measure(seed: int) -> Table:
-    """The relative subspace error of the top ten modes as T grows, for each way to start and to go on."""
+    """Relative subspace error of the top ten modes as T grows, for each variant."""
     X = np.vstack(list(streams.colored_gaussian(SPECTRUM, N_SAMPLES, random_state=seed)))
     times = experiment.growing_times(N_SAMPLES, first=100, a_decade=8)
     best = [offline.spectrum(X[:T], N_READ)[1] for T in times]
@@ -39,17 +38,7 @@ def measure(seed: int) -> Table:
 
 
 def _errors(X: Array, times: list[int], best: list[Any], seed: int, variant: str) -> list[float]:
-    from ....estimators import OnlineAdaptivePCA
-
-    regularizer = InputOutput.for_threshold(SPECTRUM, THRESHOLD)
-    model = OnlineAdaptivePCA(
-        regularizer,
-        max_components=N_OUTPUTS,
-        solver="network",
-        center=False,
-        random_state=seed,
-        **VARIANTS[variant],
-    )
+    model = estimator(InputOutput.for_threshold(SPECTRUM, THRESHOLD), N_OUTPUTS, seed, VARIANTS[variant])
     errors, before = [], 0
     for T, components in zip(times, best, strict=True):
         model.partial_fit(X[before:T])
@@ -58,8 +47,16 @@ def _errors(X: Array, times: list[int], best: list[Any], seed: int, variant: str
     return errors
 
 
+def estimator(regularizer: Regularizer, k: int, seed: int, options: dict[str, Any]) -> Any:
+    """The library's estimator with the paper's network inside, on input as it comes."""
+    from ....estimators import OnlineAdaptivePCA
+
+    network: dict[str, Any] = {"solver": "network", "center": False, "random_state": seed}
+    return OnlineAdaptivePCA(regularizer, max_components=k, **network, **options)
+
+
 def learnt_filter(model: Any) -> Array:
-    """What the network inside an estimator does to its input, ``(I + W_yy)^-1 W_yx``."""
+    """Filter of the network inside an estimator, ``(I + W_yy)^-1 W_yx``."""
     W_yy = model.lateral_weights_
     return np.asarray(np.linalg.solve(np.eye(len(W_yy)) + W_yy, model.feedforward_weights_), dtype=np.float64)
 
