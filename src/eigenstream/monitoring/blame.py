@@ -1,4 +1,4 @@
-"""Which inputs an alarm is due to."""
+"""The inputs that an alarm is due to."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from ..learners.knowledge import Floats, Matrix
 from .events import Contributors
 from .reference import Reference
 
+# They fit on a line, and a fault of one sensor shows in few others.
 BLAMED = 5
-"""How many inputs an alarm names."""
+"""Number of inputs that an alarm names."""
 
 
 def contributors(
@@ -22,7 +23,7 @@ def contributors(
     Parameters
     ----------
     reference
-        What the row was judged by.
+        Reference that the row was judged by.
     row
         The row, with its predecessors if the model has lags.
     statistic
@@ -30,7 +31,7 @@ def contributors(
     names
         Names of the inputs; empty: x0, x1, and so on.
     width
-        How many inputs there are, lags not counted.
+        Number of inputs, lags not counted.
     """
     shares = per_input(reference.contributions(row[None])[statistic], width)[0]
     shares = shares / max(float(shares.sum()), np.finfo(np.float64).tiny)
@@ -39,5 +40,5 @@ def contributors(
 
 
 def per_input(added: Matrix, width: int) -> Matrix:
-    """What columns add together that belong to one input and its predecessors."""
+    """Sum the columns that belong to one input and its predecessors."""
     return added if added.shape[1] == width else added.reshape(len(added), -1, width).sum(axis=1)

@@ -1,8 +1,8 @@
 """Alarms as events: they begin, count after a while, reach a peak, and end or are accepted.
 
-An alarm is on from the first row that exceeds a limit until `CALM` rows in sequence have not. What its rows
-say about the limits is held back until it ends: rows of a fault must not raise them. Afterwards rows that
-exceeded count as chance only as often as chance would have it, with a margin.
+An alarm is on from the first row that exceeds a limit until `CALM` rows in sequence have not. The limits
+count its rows only when it ends: rows of a fault must not raise them. Afterwards rows that exceeded count as
+chance only as often as chance would have it, with a margin.
 """
 
 from __future__ import annotations
@@ -16,27 +16,34 @@ from numpy.typing import NDArray
 
 from ..learners.knowledge import Matrix, Vector
 
+# A fault that flickers is one event. The price: at a rate of 0.01 chance alone keeps an alarm on for 28 %
+# of the rows, 1 - 0.99**32.
 CALM = 32
 """Rows in sequence below the limits that end an alarm."""
 
+# As many as make a basis for limits (`limits.BASIS`); more would only cost memory.
 HELD = 64
-"""How many rows of an alarm, its first, are counted when it has ended."""
+"""Rows of an alarm, its first, that are kept to be counted when it has ended."""
 
+# Chance and heavy tails exceed now and then, a fault row after row.
 SPARSE = 0.5
-"""A long alarm with a smaller share of rows that exceed is one of limits that are too low."""
+"""Share of rows that exceed, below which a long alarm is due to limits that are too low."""
 
+# `SPARSE` of fewer rows is a handful, which chance exceeds too.
 GRACE = 16
 """Rows of an alarm that do not yet tell a fault from chance."""
 
+# The multiple lets limits rise that are too low; the number is below `limits.FEW`, which make a quantile,
+# so that no single alarm sets a limit.
 MARGIN, SAVED = 3.0, 4.0
-"""Rows that exceed count as chance up to this many times the rate, and up to so many at a time: fewer than
-make a quantile (`limits.FEW`), so that no single alarm sets a limit."""
+"""Rows of alarms that count as chance: this multiple of the rate, and this number at a time, at most."""
 
 Contributors = tuple[tuple[str, float], ...]
-"""Inputs and what share each has in a statistic, largest first."""
+"""Inputs with their shares of a statistic, largest first."""
 
+# Bounds the memory, and the file, of a monitor that runs for years.
 REMEMBERED = 1000
-"""How many alarms are remembered."""
+"""Number of alarms that are remembered."""
 
 
 @dataclass
@@ -47,33 +54,33 @@ class Alarm:
     last: int
     """The last row so far that exceeded a limit."""
     rows: int = 0
-    """How many rows exceeded a limit."""
+    """Number of rows that exceeded a limit."""
     counts_from: int | None = None
     """The row at which there were enough of them to count; None: not yet."""
     ended: int | None = None
     """The first row after it; None: it is still on."""
     accepted: bool = False
-    """Whether it ended because what it alarmed at is the new normal."""
+    """True if it ended because its rows were accepted as the new normal."""
     peak: float = 0.0
     """The largest index."""
     peak_row: int = -1
     statistic: str = ""
-    """Which statistic was largest there, in units of its limit."""
+    """Statistic that was largest there, in units of its limit."""
     contributors: Contributors = ()
     """The inputs that added most to it there, with their shares, largest first."""
 
 
 @dataclass
 class Allowance:
-    """How many rows that exceed may still be counted as chance: earned row by row, spent one by one."""
+    """Number of rows that exceed which may still count as chance: earned row by row, spent one by one."""
 
     rate: float
     left: float = SAVED
     at: int = 0
-    """The row at which that was left: what is earned is a function of row numbers, not of calls."""
+    """Row at which that was left: earnings are a function of row numbers, not of calls."""
 
     def spend(self, row: int) -> bool:
-        """Whether one more is allowed by this row."""
+        """Spend one at this row; True if one was left."""
         left = min(self.left + MARGIN * self.rate * (row - self.at), SAVED)
         if left < 1:
             return False
@@ -83,7 +90,7 @@ class Allowance:
 
 @dataclass
 class Watch:
-    """Follows which rows exceed, and decides which ratios count for the limits, and when."""
+    """Alarms from rows that exceed, and the decision which ratios count for the limits, and when."""
 
     rate: float
     confirm: tuple[int, int]
@@ -109,9 +116,9 @@ class Watch:
         first
             Number of the first of the rows.
         exceeds
-            Which of them exceed a limit.
+            True for rows that exceed a limit.
         counted
-            What the limits would count of each (T, 4); rows of NaN are left out.
+            Ratios and index of each row, for the limits to count (T, 4); rows of NaN are left out.
         """
         result = Followed(len(exceeds))
         hits = np.flatnonzero(exceeds)
@@ -134,7 +141,7 @@ class Watch:
         self.held = []
 
     def _go_on(self, first: int, row: int, hits: NDArray[np.intp], counted: Matrix, result: Followed) -> int:
-        """Follow the alarm that is on to its end, or to the end of the rows; returns where that is."""
+        """Follow the alarm that is on to its end, or to the end of the rows; return that position."""
         alarm, start = self.on, row
         assert alarm is not None
         result.touched.append(alarm)
@@ -171,7 +178,7 @@ class Watch:
             result.begun.append(alarm)
 
     def end(self, row: int, result: Followed, *, accepted: bool = False) -> None:
-        """The alarm that is on ends before this row."""
+        """End the alarm that is on, before this row."""
         alarm = self.on
         assert alarm is not None
         alarm.ended, alarm.accepted = row, accepted
@@ -190,7 +197,7 @@ class Watch:
 
 
 class Followed:
-    """What came of following some rows."""
+    """Alarms and countable ratios from following some rows."""
 
     def __init__(self, rows: int) -> None:
         self.since: NDArray[np.int64] = np.full(rows, -1)
@@ -207,7 +214,7 @@ class Followed:
         """Alarms that counted and have ended."""
 
     def counting(self, first: int) -> NDArray[np.bool_]:
-        """Which rows, the first of which has this number, belong to an alarm that has begun to count."""
+        """True for rows, from this number on, that belong to an alarm that has begun to count."""
         rows = np.arange(first, first + len(self.since))
         counting = np.zeros(len(rows), dtype=bool)
         for alarm in self.touched:

@@ -1,4 +1,4 @@
-"""What comes of watching rows."""
+"""Results of watching rows."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from .verdicts import Verdicts
 
 @dataclass
 class Counts:
-    """What became of the rows that came."""
+    """Numbers of rows that came, by what became of them."""
 
     came: int = 0
     unjudged: int = 0
     """Rows before there was a limit to judge them by, or that could not be judged because of gaps."""
     alarmed: int = 0
     alarms: int = 0
-    """How many alarms began to count."""
+    """Number of alarms that began to count."""
     accepted: int = 0
-    """How often a new normal was accepted."""
+    """Number of times that a new normal was accepted."""
 
 
 class Findings(NamedTuple):
-    """What came of judging and learning rows."""
+    """Verdicts, alarms and rank changes from judging and learning rows."""
 
     verdicts: Verdicts
     alarms: list[Alarm]
     """Alarms that began to count, or ended."""
     rank_changes: list[RankChange]
     contributors: list[Contributors]
-    """For each row the inputs to blame, if asked for; nothing where it does not alarm."""
+    """Inputs to blame for each row, if asked for; none where it does not alarm."""

@@ -11,6 +11,7 @@ from ..learners.knowledge import Matrix, Vector
 from ..model.history import ControlHistory as ControlHistory
 from .reference import STATISTICS
 
+# About one per two pixels of a picture, and 37 kB.
 LIMIT = 512
 """Most stretches kept."""
 
@@ -54,7 +55,7 @@ class Stretches:
         self.table = np.vstack((self.table, merged))
 
     def history(self) -> ControlHistory:
-        """What has been kept, as arrays."""
+        """The stretches as arrays."""
         k = len(STATISTICS)
         row, statistics, limits, index, alarm = np.split(self.table, (1, 1 + k, 1 + 2 * k, 2 + 2 * k), axis=1)
         return ControlHistory(

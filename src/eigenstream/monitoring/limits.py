@@ -10,6 +10,9 @@ Where the quantile would rest on a handful of rows, it is measured at the smalle
 and continued from there along the tail of theory, made heavier where the rows seen so far say so. A row can
 exceed one limit or several: if rows exceed any limit ``overlap`` times as often as a given one, the level of
 each is the rate divided by that.
+
+The constants below were set together, none was measured alone. On the normal test run of the Tennessee
+Eastman plant 1.9 % of the rows alarm at a rate of 1 %, 0.21 % at 0.1 % (benchmarks/results/monitor.md).
 """
 
 from __future__ import annotations
@@ -22,32 +25,42 @@ from numpy.typing import NDArray
 from ..learners.knowledge import Matrix, Vector
 from .reference import STATISTICS, Reference
 
+# Bins 4 % wide: far less than the error of a quantile that rests on `FEW` rows.
 PER_OCTAVE = 16
 """Bins of a histogram for each factor of two."""
 
+# Ratios beyond it are counted in the outermost bins. A monitor's histograms take 11 kB.
 LOWEST, HIGHEST = -10, 20
-"""Range of the ratios that a histogram tells apart, as powers of two."""
+"""Range of the ratios that a histogram tells apart, as powers of two: 0.001 to 1,000,000."""
 
+# Its level is then known to a third, 1 / sqrt(8).
 FEW = 8.0
-"""So many rows beyond it make a quantile."""
+"""Rows beyond a quantile that make it one."""
 
+# Of `BASIS` rows a tenth is a handful; a quantile of more common rows would say nothing of a tail.
 BODY = 0.1
-"""The level that tails are compared with."""
+"""Share of rows beyond the body of a distribution, by comparison with which its tail is heavy or not."""
 
+# Both in logarithms, from the smallest level that can be told to the rate. 1 would be a straight line;
+# heavy tails bend upwards, and too high a limit on few rows is the smaller evil.
 HEAVIER = 2.0
-"""Tails that are heavier than theory become more so farther out: by this factor."""
+"""Slope, as a multiple of the one measured, along which a tail's excess over theory is continued."""
 
+# About as many as put `FEW` of them beyond `BODY`.
 BASIS = 64.0
-"""So many rows have to be judged before a limit is told."""
+"""Rows that have to be judged before a limit is told."""
 
+# A few rows that happen to be calm must not lower limits: `BASIS` of them go a fifth of the way.
 DOUBT = 256.0
-"""So many rows say before all others that limits are not lower than theory."""
+"""Prior weight, in rows, on theory's limit, against lower ones."""
 
+# An overlap of 2, between that of three independent limits (3) and of limits exceeded by the same rows (1).
 PRIOR = 4.0
-"""So many rows say before all others that limits are exceeded together half of the time."""
+"""Prior weight, in rows, on limits that are exceeded together half of the time."""
 
+# At two, new rows have twice the T² of rows that were learnt; below, that factor grows without bound.
 ROWS_PER_DIRECTION = 2.0
-"""So many rows per direction have to be learnt before theory says anything of a statistic."""
+"""Rows per direction that have to be learnt before theory says anything of a statistic."""
 
 
 class Theory:
@@ -62,7 +75,7 @@ class Theory:
         self._reference = reference
 
     def limits(self, levels: Vector) -> Vector:
-        """What each statistic exceeds with its probability; infinity where nothing can be said."""
+        """Limits that the statistics exceed with these probabilities; infinity where nothing can be said."""
         reference = self._reference
         return np.array(
             [
@@ -98,7 +111,7 @@ class Tail:
 
     @property
     def seen(self) -> Vector:
-        """Effective number of rows counted for each."""
+        """Effective number of rows counted for each statistic."""
         return np.asarray(self.counts.sum(axis=1))
 
     def add(self, ratios: Matrix, discount: float) -> None:
@@ -112,7 +125,7 @@ class Tail:
         self.counts += np.bincount(places[told], minlength=kinds * bins).reshape(kinds, bins)
 
     def quantiles(self, levels: Vector) -> Vector:
-        """What each exceeds at its level, to a fraction of a bin."""
+        """Ratios that are exceeded at these levels, to a fraction of a bin."""
         pairs = zip(self.counts, levels, strict=True)
         return np.array([_quantile(counts[::-1], level) for counts, level in pairs])
 
@@ -142,13 +155,13 @@ class Limits:
         self.theory: Vector = np.full(len(STATISTICS), math.inf)
         """Limits by theory."""
         self.factors: Vector = np.ones(len(STATISTICS))
-        """What they are multiplied by."""
+        """Factors by which rows seen so far correct them."""
         self.told: NDArray[np.bool_] = np.zeros(len(STATISTICS), dtype=bool)
-        """Which statistics have a limit."""
+        """True for statistics that have a limit."""
         self.edges: Vector = np.full(len(STATISTICS), math.inf)
         """Ratios that are exceeded at the smallest level that can be told."""
         self.together: Vector = np.array([2 * PRIOR, PRIOR])
-        """How many rows exceeded any of the edges, and how many a given one."""
+        """Numbers of rows that exceeded any of the edges, and a given one."""
 
     @property
     def values(self) -> Vector:
@@ -157,7 +170,7 @@ class Limits:
 
     @property
     def overlap(self) -> float:
-        """How many times as often rows exceed any limit as a given one."""
+        """Ratio of rows that exceed any limit to rows that exceed a given one."""
         any_, one = self.together
         return float(max(min(any_ / one, np.count_nonzero(self.told)), 1.0))
 
@@ -181,13 +194,13 @@ class Limits:
         return STATISTICS[int(np.nanargmax(told))]
 
     def refer(self, reference: Reference) -> None:
-        """The model has moved on: theory begins from here."""
+        """Take theory's limits from another reference: the model has moved on."""
         self._theory = Theory(reference)
         self.theory = self._theory.limits(np.full(len(STATISTICS), self.rate))
         self._tell()
 
     def correct(self, ratios: Matrix, discount: float, most: float = math.inf) -> None:
-        """Take into account what has been seen; limits that are told rise by no more than a factor."""
+        """Correct the limits by ratios seen since; those that are told rise by at most ``most``, a factor."""
         if len(ratios):
             self.tail.add(ratios, discount)
             beyond = ratios[:, self.told] > self.edges[self.told]

@@ -1,4 +1,4 @@
-"""A monitor and its model without scikit-learn: what jobs and the command line run on."""
+"""A monitor and its model without scikit-learn; jobs and the command line run on it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MonitoredModel(StreamModel):
     Parameters
     ----------
     settings
-        What the monitor is asked to do.
+        Settings of the monitor.
     **parameters
         As of `StreamModel`.
 

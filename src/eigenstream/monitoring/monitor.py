@@ -34,25 +34,30 @@ from .reference import STATISTICS, Reference
 from .settings import Settings
 from .verdicts import Verdicts
 
+# Corrections of the same relative size at all times; one per row would cost more than judging it.
 FIRST_CORRECTION = 16
 """Rows between corrections of the limits at first; later a sixteenth of the rows so far."""
 
+# Guards against copying and weighting all axes every few rows.
 CLOSEST = 16
-"""Rows between two references at least."""
+"""Fewest rows between two references."""
 
+# Bounds the ratios that wait to be counted to 100 kB.
 MOST_PENDING = 4096
-"""Rows between corrections at most."""
+"""Most rows between corrections."""
 
+# Rows that raise them may be those of a fault.
 RISE = 1.05
-"""By how much a correction raises limits at most while an alarm is on."""
+"""Largest factor by which a correction raises limits while an alarm is on."""
 
+# Enough rows for a model of some dozens of inputs, few enough to hold the new normal alone.
 RESTART = 256
-"""How many of the last rows a new normal starts from."""
+"""Number of last rows of an accepted alarm that the new normal starts from."""
 
 
 @dataclass
 class Monitor:
-    """A tracker, and what it says of rows before it learns them."""
+    """A tracker whose rows are judged before it learns them."""
 
     tracker: Tracker
     settings: Settings
@@ -65,21 +70,21 @@ class Monitor:
     stretches: Stretches = field(default_factory=Stretches)
     """The control charts so far."""
     reference: Reference | None = None
-    """What rows are judged by; None before the first look."""
+    """Reference that rows are judged by; None before the first look."""
     origin: Reference | None = None
-    """What it was when limits were first told: how far the model has turned since is its drift."""
+    """Reference when limits were first told: the angle that the model has turned since is its drift."""
     renew_at: int = 1 << 62
     """Number of rows learnt at which the reference is renewed, whether or not the model looks then."""
     soonest: int = 0
     """Number of rows learnt before which it is not renewed again."""
     looked: int = field(init=False)
-    """When the next look of the model was due, as of the last renewal: tells whether it has looked since."""
+    """Row of the model's next look as of the last renewal: if it has changed, the model has looked since."""
     correct_at: int = FIRST_CORRECTION
     """Number of rows come at which the limits are corrected."""
     pending: list[Matrix] = field(default_factory=list)
     """Ratios that the limits have not counted yet."""
     counted: int = 0
-    """How many rows they have counted, since the last new start."""
+    """Number of rows that they have counted since the last new start."""
     recent: deque[Floats] = field(init=False)
     """The last rows of the alarm that is on."""
 
@@ -95,7 +100,7 @@ class Monitor:
     ) -> Findings:
         """Judge rows, then learn those that do not exceed a limit; parameters as of `Tracker.follow`.
 
-        With ``blame``, it is said of each row that alarms which inputs are to blame.
+        With ``blame``, the inputs to blame are named for each row that alarms.
         """
         parts: list[Verdicts] = []
         alarms: list[Alarm] = []
@@ -135,7 +140,7 @@ class Monitor:
         self._renew()
 
     def contributions(self, rows: Floats, missing: Missing = "raise") -> dict[str, Matrix]:
-        """What each input adds to each statistic, by everything learnt so far (T, n)."""
+        """Parts of each input in each statistic, by everything learnt so far (T, n)."""
         reference, plan = self._reference_now(), self.tracker.plan
         rows = self.tracker.prepared(rows, missing)
         if reference is None:
@@ -147,7 +152,7 @@ class Monitor:
         self._renew()
 
     def freeze(self) -> None:
-        """From now on judge rows by what is known now, and learn nothing."""
+        """Judge rows from now on by what is known now, and learn nothing."""
         if self.reference is not None:
             self._correct()
             self._renew(self.tracker.reading())
@@ -155,12 +160,12 @@ class Monitor:
 
     @property
     def drift(self) -> float:
-        """How many components the model has turned away from since limits were first told."""
+        """Number of components that the model has turned away from since limits were first told."""
         now = self._reference_now()
         return 0.0 if self.origin is None or now is None else self.origin.turned(now)
 
     def rows_until_due(self, *, fills: bool) -> int:
-        """How many rows can be judged before the model, the limits or an alarm may change.
+        """Number of rows that can be judged before the model, the limits or an alarm may change.
 
         If gaps are filled, that is by the last block of the model.
         """
@@ -236,7 +241,7 @@ class Monitor:
             self._accept(followed)
 
     def _renew(self, reading: Reading | None = None) -> None:
-        """Judge rows by what is known now; the rank is that of the last look unless a reading is given."""
+        """Renew the reference; the rank is that of the last look unless a reading is given."""
         time, n = self.tracker.time, self.tracker.plan.n
         self.soonest, self.looked = time + CLOSEST, self.tracker.look_at
         self.renew_at = time + max(time // 8, CLOSEST) if time < 8 * n else 1 << 62
@@ -258,13 +263,13 @@ class Monitor:
         self.counted += len(ratios)
 
     def _discount(self, rows: int) -> float:
-        """What everything counted before is multiplied by: as the model forgets, and at least by so much that
-        rows count less the earlier they came, since the model that judged them knew less."""
+        """Factor on everything counted before: as the model forgets, and so small that rows count less the
+        earlier they came, since the model that judged them knew less."""
         earlier = self.counted / (self.counted + rows) if self.counted else 1.0
         return float(self.tracker.beta2**rows * earlier)
 
     def _accept(self, followed: Followed) -> None:
-        """What the alarm was about is the new normal: start anew from its last rows."""
+        """Accept the rows of the alarm as the new normal: start anew from its last rows."""
         self.watch.end(self.counts.came, followed, accepted=True)
         self.counts.accepted += 1
         # These few rows count alike: nobody has kept their times.
@@ -314,7 +319,7 @@ class Monitor:
                 alarm.contributors = self._contributors(rows[at], alarm.statistic)
 
     def _contributors_of(self, rows: Floats, ratios: Matrix, alarm: NDArray[np.bool_]) -> list[Contributors]:
-        """For each row the inputs to blame: one by one, so that bits do not depend on which come together."""
+        """Inputs to blame for each row: one by one, so that bits do not depend on which come together."""
         found: list[Contributors] = [()] * len(rows)
         for i in np.flatnonzero(alarm):
             found[i] = self._contributors(rows[i], self.limits.largest(ratios[i]))

@@ -1,4 +1,4 @@
-"""What rows are judged by: a moment of the model, the statistics of a row, and what each input adds to them.
+"""Reference that rows are judged by: a moment of the model, a row's statistics, each input's part in them.
 
 With ``z = (x - mean) / scale``, the axes ``u_j`` and variances ``v_j`` of the model, p of them kept:
 
@@ -24,16 +24,20 @@ from ..learners.knowledge import Floats, Matrix, Vector
 from ..model.reading import Reading
 
 STATISTICS = ("t2", "spe", "distance")
-"""What is watched of each row."""
+"""Statistics of each row that are watched."""
 
+# It bounds the weight of a direction to a thousand times the usual. Guards against directions whose
+# variance is rounding, or has not been seen yet: a row would alarm for a change in the last digit.
 RIDGE = 1e-3
 """Ridge of the distance, as a share of the mean variance of directions that are not kept."""
 
+# 1 MiB of them: they are multiplied while they are still in the cache.
 CACHED = 1 << 17
-"""Numbers that are standardized at a time: as many as stay in the cache until they are multiplied."""
+"""Numbers that are standardized at a time."""
 
+# Tiles begin at fixed row counts: bits do not depend on how many rows come together.
 TILE = 8
-"""Rows are multiplied in tiles at fixed places: bits do not depend on how many rows come together."""
+"""Rows per product of matrices."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Reference:
 
     mean: Vector
     scale: Vector | None
-    """What centered inputs are divided by; None: nothing."""
+    """Divisors of centered inputs; None: not divided."""
     axes: Matrix
     """Known axes as rows, kept ones first (r, n)."""
     variances: Vector
@@ -70,7 +74,7 @@ class Reference:
 
     @property
     def others(self) -> int:
-        """How many directions are not known one by one."""
+        """Number of directions that are not known one by one."""
         return len(self.mean) - len(self.variances)
 
     @cached_property
@@ -82,7 +86,7 @@ class Reference:
 
     @cached_property
     def _weights(self) -> tuple[Vector, float]:
-        """What squared projections are multiplied by in the distance: along the axes, and elsewhere."""
+        """Weights of squared projections in the distance: along the axes, and elsewhere."""
         dropped = max(len(self.mean) - self.rank, 1)
         largest = float(self.variances.max(initial=0.0))
         ridge = max(
@@ -118,7 +122,7 @@ class Reference:
         rows
             Rows without gaps.
         place
-            How many rows came before them in the stream.
+            Number of rows before them in the stream.
         """
         statistics = np.empty((len(rows), len(STATISTICS)))
         longest = max(CACHED // len(self.mean) // TILE, 1) * TILE
@@ -149,7 +153,7 @@ class Reference:
             statistics[:, 2] += beyond * self._weights[1]
 
     def contributions(self, rows: Floats) -> dict[str, Matrix]:
-        """What each input adds to each statistic, for each row (T, n): never negative, and they add up.
+        """Parts of each input in each statistic, for each row (T, n): never negative, and they add up to it.
 
         A statistic is ``|M z|²`` with a symmetric M; input i adds ``(M z)_i²`` (complete decomposition:
         Alcala and Qin 2009, doi:10.1016/j.automatica.2009.02.027).
@@ -166,7 +170,7 @@ class Reference:
         return {"t2": np.square(t2), "spe": np.square(Z - modelled), "distance": np.square(whitened)}
 
     def turned(self, other: Reference) -> float:
-        """How many of this reference's components another one has turned away from: 0 to all of them."""
+        """Number of this reference's components that another one has turned away from: 0 to all of them."""
         overlap = self.axes[: self.rank] @ other.axes[: other.rank].T
         return max(self.rank - float(np.square(overlap).sum()), 0.0)
 

@@ -1,4 +1,4 @@
-"""What a monitor is asked to do."""
+"""Settings of a monitor."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ import numpy as np
 
 from .events import CALM
 
+# Limits are measured by rows beyond `limits.BODY`, which is as much.
 LARGEST_RATE = 0.1
-"""Share of false alarms at most: limits are measured by less frequent rows."""
+"""Largest false alarm rate, as a share of rows."""
 
+# Fewer make no basis for the limits of the new normal (`limits.BASIS`).
 SHORTEST_ALARM = 64
-"""Rows after which a new normal is accepted at the earliest: fewer would not make a basis for limits."""
+"""Fewest rows after which a new normal is accepted."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a monitor is asked to do."""
+    """Settings of a monitor."""
 
     false_alarm_rate: float = 1e-3
     learn_from_alarms: bool = False
     accept_after: int = 1000
-    """After how many rows an alarm that is still on is taken for the new normal."""
+    """Rows after which an alarm that is still on is taken for the new normal."""
     confirm: tuple[int, int] = (1, 1)
     """An alarm counts once k of n rows in sequence have exceeded a limit."""
 

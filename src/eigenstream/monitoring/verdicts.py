@@ -1,4 +1,4 @@
-"""What a monitor says of rows."""
+"""Verdicts of a monitor on rows."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from ..learners.knowledge import Matrix, Vector
 from .reference import STATISTICS
 
 COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "index", "alarm", "since")
-"""What is said of each row, in the order of the columns of `Verdicts.matrix`."""
+"""Columns of `Verdicts.matrix`, in order."""
 
 
 class Verdict(NamedTuple):
-    """What a monitor says of one row, judged by what was known before it."""
+    """A monitor's verdict on one row, judged by what was known before it."""
 
     row: int
     """Number of the row in the stream, from 0."""
     t2: float
-    """How far off within the model; NaN where the row could not be judged."""
+    """Squared distance within the model; NaN where the row could not be judged."""
     spe: float
-    """How far off the model."""
+    """Squared distance from the model."""
     distance: float
-    """How far off in any direction, in units of its own spread."""
+    """Squared distance over all directions, each in units of its own spread."""
     t2_limit: float
     """Infinity where there is no basis for a limit."""
     spe_limit: float
@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
     index: float  # type: ignore[assignment]  # a tuple has a method of this name, which nobody misses here
     """The largest ratio of a statistic to its limit; 0 where there is no limit."""
     alarm: bool
-    """Whether the index exceeds 1, often enough to count."""
+    """True if the index exceeds 1, often enough to count."""
     since: int | None
     """The row at which the alarm began that is still on; None: there is none."""
 
