@@ -71,7 +71,7 @@ def test_a_source_is_not_learnt_twice_in_silence(folder):
     for day in ("mon.csv", "tue.csv"):
         assert f"{day} was learnt before" in call("run", day, "--model", "m", "--save", "m", code=1)
     assert learnt("m") == 600
-    call("run", "mon.csv", "--model", "m", "--save", "m", "--anyway", "--quiet")
+    call("run", "mon.csv", "--model", "m", "--save", "m", "--relearn", "--quiet")
     assert learnt("m") == 900
     assert "was learnt before" in call("run", "mon.csv", "--model", "m", "--save", "m", code=1)
 
@@ -164,10 +164,10 @@ def test_a_model_in_the_middle_of_its_source_is_finished_first(folder):
             prepared.run()
     said = call("run", "tue.csv", "--model", "m", "--save", "m", code=1)
     assert "m stands in the middle of mon.csv, after row 200" in said
-    assert "--anyway goes on without the rest" in said
+    assert "--relearn goes on without the rest" in said
     said = call("run", "tue.csv", "--save", "m", "--resume", code=1)
     assert "the model had been learning from mon.csv" in said
-    call("run", "tue.csv", "--model", "m", "--save", "n", "--anyway", "--quiet")
+    call("run", "tue.csv", "--model", "m", "--save", "n", "--relearn", "--quiet")
     assert learnt("n") == 500
     call("run", "mon.csv", "--save", "m", "--resume", "--quiet")
     call("run", "tue.csv", "--model", "m", "--save", "m", "--quiet")
@@ -184,7 +184,7 @@ def test_settings_are_the_model_s_own(folder):
     facts = json.loads(call("inspect", "m", "--json"))
     assert (facts["parameters"]["half_life"], facts["parameters"]["alpha"]) == (200.0, "parallel")
     assert "can go on with any source: name one" in call("run", "--model", "m", code=1)
-    assert "--anyway needs --model" in call("run", "mon.csv", "--anyway", code=2)
+    assert "--relearn needs --model" in call("run", "mon.csv", "--relearn", code=2)
 
 
 def test_columns_are_found_by_name_whatever_their_order(folder):
@@ -273,7 +273,7 @@ def test_a_source_of_any_kind_is_recognised(folder, kind):
     assert "was learnt before" in call("run", "one", "--model", "m", "--save", "m", code=1)
     said = call("run", "two", "--model", "m", "--save", "m", "--resume")
     assert "nothing new" in said
-    call("run", "one", "--model", "m", "--save", "m", "--anyway", "--quiet")
+    call("run", "one", "--model", "m", "--save", "m", "--relearn", "--quiet")
     assert learnt("m") == 900
 
 

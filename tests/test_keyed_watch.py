@@ -140,7 +140,7 @@ def test_what_does_not_fit_is_refused_in_words(folder):
     again = CliRunner().invoke(main, ["run", "x.csv", *ASKED, "--save", "x.bank", "--resume"])
     assert again.exit_code == 1
     assert "x.bank watches its stream: go on with eigenstream watch" in again.output
-    with pytest.raises(ValueError, match="holds monitors: go on with eigenstream watch --key"):
+    with pytest.raises(ValueError, match="holds monitors: open it as a MonitorBank"):
         Bank("x.bank")
     CliRunner().invoke(main, ["run", "x.csv", *ASKED, "--save", "y.bank", "--quiet"], catch_exceptions=False)
     said = watch("x.csv", *ASKED, "--save", "y.bank", "--resume", code=1).output

@@ -93,7 +93,7 @@ def test_components_are_told_by_the_inputs_that_make_them_up():
     first = json.loads(call("inspect", "m", "--json"))["loadings"][0]
     assert list(first)[:2] == ["heat", "flow"]
     np.savetxt("bare.csv", X, delimiter=",")
-    assert "input 1, " in call("run", "bare.csv", "--alpha", "share:0.95")
+    assert "x1, " in call("run", "bare.csv", "--alpha", "share:0.95")
 
 
 def test_errors_and_advice_name_flags():
@@ -285,7 +285,7 @@ def test_help_is_short_of_nothing():
     said = CliRunner().invoke(main, ["run", "--help"]).output
     for option in (
         "--model",
-        "--anyway",
+        "--relearn",
         "--keep",
         "--time-column",
         "--time-format",
@@ -318,7 +318,7 @@ def test_a_half_life_in_time_goes_on_and_resumes(output):
     call("run", "two.csv", "--model", "m", "--save", "m", *more, "--quiet")
     np.testing.assert_array_equal(load("m").components_, load("calm").components_)
     assert load("m").n_samples_seen_ == ROWS
-    said = call("run", "one.csv", "--model", "m", "--save", "n", "--anyway", code=1)
+    said = call("run", "one.csv", "--model", "m", "--save", "n", "--relearn", code=1)
     assert "must not go backwards" in said
 
 

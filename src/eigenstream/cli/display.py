@@ -1,4 +1,4 @@
-"""What a running job shows: a display on a terminal, a line now and then elsewhere, or JSON for programs."""
+"""The display of a running job: in place on a terminal, a line now and then elsewhere, or JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections import deque
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..io.sources import Batch, Source
     from ..jobs import Job
-    from ..jobs.learner import Model
+    from ..jobs.stage import Model
     from ..live import Page
     from ..model import RankChange
 
@@ -30,13 +30,13 @@ REFRESH, SELDOM = 0.1, 10.0
 """Seconds between two pictures, and between two lines where there is no terminal."""
 
 
-class Pace:
-    """Rows a second over the last few seconds."""
+class RowRate:
+    """Rows per second over the last few seconds."""
 
     def __init__(self, rows: int) -> None:
         self.marks = [(time.monotonic(), rows)]
 
-    def rate(self, rows: int) -> float:
+    def at(self, rows: int) -> float:
         now = time.monotonic()
         self.marks = [mark for mark in self.marks if now - mark[0] < 5] or self.marks[-1:]
         if now - self.marks[-1][0] > 0.1:
@@ -46,39 +46,40 @@ class Pace:
 
 
 class Display(Watcher):
-    """Samples, rate, rank, threshold and spectrum, kept up to date in place."""
+    """Samples, rate, rank, threshold and spectrum, in place on a terminal; of many keys, lines."""
 
-    def __init__(self, source: Source, console: Console) -> None:
+    def __init__(self, source: Source, console: Console, *, keyed: bool = False) -> None:
         from rich.live import Live
 
-        self.source, self.console, self.pace = source, console, Pace(source.count)
+        self.source, self.console, self.rate = source, console, RowRate(source.count)
         self.events: deque[str] = deque(maxlen=EVENTS)
         # Lines on standard output that goes elsewhere must not end up on the terminal.
         redirect = sys.stdout is not None and sys.stdout.isatty()
         self.live = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=redirect)
+        self._keyed, self._in_place = keyed, console.is_terminal and not keyed
         self._shown_at = time.monotonic()
 
     def __enter__(self) -> Display:
-        self.live.start()
+        if self._in_place:
+            self.live.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self.live.stop()
 
-    def learnt(self, model: Model, batch: Batch) -> None:
-        now, terminal = time.monotonic(), self.console.is_terminal
-        if now - self._shown_at < (REFRESH if terminal else SELDOM):
+    def learnt(self, model: Any, batch: Batch) -> None:
+        now = time.monotonic()
+        if now - self._shown_at < (REFRESH if self._in_place else SELDOM):
             return
         self._shown_at = now
-        if terminal:
+        if self._in_place:
             self.live.update(self._picture(model, batch), refresh=True)
         else:
-            state = f"rank {model.n_components_}, threshold {model.threshold_:.4g}{alarms_told(model)}"
-            self.console.print(
-                f"{self._facts(batch)}, {state}", markup=False, highlight=False, soft_wrap=True
-            )
+            line = self._facts(batch)
+            line += f" of {len(model):,} keys" if self._keyed else f", {_state(model)}"
+            self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def rank_changed(self, change: RankChange) -> None:
+    def rank_changed(self, change: RankChange, key: Any = None) -> None:
         self.events.append(f"sample {change.sample:,}: rank {change.before} → {change.after}")
 
     def saved(self, samples: int) -> None:
@@ -98,7 +99,7 @@ class Display(Watcher):
         state = Text.assemble(
             "rank ",
             (str(model.n_components_), "bold"),
-            f"   threshold {model.threshold_:.4g}{alarms_told(model)}",
+            f"   threshold {model.threshold_:.4g}{_alarms(model)}",
         )
         return Group(
             Text(shown(self.source.name), style="bold"),
@@ -111,11 +112,15 @@ class Display(Watcher):
 
     def _facts(self, batch: Batch) -> str:
         skipped = f", {batch.skipped:,} left out" if batch.skipped else ""
-        return f"{batch.count:,} rows, {self.pace.rate(batch.count):,.0f} rows/s{skipped}"
+        return f"{batch.count:,} rows, {self.rate.at(batch.count):,.0f} rows/s{skipped}"
 
 
-def alarms_told(model: Model) -> str:
-    """How many alarms there were, of a model that watches."""
+def _state(model: Model) -> str:
+    return f"rank {model.n_components_}, threshold {model.threshold_:.4g}{_alarms(model)}"
+
+
+def _alarms(model: Model) -> str:
+    """The number of alarms, of a model that watches."""
     monitor = getattr(model, "monitor", None)
     if monitor is None:
         return ""
@@ -125,7 +130,7 @@ def alarms_told(model: Model) -> str:
 
 
 def spectrum_bars(variances: NDArray[np.float64], rank: int, most: int = 24) -> Text:
-    """The spectrum as blocks on a logarithmic scale: what is kept, then the mean of the rest."""
+    """The spectrum as blocks on a logarithmic scale: the components kept, then the mean of the rest."""
     from rich.text import Text
 
     shown = np.maximum(variances[: min(rank + 1, most)], 1e-300)
@@ -140,32 +145,30 @@ def spectrum_bars(variances: NDArray[np.float64], rank: int, most: int = 24) -> 
 
 
 class JsonEvents(Watcher):
-    """One JSON object a line for each thing that happens, progress about once a second."""
+    """One JSON object per line for each event, progress about once a second."""
 
     def __init__(self, rows: int, file: TextIO) -> None:
-        self.pace, self._said_at, self._file = Pace(rows), time.monotonic(), file
+        self.rate, self._said_at, self._file = RowRate(rows), time.monotonic(), file
 
     def say(self, event: str, **facts: object) -> None:
         print(json.dumps({"event": event, **facts}), flush=True, file=self._file)
 
-    def learnt(self, model: Model, batch: Batch) -> None:
+    def learnt(self, model: Any, batch: Batch) -> None:
         now = time.monotonic()
         if now - self._said_at < 1:
             return
         self._said_at = now
-        self.say(
-            "progress",
-            rows=batch.count,
-            share=batch.share,
-            skipped=batch.skipped,
-            rows_per_second=self.pace.rate(batch.count),
-            rank=model.n_components_,
-            threshold=model.threshold_,
-            spectrum=[float(value) for value in model.spectrum_],
-        )
+        rate = self.rate.at(batch.count)
+        facts = {"rows": batch.count, "share": batch.share, "skipped": batch.skipped, "rows_per_second": rate}
+        if hasattr(model, "keys"):
+            self.say("progress", **facts, keys=len(model))
+        else:
+            spectrum = [float(value) for value in model.spectrum_]
+            state = {"rank": model.n_components_, "threshold": model.threshold_, "spectrum": spectrum}
+            self.say("progress", **facts, **state)
 
-    def rank_changed(self, change: RankChange) -> None:
-        self.say("rank", **change._asdict())
+    def rank_changed(self, change: RankChange, key: Any = None) -> None:
+        self.say("rank", **({} if key is None else {"key": key}), **change._asdict())
 
     def saved(self, samples: int) -> None:
         self.say("saved", samples=samples)
@@ -178,8 +181,8 @@ class OnPage(Watcher):
     """Keeps the live page up to date."""
 
     def __init__(self, page: Page, job: Job) -> None:
-        self.page, self.job, self.pace = page, job, Pace(job.source.count)
+        self.page, self.job, self.rate = page, job, RowRate(job.source.count)
 
     def learnt(self, model: Model, batch: Batch) -> None:
         lag, times = self.job.source.reader.behind(), self.job.times.pairs
-        self.page.update(model, rows_per_second=self.pace.rate(batch.count), lag=lag, times=times)
+        self.page.update(model, rows_per_second=self.rate.at(batch.count), lag=lag, times=times)

@@ -6,11 +6,19 @@ from typing import Any
 
 import click
 
-from .options import threads_option, together
-from .sections import Section
+from .options import keep_options, source_argument, source_options, threads_option, together
+from .sections import Decorator, Section
 from .types import Finite
 
-keeping_options = together(
+KEYED_SETTINGS = {
+    "batch_rows": 16_384,  # a call costs as much per key as a few rows
+    "checkpoint_rows": 10_000_000,  # a save costs as much per key as hundreds of rows
+}
+"""Settings for one model per key, unless others are given."""
+FOR_ONE_MODEL = ("model", "picture", "live", "metrics", "residuals", "frozen")
+"""Options that cannot be used with --key."""
+
+_keeping_options = together(
     Section.WRITE.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file."),
     Section.GO_ON.option(
         "--resume",
@@ -23,9 +31,9 @@ keeping_options = together(
         help="Go on from this model with another source; --save may name the same file.",
     ),
     Section.GO_ON.option(
-        "--anyway",
+        "--relearn",
         is_flag=True,
-        help="With --model: learn a source once more that it has learnt, or leave its last one unfinished.",
+        help="With --model: learn a known source once more, or leave the last one unfinished.",
     ),
     Section.WRITE.option("--overwrite", is_flag=True, help="Replace a model and an output that exist."),
     Section.GO_ON.option("--follow", is_flag=True, help="Wait for more lines at the end of a growing file."),
@@ -51,9 +59,9 @@ keeping_options = together(
     Section.SPEED.option("--rate", type=Finite(min=1e-3), help="Read at most so many rows per second."),
     threads_option,
 )
-"""Where the model is kept and how fast rows are read."""
+"""The file of the model, and the speed of reading."""
 
-key_options = together(
+_key_options = together(
     Section.KEYS.option(
         "--key",
         help="The column that says whose a row is: one model per key, all in the file --save names.",
@@ -64,9 +72,9 @@ key_options = together(
         help="With --key: most models in memory; the longest idle wait in the file.  [default: all]",
     ),
 )
-"""Many models instead of one."""
+"""One model per key."""
 
-showing_options = together(
+_showing_options = together(
     Section.SHOW.option("--live", is_flag=True, help="Show a live page in the browser."),
     Section.SHOW.option(
         "--live-address",
@@ -98,17 +106,52 @@ showing_options = together(
         help="The address at which these numbers are served.",
     ),
 )
-"""Who may look on."""
+"""The live page and the metrics."""
+
+
+def job_options(*own: Decorator, output: str, picture: str, quiet: str, as_json: str) -> Decorator:
+    """The source, all options that run and watch share, and those of one of them.
+
+    Parameters
+    ----------
+    *own
+        Options of the command itself, listed after those that say how to read.
+    output, picture, quiet, as_json
+        Help of these options.
+    """
+    return together(
+        source_argument(required=False),
+        Section.WRITE.option("--output", type=click.Path(allow_dash=True), help=output),
+        source_options,
+        keep_options,
+        *own,
+        _keeping_options,
+        _key_options,
+        Section.WRITE.option("--picture", type=click.Path(dir_okay=False), help=picture),
+        Section.SHOW.option("--quiet", is_flag=True, help=quiet),
+        Section.SHOW.option("--json", "as_json", is_flag=True, help=as_json),
+        _showing_options,
+    )
+
+
+def keyed_settings(given: dict[str, Any], stated: set[str]) -> dict[str, Any]:
+    """The options of a job with one model per key; an error where one is for a single model."""
+    for name in FOR_ONE_MODEL:
+        if given.get(name) is not None and given[name] is not False:  # a port may be 0
+            raise click.UsageError(f"--{name} is for one model: it cannot be used with --key")
+    if given["source"] is None and not given["resume"]:
+        raise click.UsageError("--key needs a SOURCE with a column of keys")
+    return given | {name: value for name, value in KEYED_SETTINGS.items() if name not in stated}
 
 
 def check_job_options(given: dict[str, Any]) -> None:
-    """A usage error where options need others that are not there."""
+    """Raise a usage error where options need others that are missing, or exclude each other."""
     if given["quiet"] and given["as_json"]:
         raise click.UsageError("--quiet and --json exclude each other")
     if given["resume"] and not given["save"]:
         raise click.UsageError("--resume needs --save MODEL: the model to continue")
-    if given["anyway"] and not given["model"]:
-        raise click.UsageError("--anyway needs --model MODEL: the model to go on from")
+    if given["relearn"] and not given["model"]:
+        raise click.UsageError("--relearn needs --model MODEL: the model to go on from")
     if given["idle"] is not None and not given["follow"]:
         raise click.UsageError("--idle says when to stop following: it needs --follow")
     if given["max_models"] is not None and given["key"] is None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
+from .job_command import stated_options
 from .options import (
     KEEP_OPTIONS,
     keep_options,
@@ -82,7 +82,7 @@ def transform(
     loaded = beginning.model
     if missing is not None:
         loaded.missing = missing
-    stated = {name for name in options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    stated = stated_options(ctx, options)
     with _opened(source, beginning, options, stated, threads) as opened:
         if opened.width != loaded.n_features_in_:
             raise click.ClickException(
@@ -128,7 +128,7 @@ def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> Non
     from ..io.files import refuse_shared, shown
     from ..keyed import is_bank
     from ..monitoring import MonitoredModel
-    from .keyed import inspect_bank
+    from .banks import inspect_bank
     from .watch_summary import watched
 
     if plot is not None:
@@ -240,7 +240,7 @@ def _loaded(path: str, key: str | None) -> StreamModel:
     """The model in a file, or the one with this key in a bank."""
     from ..keyed import is_bank
     from ..monitoring import load
-    from .keyed import model_of
+    from .banks import model_of
 
     if is_bank(path):
         if key is None:

@@ -1,22 +1,19 @@
-"""What came of watching, in words for people and in facts for programs."""
+"""A monitor in words for people and in facts for programs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ..model.history import STATISTIC_NAMES
-from ..monitoring import STATISTICS, MonitoredModel
-from .hints import in_flags
-from .summary import nothing_new, rows_read, say
+from ..monitoring import STATISTICS
+from .summary import say
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..jobs import Job, Outcome
-
 
 def counted(model: Any) -> dict[str, int]:
-    """What a monitor has counted since it began; nothing before its first row."""
+    """Counts of a monitor since it began; empty before its first row."""
     monitor = model.monitor
     if monitor is None:
         return {}
@@ -30,14 +27,6 @@ def counted(model: Any) -> dict[str, int]:
         "alarmed": counts.alarmed,
         "accepted": counts.accepted,
     }
-
-
-def counted_before(job: Job) -> dict[str, int]:
-    """What a monitor had counted that is no part of this job; an alarm that is on is a part of it."""
-    counts = counted(job.model)
-    if counts.get("watched", 0) == job.source.count:
-        return {}
-    return counts | {"alarms": counts["alarms"] - _alarm_is_on(job.model)}
 
 
 def _alarm_is_on(model: Any) -> bool:
@@ -66,7 +55,7 @@ def watched(model: Any, before: dict[str, int] | None = None) -> dict[str, Any]:
     }
 
 
-def _how_many_alarms(alarms: int) -> str:
+def _number_of_alarms(alarms: int) -> str:
     return "no alarm" if not alarms else f"{alarms:,} alarm{'s' if alarms > 1 else ''}"
 
 
@@ -75,9 +64,9 @@ def _rows(number: int) -> str:
 
 
 def alarms_in_words(facts: dict[str, Any]) -> str:
-    """How many alarms there were, and how many rows were in them."""
+    """Number of alarms, and of the rows in them."""
     alarms = facts["alarms"]
-    told = _how_many_alarms(alarms)
+    told = _number_of_alarms(alarms)
     told += ", one of them still on" if facts["alarm_on"] and alarms > 1 else ""
     told += ", still on" if facts["alarm_on"] and alarms <= 1 else ""
     told += f"; {_rows(facts['alarmed'])} alarmed ({facts['share_alarmed']:.2%} of those judged)"
@@ -88,7 +77,7 @@ def alarms_in_words(facts: dict[str, Any]) -> str:
 
 
 def rows_in_words(facts: dict[str, Any]) -> str:
-    """What became of the rows that were watched."""
+    """Counts of the rows that were watched, by what became of them."""
     told = [f"{facts['watched']:,} watched"]
     others = {
         "unjudged": "not judged (before there were limits, or with gaps)",
@@ -100,57 +89,26 @@ def rows_in_words(facts: dict[str, Any]) -> str:
 
 
 def limits_in_words(facts: dict[str, Any]) -> str:
-    """The limits as they are now."""
+    """The limits as they are now, and the reason for those that are missing."""
     limits = {STATISTIC_NAMES[name]: limit for name, limit in facts["limits"].items()}
-    told = ", ".join(f"{name} {limit:.4g}" for name, limit in limits.items() if limit is not None)
-    if not told:
+    known = ", ".join(f"{name} {limit:.4g}" for name, limit in limits.items() if limit is not None)
+    if not known:
         return "none yet: there is no basis for one"
-    missing = [name for name, limit in limits.items() if limit is None]
-    return told + (f"; none yet for {' and '.join(missing)}: watch more normal rows first" if missing else "")
+    missing = " and ".join(name for name, limit in limits.items() if limit is None)
+    if not missing:
+        return known
+    if facts["rank"] == 0 and limits[STATISTIC_NAMES["t2"]] is None:
+        # T² is measured within the components: without one, more rows of the same kind give no limit.
+        return f"{known}; none for {missing}: at rank 0 there is no pattern to measure within"
+    return f"{known}; none yet for {missing}: watch more normal rows first"
 
 
 def print_watching(console: Console, facts: dict[str, Any]) -> None:
-    """Alarms, rows and limits of a monitor."""
+    """Print alarms, rows and limits of a monitor."""
     say(console, f"alarms: {alarms_in_words(facts)}", "bold")
     say(console, f"rows: {rows_in_words(facts)}")
     if total := facts.get("since_it_began"):
-        alarms = _how_many_alarms(total["alarms"])
+        alarms = _number_of_alarms(total["alarms"])
         told = f"{total['watched']:,} rows watched, {alarms}, {_rows(total['alarmed'])} alarmed"
         say(console, f"since the monitor began: {told}")
     say(console, f"limits: {limits_in_words(facts)}")
-
-
-def print_watched(
-    console: Console,
-    job: Job,
-    before: dict[str, int],
-    outcome: Outcome,
-    notes: list[str],
-    picture: str | None,
-) -> None:
-    """A summary of a job that watched, by a monitor that had counted this ``before``."""
-    assert isinstance(job.model, MonitoredModel)
-    source, facts = job.source, watched(job.model, before)
-    if outcome.rows or job.position is None:
-        say(console, rows_read(job, outcome, f"{source.width} numbers"))
-    else:
-        say(console, nothing_new(job), "yellow")
-    print_watching(console, facts)
-    if source.skipped:
-        say(console, f"rows left out: {source.skipped:,}")
-    still = "; it stands still" if facts["frozen"] else ""
-    say(
-        console,
-        f"rank {facts['rank']}, threshold {facts['threshold']:.4g}, drift {facts['drift']:.2f}{still}",
-    )
-    places = {"verdicts": job.request.output, "model": job.file and job.file.path, "picture": picture}
-    for what, where in places.items():
-        if where:
-            say(console, f"{what}: {where}")
-    if job.model.advice_:
-        say(console, f"note: {in_flags(job.model.advice_)}", "yellow")
-    for note in notes:
-        say(console, f"note: {note}", "yellow")
-    if outcome.signal is not None:
-        again = " Continue with --resume." if job.file else ""
-        say(console, f"stopped before the end.{again}", "yellow")

@@ -23,9 +23,9 @@ from .alarms import AlarmEvent as AlarmEvent
 from .job import Job as Job
 from .model_file import ModelFile as ModelFile
 from .model_file import RunError as RunError
+from .preparation import prepare as prepare
 from .record import Record as Record
 from .record import Request as Request
-from .resume import prepare as prepare
 from .scoring import score as score
 from .watcher import Outcome as Outcome
 from .watcher import Watcher as Watcher

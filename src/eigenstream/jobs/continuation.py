@@ -1,7 +1,8 @@
 """A saved model that goes on with another source: settings and columns are the model's own.
 
-Each source is learnt once: the model remembers those that it has learnt to their ends, and by what they are
-recognised. Where some of several files were learnt before, the others are read; where all were, that is said.
+Each source is learnt once: the model remembers the sources that it has learnt completely, and how to
+recognise them. Where some of several files were learnt before, the others are read; where all were, that is
+an error.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ from ..io import files
 from ..io.sources import Hint, Source, SourceError
 from ..io.sources.identity import Identity, learnt_files, learnt_place
 from ..io.sources.options import STORED
+from ..keyed import is_bank
 from ..model import StreamModel
 from ..monitoring import MonitoredModel, load
-from .judge import parameters_of, settings_of
+from .judging import parameters_of, settings_of
 from .model_file import Contradiction, RunError
 from .record import MOST_SOURCES, STANDSTILL, Record, Request, Scalar, record_of
 
 PathLike = str | os.PathLike[str]
 
 NEW_EACH_TIME = ("rows",)
-"""Settings of a job that say nothing about the next."""
+"""Settings of one job that the next does not inherit."""
 
 
 class Beginning(NamedTuple):
-    """A model to go on from, and what its jobs have left beside it."""
+    """A model to go on from, and the record of its last job."""
 
     model: StreamModel
     record: Record | None
@@ -37,6 +39,11 @@ class Beginning(NamedTuple):
 
     @classmethod
     def load(cls, path: PathLike) -> Beginning:
+        if is_bank(path):
+            raise RunError(
+                f"{path} is a bank of models, one per key: only its own job can go on, with the same key",
+                Hint("resume", None, "with save continues it"),
+            )
         model = load(path)
         return cls(model, record_of(model.position_), path)
 
@@ -51,7 +58,7 @@ class Beginning(NamedTuple):
 
     @property
     def is_midway(self) -> bool:
-        """Whether its last job has not come to the end of its source, which can still be read."""
+        """True if its last job has not reached the end of its source, which can still be read."""
         record = self.record
         return record is not None and record.source is not None and record.ended is None and not self._piped
 
@@ -59,20 +66,20 @@ class Beginning(NamedTuple):
     def _piped(self) -> bool:
         return self.record is not None and self.record.request.source == "-"
 
-    def refuse_midway(self, anyway: bool) -> None:
+    def refuse_midway(self, relearn: bool) -> None:
         """Raise if rows of the last source would be passed over in silence."""
         record = self.record
-        if anyway or not self.is_midway or record is None or record.source is None:
+        if relearn or not self.is_midway or record is None or record.source is None:
             return
         raise RunError(
             f"{self.path} stands in the middle of {named(record.request.source)}, after row "
             f"{record.source['row']:,}: learn the rest of it first",
             Hint("resume", None, "with that source continues it"),
-            Hint("anyway", None, "goes on without the rest"),
+            Hint("relearn", None, "goes on without the rest"),
         )
 
     def request(self, asked: Request, stated: Collection[str]) -> Request:
-        """What the next job does: settings of the model, and of its reading unless others are asked for."""
+        """The request of the next job: settings of the model, and of its reading unless others are given."""
         before = self.record.request if self.record else Request(None, parameters=self._parameters())
         for name in sorted(set(stated) - {*STORED, *STANDSTILL}):
             if name in before.parameters and asked.parameters.get(name) != before.parameters[name]:
@@ -108,7 +115,7 @@ def unique(names: list[str] | None) -> list[str] | None:
 
 
 def named(source: Any) -> str:
-    """What to call a source in a message."""
+    """The name of a source in a message."""
     if source is None:
         return "the built-in stream"
     if isinstance(source, list):
@@ -168,12 +175,12 @@ def refuse_learnt(source: Source, learnt: list[Identity], rows: tuple[int, int |
             raise SourceError(
                 f"{source.name} was learnt before{called}: it would be counted twice",
                 Hint("resume", None, "reads only what has been added since"),
-                Hint("anyway", None, "learns it once more"),
+                Hint("relearn", None, "learns it once more"),
             )
 
 
 def forgotten(source: Source, learnt: list[Identity]) -> list[Identity]:
-    """What remains of ``learnt`` when this source is learnt once more."""
+    """Sources in ``learnt`` that remain when this one is learnt once more."""
     known = list(learnt_files(source.reader, learnt).values())
     place = learnt_place(source.reader, learnt)
     return [one for one in learnt if one not in known and one != place]

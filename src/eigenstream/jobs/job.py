@@ -14,17 +14,15 @@ import numpy as np
 from ..io.sinks import Layout, Sink, SinkError
 from ..io.sources import Batch, Hint, Source, SourceError
 from ..io.sources.identity import Identity, identities
-from ..keyed import Bank
+from ..keyed import Bank, MonitorBank
 from ..model import StreamModel
 from ..monitoring import MonitoredModel
-from .judge import Judge
-from .keyed import KeyedLearner
-from .learner import Learner, Scorer
+from .judging import Judging, KeyedJudging
 from .model_file import ModelFile, RunError
-from .monitors import KeyedJudge, Monitors
 from .read_ahead import ReadAhead
 from .record import Record, Request
 from .signals import StopRequest, WaitEnded
+from .stage import KeyedScoring, Scoring, Stage
 from .times import Times
 from .watcher import Outcome, Watcher
 
@@ -32,33 +30,35 @@ if TYPE_CHECKING:
     from ..model import RankChange
 
 SLOWEST = 1e-3
-"""The least rate in rows per second: one row in a quarter of an hour."""
+"""Least rate, in rows per second: one row in a quarter of an hour.
+
+At a lower one a job looks as if it hung."""
 
 
 @dataclass
 class Job:
-    """A model, a source, and what comes out. `prepare` makes one from a `Request`."""
+    """A model, a source and an output. `prepare` makes one from a `Request`."""
 
     model: Any
-    """A `Model`, or a `Bank` or `Monitors` with many of them."""
+    """A `Model`, or a `Bank` or `MonitorBank` with many of them."""
     source: Source
     sink: Callable[[Layout], Sink] | None = None
-    """Opens the output, given what a row of it holds."""
+    """Opens the output, given its columns."""
     file: ModelFile | None = None
     position: dict[str, Any] | None = None
-    """Where in the source the model stands already."""
+    """The position in the source that the model has reached already."""
     request: Request = field(default_factory=lambda: Request(None))
-    """What the job was asked to do; saved with the model."""
+    """The request behind the job; saved with the model."""
     learnt: list[Identity] = field(default_factory=list)
-    """Sources that the model has learnt to their ends before."""
+    """Sources that the model has learnt completely before."""
     times: Times = field(default_factory=Times)
-    """When the samples were taken, as far as that is known."""
+    """Times of the samples, as far as they are known."""
     numbering: list[list[int]] = field(default_factory=list)
     """Of a monitor that has seen rows before: `Record.numbering`."""
     names: list[str] | None = None
     """Names of the inputs; by default those of the source."""
     going_on: bool = False
-    """Whether the model in the file is the one to go on from: it stays until there is a better one."""
+    """True if the model in the file is the one to go on from: it stays valid until the first save."""
     every_rows: int = 100_000
     every_seconds: float = 30.0
     rate: float | None = None
@@ -85,13 +85,13 @@ class Job:
             If it cannot go on. What has been learnt so far has been saved.
         """
         started, rows = time.monotonic(), 0
-        self._learner = self._new_learner()
+        self._stage = self._new_stage()
         self._output: Sink | None = None
         self._began = False
         self._last: Batch | None = None
-        self._count, before = self.source.count, self._learner.samples
+        self._count, before = self.source.count, self._stage.samples
         self._saved = (self._count, started)
-        with StopRequest() as stop, self._closing(), self._learner.announcing(self._rank_changed):
+        with StopRequest() as stop, self._closing(), self._stage.announcing(self._rank_changed):
             self._refuse_other_width()
             self._refuse_missing_times()
             if self.position is not None:
@@ -108,12 +108,14 @@ class Job:
             except SourceError:
                 self._save(final=False)
                 raise
-        learnt = self._learner.samples - before
+        learnt = self._stage.samples - before
         return Outcome(rows, time.monotonic() - started, stop.signal, learnt)
 
     def close(self) -> None:
-        """Let go of the source and of the model file, whether or not it has run."""
+        """Close the source and the model file, whether or not the job has run."""
         self.source.close()
+        if isinstance(self.model, Bank | MonitorBank):
+            self.model.close()
         if self.file is not None:
             self.file.close()
 
@@ -142,10 +144,10 @@ class Job:
 
     def _take_in(self, batch: Batch) -> None:
         """Score and learn, then write: each row's score is from before it was learnt from."""
-        came = self._learner.came
+        came = self._stage.came
         try:
             scored = self.sink is not None
-            said = self._learner.learn(batch, scored=scored, residuals=self.request.residuals)
+            said = self._stage.learn(batch, scored=scored, residuals=self.request.residuals)
             if not self._began:
                 # Only now: until the first rows have been learnt, nothing that was there before is touched.
                 self._begin()
@@ -162,38 +164,36 @@ class Job:
         if batch.times is not None:
             self._note_times(came, batch)
         for watcher in self.watchers:
-            if self._learner.verdicts is not None:
-                watcher.judged(self._learner.verdicts)
-            for event in self._learner.events:
+            if self._stage.verdicts is not None:
+                watcher.judged(self._stage.verdicts)
+            for event in self._stage.events:
                 watcher.alarmed(event)
             watcher.learnt(self.model, batch)
 
     def _note_times(self, came: int, batch: Batch) -> None:
-        """When those samples of a batch were taken that were learnt, or judged."""
+        """Note the times of those samples of a batch that were learnt, or judged."""
         assert batch.times is not None
-        taken, times = self._learner.came - came, batch.times
+        taken, times = self._stage.came - came, batch.times
         if taken < len(times):
             whole = ~np.isnan(batch.rows).any(axis=1)
             times = times[whole] if np.count_nonzero(whole) == taken else times[len(times) - taken :]
         begins = (batch.count - len(batch.rows)) % self.source.batch_rows == 0
         self.times.add(came, times, begins=begins)
 
-    def _new_learner(self) -> Learner:
+    def _new_stage(self) -> Stage:
+        names = self.names or self.source.names
         if isinstance(self.model, MonitoredModel):
-            names = self.names or self.source.names
-            return Judge(self.model, self.request.parameters, names, self.numbering)
-        if isinstance(self.model, Bank):
-            return KeyedLearner(self.model, self.request)
-        if isinstance(self.model, Monitors):
-            return KeyedJudge(self.model, self.request, self.names or self.source.names)
-        return Scorer(self.model)
+            return Judging(self.model, self.request.parameters, names, self.numbering)
+        if isinstance(self.model, MonitorBank):
+            return KeyedJudging(self.model, self.request, names)
+        return KeyedScoring(self.model, self.request) if isinstance(self.model, Bank) else Scoring(self.model)
 
     def _begin(self) -> None:
         """Open the output and note which it is, before anything is written to it."""
         self._began = True
         try:
             if self.sink is not None:
-                layout = self._learner.layout(self.source.reader.kept, self.request.residuals)
+                layout = self._stage.layout(self.source.reader.kept, self.request.residuals)
                 self._output = self.sink(layout)
             if self.file is not None:
                 output = None if self._output is None else self._output.identity
@@ -202,12 +202,12 @@ class Job:
             raise self._unwritable("the output", error) from None
 
     def _refuse_other_width(self) -> None:
-        width, source = self._learner.width, self.source
+        width, source = self._stage.width, self.source
         if width is not None and width != source.width:
             raise SourceError(f"{source.name} has {source.width} columns where the model has {width}")
 
     def _refuse_missing_times(self) -> None:
-        if self._learner.needs_times and self.source.clock is None:
+        if self._stage.needs_times and self.source.clock is None:
             raise SourceError(
                 f"{self.source.name}: a half-life in time needs to know when each row was taken",
                 Hint("time_column", None, "names the column that says so"),
@@ -224,7 +224,7 @@ class Job:
         try:
             place = self._output.settle(final=final) if self._output else None
             if self.file is not None and position is not None:
-                self.file.save(self._learner, self._record(position, place, final))
+                self.file.save(self._stage, self._record(position, place, final))
             if self._output is not None:
                 self._output.committed()
             if self.file is not None and final and self._output is None:
@@ -235,7 +235,7 @@ class Job:
             raise self._unwritable("the model or the output", error) from None
         if self.file is not None and position is not None:
             for watcher in self.watchers:
-                watcher.saved(self._learner.samples)
+                watcher.saved(self._stage.samples)
 
     def _why_none(self) -> str:
         skipped, first = self.source.skipped, self.source.first_skip
@@ -249,7 +249,7 @@ class Job:
             if len(ended) == 1 and span[0] < span[1]:
                 ended = [ended[0] | {"rows": span}]
         names = self.names or self.source.names
-        times, numbering = self.times.pairs, self._learner.numbering.breaks
+        times, numbering = self.times.pairs, self._stage.numbering.breaks
         return Record(self.request, position, place, names, self.learnt, ended, times, numbering)
 
     def _unwritable(self, what: str, error: OSError) -> RunError:
@@ -264,9 +264,9 @@ class Job:
         for watcher in self.watchers:
             watcher.skipped(reason)
 
-    def _rank_changed(self, change: RankChange) -> None:
+    def _rank_changed(self, change: RankChange, *key: Any) -> None:
         for watcher in self.watchers:
-            watcher.rank_changed(change)
+            watcher.rank_changed(change, *key)
 
     @contextmanager
     def _closing(self) -> Iterator[None]:

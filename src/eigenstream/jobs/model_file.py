@@ -18,8 +18,8 @@ from ..io import files
 from ..io.sources import Hint
 
 if TYPE_CHECKING:
-    from .learner import Learner
     from .record import Record
+    from .stage import Stage
 
 
 PathLike = str | os.PathLike[str]
@@ -116,9 +116,9 @@ class ModelFile:
         replaced = not continuing and not going_on and self.target.exists()
         self._write(Note(output, continuing, _digest(self.target) if replaced else None))
 
-    def save(self, learner: Learner, record: Record) -> None:
-        """Replace the file by this model and record."""
-        learner.save(self.target, record.document())
+    def save(self, stage: Stage, record: Record) -> None:
+        """Replace the file by the model of this stage and the record."""
+        stage.save(self.target, record.document())
         if self.note is None or not self.note.saved:
             self._write(replace(self.note or Note(), saved=True, replaces=None))
 

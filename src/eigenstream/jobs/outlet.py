@@ -1,4 +1,4 @@
-"""The output of a job: whether it may be written to."""
+"""The output of a job, and the rules by which it may be written to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AFRESH = Hint("overwrite", None, "starts afresh")
 
 
 class Outlet:
-    """The output of one job: whether it may be written to, asked before the job and when it is opened."""
+    """The output of one job; checked before the job begins and again when it is opened."""
 
     def __init__(
         self, path: str | None, record: Record | None, file: ModelFile | None, resume: bool, overwrite: bool
@@ -27,7 +27,7 @@ class Outlet:
         self.file, self.resume, self.overwrite = file, resume, overwrite
 
     def refuse_replacing(self) -> None:
-        """Raise if there is something that nobody said may be replaced."""
+        """Raise if the output exists and may not be replaced."""
         if self.path is None or self.path == "-" or not _holds_something(Path(self.path)):
             return
         if not self._may_replace(files.identity(self.path)):
@@ -52,7 +52,7 @@ class Outlet:
         return self.file is not None and self.file.wrote(sink.identity)
 
     def _may_replace(self, identity: dict[str, Any]) -> bool:
-        """A job that was killed before its first checkpoint has left an output without a model."""
+        """True with ``overwrite``, or for the output of a job that was killed before its first checkpoint."""
         return self.overwrite or (self.resume and self.file is not None and self.file.began(identity))
 
     def _complaint(self) -> RunError:
@@ -66,18 +66,18 @@ class Outlet:
 
 
 def _holds_something(path: Path) -> bool:
-    """Whether anything could be lost: an empty file or folder counts as none."""
+    """True if anything could be lost: an empty file or folder holds nothing."""
     if path.is_dir():
         return any(path.iterdir())
     return path.exists() and path.stat().st_size > 0
 
 
 def refuse_existing(path: str | os.PathLike[str], overwrite: bool) -> None:
-    """Raise if there is something at ``path`` and nobody said that it may be replaced."""
+    """Raise if ``path`` exists, without ``overwrite``."""
     if os.fspath(path) != "-" and _holds_something(Path(path)) and not overwrite:
         raise RunError(f"{path} exists: choose another name", REPLACE)
 
 
 def output_opener(path: str, overwrite: bool) -> Callable[[Layout], Sink]:
-    """What `score` asks for: opens an output that begins anew."""
+    """A function for `score` that opens an output anew."""
     return Outlet(path, None, None, False, overwrite).open

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..io.sources import Batch, Source
     from ..monitoring import Monitor, Verdicts
-    from .learner import Model
+    from .stage import Model
 
 
 class Number(NamedTuple):

@@ -12,7 +12,7 @@ from ..io.sources import Source, SourceError
 from ..model.delays import last_rows
 
 if TYPE_CHECKING:
-    from .learner import Model
+    from .stage import Model
 
 
 def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, residuals: bool = False) -> int:

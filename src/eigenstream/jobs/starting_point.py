@@ -1,22 +1,19 @@
-"""Where a job stands before its first row: at a checkpoint of its own, at an earlier model, or nowhere."""
+"""The starting point of a job: a checkpoint of its own, the model of an earlier job, or nothing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from ..io import files, sources
 from ..io.sources import Hint, ReadOptions, Source, SourceError
 from ..io.sources.identity import Identity, learnt_files, learnt_place
-from ..keyed import Bank, is_bank
-from ..model import StreamModel
+from ..keyed import Bank, MonitorBank, is_bank, open_bank
 from ..monitoring import MonitoredModel, load
 from .continuation import Beginning, files_left, forgotten, named, refuse_learnt, unique
 from .model_file import Contradiction, ModelFile, RunError
-from .monitors import Monitors, opened
 from .outlet import AFRESH
 from .record import Record, Request
 from .times import Times
@@ -27,16 +24,23 @@ GO_ON = "goes on from it with another source"
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What a job continues from: its own checkpoint, the model of an earlier job, or nothing."""
+class StartingPoint:
+    """The model, if any, that a job continues, and what earlier jobs have left with it."""
 
-    model: StreamModel | Bank | Monitors | None = None
+    model: Any = None
+    """A `StreamModel`; of a checkpoint also a `Bank` or a `MonitorBank`."""
     file: ModelFile | None = None
     record: Record | None = None
-    """Of its own checkpoint."""
+    """Of the job's own checkpoint."""
     beginning: Beginning | None = None
+    """The model of an earlier job; never beside a record."""
     in_place: bool = False
-    """Whether it goes on from the file that it will replace."""
+    """True if it goes on from the file that it will replace."""
+
+    @property
+    def _before(self) -> Record | None:
+        """The record of the last job of the model."""
+        return self.record or (self.beginning.record if self.beginning else None)
 
     @property
     def position(self) -> dict[str, Any] | None:
@@ -57,34 +61,28 @@ class Standing:
 
     @property
     def times(self) -> Times:
-        before = self.record or (self.beginning.record if self.beginning else None)
-        return Times([list(pair) for pair in before.times]) if before else Times()
+        return Times([list(pair) for pair in self._before.times] if self._before else [])
 
     @property
     def numbering(self) -> list[list[int]]:
-        before = self.record or (self.beginning.record if self.beginning else None)
-        return before.numbering if before else []
+        return self._before.numbering if self._before else []
 
-    def request(self, asked: Request, stated: set[str], anyway: bool) -> Request:
-        """What the job does: what is asked, with the settings of what it continues from."""
+    def request(self, asked: Request, stated: set[str], relearn: bool) -> Request:
+        """The request of the job: what is asked, with the settings of what it continues from."""
         self._refuse_other_kind(asked)
         if self.record is not None and self.file is not None:
             return _continued(asked, self.record, stated, self.file)
         if self.beginning is None:
             return asked
-        self.beginning.refuse_midway(anyway)
+        self.beginning.refuse_midway(relearn)
         return self.beginning.request(asked, stated)
 
     def _refuse_other_kind(self, asked: Request) -> None:
-        """Raise if a monitor is asked to go on as a model without one, or a checkpoint as the other kind."""
+        """Raise if file and command differ in kind: one watches, the other does not."""
         if self.model is None:
             return
-        path = (
-            self.file.path
-            if self.record is not None and self.file
-            else self.beginning and self.beginning.path
-        )
-        watched = isinstance(self.model, MonitoredModel | Monitors)
+        path = self.beginning.path if self.beginning else self.file and self.file.path
+        watched = isinstance(self.model, MonitoredModel | MonitorBank)
         if watched and not asked.watches:
             raise RunError(f"{path} watches its stream: go on with eigenstream watch")
         if isinstance(self.model, Bank) and asked.watches:
@@ -97,7 +95,7 @@ class Standing:
             )
 
     def opened(self, request: Request, stated: set[str], opening: dict[str, Any]) -> Source:
-        """The source at its position, without files that were learnt before, if others are left."""
+        """Open the source at its position, without files that were learnt before, if others are left."""
         chosen = self.beginning is not None and self.record is None and "columns" in stated
         reading = _reading(request, None if chosen else self.names, opening)
         try:
@@ -115,11 +113,11 @@ class Standing:
             )
         return source
 
-    def learnt_before(self, source: Source, request: Request, anyway: bool) -> list[Identity]:
+    def learnt_before(self, source: Source, request: Request, relearn: bool) -> list[Identity]:
         """Sources learnt before this one, which must not be among them."""
         if self.record is not None or not self.learnt:
             return self.learnt
-        learnt = forgotten(source, self.learnt) if anyway else self.learnt
+        learnt = forgotten(source, self.learnt) if relearn else self.learnt
         refuse_learnt(source, learnt, request.reading.rows)
         return learnt
 
@@ -131,24 +129,43 @@ class Standing:
         return SourceError(before, *error.hints)
 
 
-def standing_of(
+def starting_point(
     file: ModelFile | None,
     resume: bool,
     start: PathLike | None,
     request: Request,
     opening: dict[str, Any],
-) -> Standing:
-    record, model = _checkpoint(file, request) if file is not None and resume else (None, None)
-    if start is None:
-        return Standing(model, file, record)
-    beginning, same = Beginning.load(start), file is not None and Path(os.path.realpath(start)) == file.target
-    if record is not None and not (same and record.ended and not _has_learnt(request, beginning, opening)):
-        return Standing(model, file, record, beginning)
-    # The file holds the model to go on from, and what is given now is another source than the one that has
-    # ended. (A pipe leaves nothing to be recognised by: with resume, it is taken for the same.)
+    beside: Mapping[str, PathLike | None],
+) -> StartingPoint:
+    """Find the checkpoint or the model that a job continues; refuses files that two things would share."""
+    record, model = _checkpoint(file if resume else None, request)
+    same, beginning = file is not None and _is_at(start, file), None
+    # The file may hold the model to go on from: its last source has ended, and another is given now. (A pipe
+    # leaves nothing to be recognised by: with resume, it is taken for the same.)
+    if record is not None and record.ended and start is not None and same:
+        earlier = Beginning(model, record, start)
+        if not _has_learnt(request, earlier, record.ended, opening):
+            beginning, record = earlier, None
+    before = request if record is None else record.request
+    files.refuse_shared(
+        {
+            "source": request.source or before.source,
+            "model": None if file is None else file.path,
+            "model to go on from": None if same else start,
+            "output": request.output or before.output,
+            **beside,
+        }
+    )
+    if start is None or record is not None:
+        return StartingPoint(model, file, record)
+    beginning = beginning or Beginning.load(start)
     if request.source is None:
         raise RunError(f"{start} can go on with any source: name one")
-    return Standing(beginning.model, file, None, beginning, same)
+    return StartingPoint(beginning.model, file, None, beginning, same)
+
+
+def _is_at(path: PathLike | None, file: ModelFile) -> bool:
+    return path is not None and os.path.realpath(path) == os.fspath(file.target)
 
 
 def _reading(request: Request, names: list[str] | None, opening: dict[str, Any]) -> ReadOptions:
@@ -156,28 +173,27 @@ def _reading(request: Request, names: list[str] | None, opening: dict[str, Any])
     return replace(request.reading, **opening, allow_nan=allow_nan, names=names)
 
 
-def _has_learnt(request: Request, beginning: Beginning, opening: dict[str, Any]) -> bool:
-    """Whether the job that ended last has learnt this very source: then there is nothing to go on with."""
-    if request.source is None or request.source == "-" or beginning.record is None:
+def _has_learnt(
+    request: Request, beginning: Beginning, ended: list[Identity], opening: dict[str, Any]
+) -> bool:
+    """True if the job that ended last has learnt this very source: then there is nothing to go on with."""
+    if request.source is None or request.source == "-":
         return request.source is None
-    ended = beginning.record.ended or []
     reading = _reading(beginning.request(request, ()), beginning.names, opening)
     with sources.open(request.source, reading) as source:
         return bool(learnt_files(source.reader, ended)) or learnt_place(source.reader, ended) is not None
 
 
-def _checkpoint(
-    file: ModelFile, request: Request
-) -> tuple[Record | None, StreamModel | Bank | Monitors | None]:
-    """What was written down last, and the model or the bank of them, if there is one to continue."""
-    if not file.has_checkpoint():
+def _checkpoint(file: ModelFile | None, request: Request) -> tuple[Record | None, Any]:
+    """The record of the last checkpoint and its model or bank, if there is one to continue."""
+    if file is None or not file.has_checkpoint():
         return None, None
     keyed = is_bank(file.target)
     if keyed and request.key is None:
         raise RunError(f"{file.path} is a bank of models", Hint("key", None, "names its column of keys"))
     if request.key is not None and not keyed:
         raise RunError(f"{file.path} is one model, not a bank of them: resume without key", AFRESH)
-    model = opened(file.target) if keyed else load(file.target)
+    model = open_bank(file.target) if keyed else load(file.target)
     try:
         record = Record.from_document(model.position_)
     except ValueError as error:
@@ -191,7 +207,7 @@ def _checkpoint(
 
 
 def _continued(request: Request, record: Record, stated: Collection[str], file: ModelFile) -> Request:
-    """The request of the job that is resumed, if what is asked now agrees with it."""
+    """The request of the job that is resumed, if the present request agrees with it."""
     before, path = record.request, file.path
     if before.output is not None and request.output is None and not file.owns(before.output):
         raise RunError(
@@ -213,7 +229,7 @@ def _continued(request: Request, record: Record, stated: Collection[str], file: 
 
 
 def _goes_further(rows: tuple[int, int | None], record: Record) -> bool:
-    """Whether these rows begin as before and end no earlier than what has been read."""
+    """True if these rows begin as before and end no earlier than what has been read."""
     assert record.source is not None
     start, stop = record.request.reading.rows
     return rows[0] == start and (rows[1] is None or rows[1] >= min(record.source["row"], stop or rows[1]))

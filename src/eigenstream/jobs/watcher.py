@@ -1,4 +1,4 @@
-"""What a job tells those who want to know: what happens while it runs, and how it ended."""
+"""The listener of a job, and the outcome of a job."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ..io.sources import Batch
+    from ..keyed.store import Key
     from ..model import RankChange
     from ..monitoring import Verdicts
     from .alarms import AlarmEvent
-    from .learner import Model
+    from .stage import Model
 
 
 class Watcher:
-    """Is told what happens; a subclass overrides what it wants to know."""
+    """Listens to a job; a subclass overrides the methods for the events it wants to hear of."""
 
     def learnt(self, model: Model, batch: Batch) -> None:
         """A batch has been learnt from."""
 
-    def rank_changed(self, change: RankChange) -> None:
-        """The rank has changed."""
+    def rank_changed(self, change: RankChange, key: Key | None = None) -> None:
+        """The rank has changed; with one model per key, of the model with this key."""
 
     def judged(self, verdicts: Verdicts) -> None:
         """Rows of a batch have been judged, by a job that watches."""
@@ -28,19 +29,19 @@ class Watcher:
         """An alarm began to count, or ended."""
 
     def saved(self, samples: int) -> None:
-        """The model has been saved after so many samples."""
+        """The model has been saved, with this number of samples."""
 
     def skipped(self, reason: str) -> None:
         """A row was left out."""
 
 
 class Outcome(NamedTuple):
-    """How a job ended."""
+    """The end of a job."""
 
     rows: int
     """Rows read by this job."""
     seconds: float
     signal: int | None
-    """What stopped it, if it did not come to the end."""
+    """The signal that stopped it; None if it reached the end."""
     learnt: int
     """Rows learnt from: fewer than were read where values are missing and ``missing`` says to skip."""

@@ -1,4 +1,4 @@
-"""One model per key, for thousands of keyed streams on one machine.
+"""A model or a monitor per key, for thousands of keyed streams on one machine.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)
@@ -13,8 +13,10 @@
 from __future__ import annotations
 
 from .bank import Bank as Bank
+from .monitors import MonitorBank as MonitorBank
+from .monitors import open_bank as open_bank
 from .store import Entry as Entry
 from .store import Store as Store
 from .store import is_bank as is_bank
 
-__all__ = ["Bank", "Entry", "Store", "is_bank"]
+__all__ = ["Bank", "Entry", "MonitorBank", "Store", "is_bank", "open_bank"]

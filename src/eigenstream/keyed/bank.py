@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..io import checkpoint
 from ..learners.knowledge import Floats
-from ..model import RankChange, StreamModel, Tracker, plan_for
+from ..model import StreamModel, Tracker, plan_for
 from ..model.parameters import check_words, refuse_gaps, refuse_huge, refuse_tiny
 from ..model.plan import Plan
 from ..model.stored_form import restored, stored
 from ..model.stream_model import DEFAULTS, plain, rebuilt_parameters
 from .grouping import factorized, grouped
+from .keyed_models import KeyedModels, refuse_count
 from .models import Call, Models, cores
-from .shelf import Shelf
-from .store import Entry, Key, Store
+from .store import Entry, Key
 
 
-class Bank:
+class Bank(KeyedModels):
     """One streaming model per key; each is, to the bit, what a model of its own would be.
 
     Rows of a call are grouped by key and learnt in order, thousands of keys at a time. At most ``max_models``
@@ -33,11 +33,11 @@ class Bank:
     Parameters
     ----------
     path
-        The file of the bank. If it exists, the bank goes on from what was last saved in it. None: nowhere.
+        The file of the bank. If it exists, the bank goes on from what was last saved in it. None: no file.
     max_models
-        How many models are held in memory between two calls; None: all of them.
+        Most models held in memory between two calls; None: all of them.
     workers
-        How many threads learn; None: one per core.
+        Number of threads that learn; None: one per core.
     fresh
         Begin anew: what is in the file stays until the first `save`, which replaces it.
     **parameters
@@ -49,7 +49,7 @@ class Bank:
     on_rank_change
         Called with the key and the `RankChange` for each change, after the call that learnt it.
     position_
-        What the last `save` was told about the position in the source.
+        The position in the source that the last `save` was given.
 
     Examples
     --------
@@ -70,34 +70,32 @@ class Bank:
         fresh: bool = False,
         **parameters: Any,
     ) -> None:
-        for name, number in (("max_models", max_models), ("workers", workers)):
-            if number is not None and (not isinstance(number, int) or number < 1):
-                raise ValueError(f"{name} must be None or a whole number of at least 1, got {number!r}")
+        refuse_count("workers", workers)
         StreamModel(**parameters)  # refuses unknown names
         parameters.setdefault("random_state", 0)
-        self.max_models, self.workers = max_models, workers or cores()
-        self.on_rank_change: Callable[[Key, RankChange], object] | None = None
-        self.store = Store(path if path is not None else ":memory:", fresh=fresh)
+        super().__init__(path, max_models, fresh)
+        self.workers = workers or cores()
+        self._models: Models | None = None
+        """Those in memory; None before the first row."""
         try:
             if self.store.fact("monitors"):
-                raise ValueError(f"{self.store.path!r} holds monitors: go on with eigenstream watch --key")
+                raise ValueError(f"{self.store.path!r} holds monitors: open it as a MonitorBank")
             self.parameters = self._agreed(parameters)
+            if (width := self.store.fact("width")) is not None:
+                self._begin(width, np.dtype(self.store.fact("dtype")).type)
         except BaseException:
             self.store.close()
             raise
-        self.position_: Any = self.store.fact("position")
-        self.samples: int = self.store.fact("samples") or 0
-        """Rows that have come, of all keys."""
-        self._models: Models | None = None
-        """Those in memory; None before the first row."""
-        if (width := self.store.fact("width")) is not None:
-            self._begin(width, np.dtype(self.store.fact("dtype")).type)
-        self._shelf = Shelf(self.store, self._packed)
 
     @property
     def plan(self) -> Plan | None:
-        """What all models do; None before the first row."""
+        """The plan that all models share; None before the first row."""
         return None if self._models is None else self._models.plan
+
+    @property
+    def width(self) -> int | None:
+        """Numbers per row; None before the first row."""
+        return None if self.plan is None else self.plan.width
 
     def learn_many(
         self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
@@ -149,43 +147,18 @@ class Bank:
         model.tracker, model.position_ = tracker, self.position_
         return model
 
-    def keys(self) -> Iterator[Key]:
-        """All keys, in memory or not."""
-        return self._shelf.keys()
-
-    def __iter__(self) -> Iterator[Key]:
-        return self.keys()
-
-    def __len__(self) -> int:
-        return len(self._shelf)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._shelf
-
-    def save(self, position: Any = None) -> None:
-        """Write everything to the file, and a position in the source with it: all or nothing."""
-        self.position_ = position
-        self._shelf.save(
-            {
-                "parameters": plain(self.parameters, 0 if self.plan is None else self.plan.seed),
-                "position": position,
-                "samples": self.samples,
-                "width": None if self.plan is None else self.plan.width,
-                "dtype": None if self.plan is None else np.dtype(self.plan.dtype).name,
-            }
-        )
-
     def close(self) -> None:
-        """Let go of the file and of threads; what was not saved is gone."""
+        """Close the file and end the threads; what was not saved is lost."""
         if self._models is not None:
             self._models.close()
-        self.store.close()
+        super().close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
+    def _facts(self) -> dict[str, Any]:
+        plan = self.plan
+        return {
+            "parameters": plain(self.parameters, 0 if plan is None else plan.seed),
+            "dtype": None if plan is None else np.dtype(plan.dtype).name,
+        }
 
     def _agreed(self, given: dict[str, Any]) -> dict[str, Any]:
         """The parameters given, or those of the file, which must not differ."""

@@ -1,4 +1,4 @@
-"""Where the learning thread leaves what the page shows; neither ever waits for the other."""
+"""The board on which the learning thread leaves snapshots for the page; neither waits for the other."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from ..monitoring import Monitor
 
 Pairs = Sequence[Sequence[float]]
-"""Of a sample count and the seconds since 1970 when that sample was taken."""
+"""Pairs of a sample count and the seconds since 1970 when that sample was taken."""
 
 REFRESH = 0.25
-"""Seconds between two looks at the model, at least."""
+"""Least seconds between two looks at the model: faster changes nobody follows by eye."""
 SHARE = 0.02
-"""Of the learning thread's time, looks take at most about this; wide models are looked at less often."""
+"""Largest share of the learning thread's time, about, for looks; wide models are looked at less often."""
 QUIET = 1.0
-"""After so many seconds without a batch the courier looks by itself, so the end of a burst is seen."""
+"""Seconds without a batch after which the courier looks by itself, so that the end of a burst is seen."""
 WAITING = 3.0
-"""After so many seconds without a batch the page says so."""
+"""Seconds without a batch after which the page says that it waits."""
 
 
 def _sample_of(moment: Moment) -> int:
@@ -41,7 +41,7 @@ class Board:
     def __init__(self) -> None:
         self.latest: Snapshot | None = None
         self.message: str | None = None
-        """What to say of a stream that has ended."""
+        """The message for a stream that has ended."""
         self._seen: tuple[TrackedAttributes, float, float, Pairs] | None = None
         self._touched = self._due = -math.inf
         self._looking = Lock()
@@ -51,7 +51,7 @@ class Board:
     def update(
         self, model: TrackedAttributes, rows_per_second: float, lag: float | None, times: Pairs = ()
     ) -> None:
-        """After every batch; returns at once unless a look is due."""
+        """Note the model after a batch; returns at once unless a look is due."""
         self._seen = model, rows_per_second, math.nan if lag is None else lag, times
         self._touched = monotonic()
         if self._touched >= self._due:
@@ -88,7 +88,7 @@ class Board:
         return "running"
 
     def shown(self) -> Shown:
-        """What a page is to show now."""
+        """The latest snapshot, with the state of the stream."""
         return Shown(self.latest, self.state, self.message)
 
     def _snapshot(
@@ -124,14 +124,14 @@ class Board:
 
 
 def _rows(model: TrackedAttributes) -> int:
-    """How many rows have come: of a monitor, also those that were not learnt."""
+    """Rows that have come; of a monitor, also those that were not learnt."""
     monitor: Monitor | None = getattr(model, "monitor", None)
     return model.n_samples_seen_ if monitor is None else monitor.counts.came
 
 
 def _watching(monitor: Monitor) -> Watching:
     alarms = tuple(
-        ShownAlarm(a.began, a.last, a.ended is None, a.accepted, a.peak, a.statistic, a.contributors)
+        ShownAlarm(a.began, a.last, a.rows, a.ended is None, a.accepted, a.peak, a.statistic, a.contributors)
         for a in list(monitor.watch.past)[-MOST_EVENTS:]
     )
     return Watching(monitor.stretches.history(), alarms, monitor.counts.alarms, monitor.counts.alarmed)

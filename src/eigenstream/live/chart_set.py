@@ -1,4 +1,4 @@
-"""What the charts of a page have in common: one axis of samples or times, and how it is framed."""
+"""The base of the two sets of charts: one axis of samples or times, and its frame."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .snapshot import Snapshot
 
 
 class ChartSet(ABC):
-    """Abstract: figures, and what a snapshot puts into them.
+    """Abstract: figures, and the data that a snapshot puts into them.
 
     Data do not go through the figures' own sources: they travel in one message, which page.js puts into all
     of them at once, so that each chart is painted once.
@@ -28,7 +28,7 @@ class ChartSet(ABC):
     """
 
     sources: dict[str, ColumnDataSource]
-    """What the figures are drawn from, by name."""
+    """Data of the figures, by name."""
     over_samples: tuple[Figure, ...]
     """The figures that share the axis of samples."""
     figures: tuple[Figure, ...]
@@ -46,7 +46,7 @@ class ChartSet(ABC):
 
     @abstractmethod
     def show(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
-        """What a browser puts into its sources to show this; those left out stay as they are."""
+        """The columns that a browser puts into its sources to show this; those left out stay as they are."""
 
     def scale(self, log: bool) -> None:  # noqa: B027
         """Show variances on a logarithmic scale, or on a linear one."""
@@ -64,7 +64,7 @@ class ChartSet(ABC):
         return {"samples": (float(left - 0.01 * (right - left)), float(right + 0.01 * (right - left)))}
 
     def along(self, samples: ArrayLike) -> NDArray[np.float64]:
-        """Where samples stand on the axis: at their counts, or at their times in milliseconds."""
+        """Places of samples on the axis: their counts, or their times in milliseconds."""
         counts = np.asarray(samples, dtype=np.float64)
         known = np.zeros((0, 2)) if self.snapshot is None else self.snapshot.times
         if not self.timed or not len(known):
@@ -72,7 +72,7 @@ class ChartSet(ABC):
         return np.asarray(1e3 * np.interp(counts, known[:, 0], known[:, 1]))
 
     def at_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
-        """Where rows stand, which are numbered from 0: row 0 was taken when the first sample was."""
+        """Places of rows, which are numbered from 0: row 0 was taken when the first sample was."""
         return self.along(np.asarray(rows, dtype=np.float64) + self.timed)
 
     def show_times(self) -> None:

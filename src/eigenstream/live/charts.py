@@ -1,4 +1,4 @@
-"""The charts of a model that learns, and how a snapshot is put into them."""
+"""The charts of a model that learns, and the way of a snapshot into them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from . import figures
 from .chart_set import ChartSet, numbers, source
 from .figures import HEIGHTS, LOADINGS, TRACKS
 from .snapshot import MOST_COMPONENTS, MOST_TRACKS, Loadings, Snapshot
-from .wording import feature_labels
+from .wording import input_labels
 
 MOST_NAMES = 24
-"""Names of so many features fit under the components."""
+"""Most inputs whose names fit under the components."""
 
 
 class Charts(ChartSet):
@@ -105,24 +105,26 @@ class Charts(ChartSet):
         return dict(zip((*LOADINGS, *HEIGHTS), (*values, *heights), strict=True))
 
     def _features(self, loadings: Loadings) -> dict[str, Any]:
-        """The columns that never change: where the bars stand and what they stand for."""
-        n, start = loadings.n_features, loadings.start
+        """The columns that never change: places and labels of the bars."""
+        n, start, names = loadings.n_features, loadings.start, self._names
         width = np.diff(start, append=n)
-        if self._names is not None and len(self._names) == n <= MOST_NAMES:
+        if names is None or len(names) != n:
+            names = [f"x{i}" for i in range(n)]
+        if n <= MOST_NAMES:
             axis = self.components.xaxis
             axis.update(ticker=FixedTicker(ticks=list(range(n))), major_label_orientation=0.9)
-            axis.major_label_overrides = dict(enumerate(self._names))
+            axis.major_label_overrides = dict(enumerate(names))
         self.whole()
         return {
             "x": start + (width - 1) / 2,
             "width": width * (0.8 if len(start) <= 128 else 1.0),
-            "label": feature_labels(start.tolist(), n, self._names),
+            "label": input_labels(start.tolist(), names),
             "anchor": np.zeros(len(start)),
         }
 
 
 def steps(snapshot: Snapshot) -> list[NDArray[np.float64]]:
-    """Where the rank changed and to what: exactly as far back as events are known, from the record before."""
+    """Changes of the rank: exact as far back as events are known, from the thinned record before."""
     events = np.array(snapshot.events, dtype=np.int64).reshape(-1, 3)
     first = events[0, 0] if len(events) else snapshot.now.sample
     before = snapshot.timeline.sample < first

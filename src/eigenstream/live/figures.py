@@ -30,7 +30,7 @@ LOADINGS = [f"c{i}" for i in range(MOST_COMPONENTS)]
 HEIGHTS = [f"h{i}" for i in range(MOST_COMPONENTS)]
 FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 TINY = 1e-300
-"""Below everything, also on a logarithmic scale, which knows no zero."""
+"""Lower end of a shade on a logarithmic scale, which has no zero."""
 
 Rows = list[tuple[str, str]]
 
@@ -52,7 +52,9 @@ def chart(name: str, x_range: Range1d, **options: Any) -> Figure:
         lod_threshold=None,
         **options,
     )
-    figure.outline_line_color = None
+    # No fill: the page shows through. BokehJS clears a canvas half a pixel inside its edge, so that of its
+    # first, white fill a frame would stay around a chart in the dark.
+    figure.update(outline_line_color=None, background_fill_color=None, border_fill_color=None)
     figure.xgrid.visible = False
     for axis in (*figure.xaxis, *figure.yaxis):
         axis.update(minor_tick_line_color=None, major_tick_in=0, axis_label_standoff=4)
@@ -95,7 +97,7 @@ def number(label: str, column: str) -> tuple[str, str]:
 
 
 SAMPLE, TIME = ("sample", "@sample{0,0}"), ("time", "@sample{%F %T}")
-"""What is said of the place on the axis."""
+"""Line of a tooltip that names the place on the axis."""
 
 
 def show_times(figure: Figure) -> None:
@@ -111,18 +113,18 @@ def show_times(figure: Figure) -> None:
 
 
 def timeline_rows(count: int, timed: bool = False) -> Rows:
-    """What is said of a moment when so many eigenvalues are followed."""
-    leading = [number(str(i + 1), track) for i, track in enumerate(TRACKS[:count])]
+    """Lines of the tooltip at a moment with this number of eigenvalues."""
+    leading = [number(str(i), track) for i, track in enumerate(TRACKS[:count])]
     return [TIME if timed else SAMPLE, ("rank", "@rank"), number("threshold", "threshold"), *leading]
 
 
 def component_rows(count: int) -> Rows:
-    """What is said of a feature when there are so many components."""
-    return [("feature", "@label"), *(number(str(i + 1), name) for i, name in enumerate(LOADINGS[:count]))]
+    """Lines of the tooltip at an input with this number of components."""
+    return [("input", "@label"), *(number(str(i), name) for i, name in enumerate(LOADINGS[:count]))]
 
 
 def list_values(figure: Figure, rows: Rows) -> None:
-    """Have the pointer list these."""
+    """Set the lines of the tooltip."""
     for tool in figure.tools:
         if isinstance(tool, HoverTool) and tool.tooltips != rows:
             tool.tooltips = rows
@@ -135,7 +137,7 @@ def eigenvalues(
     timeline: ColumnDataSource,
     events: ColumnDataSource,
 ) -> Figure:
-    """Variances over time with the threshold; what lies in the shade is dropped."""
+    """Variances over time with the threshold; those in the shade are dropped."""
     figure = over_samples(scale, x_range, here, y_axis_type=scale)
     bottom = TINY if scale == "log" else 0
     shade = figure.varea("sample", y1=bottom, y2="threshold", source=timeline, name="strong")
@@ -198,7 +200,7 @@ def rank(x_range: Range1d, here: Span, steps: ColumnDataSource, events: ColumnDa
 
 
 def pace(x_range: Range1d, here: Span, source: ColumnDataSource, lag_unit: str) -> Figure:
-    """Rows a second; the lag beside the pointer."""
+    """Rows per second; the lag beside the pointer."""
     figure = over_samples("pace", x_range, here, x_axis_label="samples")
     figure.varea("sample", y1=0, y2="rate", source=source, fill_color=GREEN, fill_alpha=0.12)
     line = figure.line("sample", "rate", source=source, color=GREEN, line_width=2)
@@ -208,7 +210,7 @@ def pace(x_range: Range1d, here: Span, source: ColumnDataSource, lag_unit: str) 
     )
     tooltips = [
         SAMPLE,
-        ("rows a second", "@rate{0,0}"),
+        ("rows per second", "@rate{0,0}"),
         (f"lag, {lag_unit}", "@lag{0,0}"),
     ]
     hover(figure, [line], tooltips, "vline")
@@ -230,16 +232,16 @@ def control(
 
 
 def components(source: ColumnDataSource) -> Figure:
-    """The leading components as bars over the features, one row each, the first on top."""
+    """The leading components as bars over the inputs, one row each, the first on top."""
     x_range, y_range = Range1d(start=-0.5, end=0.5), Range1d(start=-0.55, end=0.55)
-    figure = chart("components", x_range, y_range=y_range, x_axis_label="feature")
+    figure = chart("components", x_range, y_range=y_range, x_axis_label="input")
     for i, (height, color) in enumerate(zip(HEIGHTS, COMPONENTS, strict=True)):
         figure.vbar(
             "x", width="width", bottom=-i, top=height, source=source, fill_color=color, line_color=None
         )
     anchor = figure.line("x", "anchor", source=source, line_alpha=0)
     figure.yaxis.update(ticker=FixedTicker(ticks=[-i for i in range(MOST_COMPONENTS)]))
-    figure.yaxis.major_label_overrides = {-i: str(i + 1) for i in range(MOST_COMPONENTS)}
+    figure.yaxis.major_label_overrides = {-i: str(i) for i in range(MOST_COMPONENTS)}
     figure.min_border_left = 22
     hover(figure, [anchor], component_rows(0), "vline")
     return figure

@@ -1,4 +1,4 @@
-"""Who gets in: requests that name this computer, come from the page itself, and know its secret path.
+"""The gate: lets in requests that name this computer, come from the page itself, and know its secret path.
 
 A web site can make a browser send requests to this computer. Asking under a name of its own that it has
 pointed here (DNS rebinding) fails on the Host header, asking from its own pages on the Origin header, and any
@@ -24,7 +24,7 @@ EVERYWHERE = ("", "0.0.0.0", "::")
 
 
 def is_loopback(address: str) -> bool:
-    """Whether only this computer can reach the address."""
+    """True if only this computer can reach the address."""
     try:
         return ip_address(address).is_loopback
     except ValueError:
@@ -32,7 +32,7 @@ def is_loopback(address: str) -> bool:
 
 
 def allowed_hosts(address: str) -> set[str]:
-    """Names under which a browser may ask for the page; None of them can be pointed here by somebody else."""
+    """Names under which a browser may ask for the page; nobody else can point one of them here."""
     if is_loopback(address):
         return {address, "localhost", "127.0.0.1", "::1"}
     if address not in EVERYWHERE:
@@ -47,13 +47,13 @@ class Gate(Router):
     Parameters
     ----------
     application
-        What is behind the gate.
+        The application behind the gate.
     path
         The secret part of the path, ``/SECRET``; everything lies below it.
     address
-        What the server listens on.
+        The address on which the server listens.
     is_full
-        Whether there are as many browsers as there may be.
+        Returns True if no more browsers may look at the page.
     """
 
     def __init__(
@@ -112,9 +112,7 @@ class _Refusal(HTTPMessageDelegate):
 
     def finish(self) -> None:
         reason = REASONS[self._status]
-        text = (
-            "as many browsers look at this page as may: close one\n" if self._status == 503 else f"{reason}\n"
-        )
+        text = "too many browsers look at this page: close one\n" if self._status == 503 else f"{reason}\n"
         headers = HTTPHeaders({"Content-Type": "text/plain", "Content-Length": str(len(text))})
         if self._connection is not None:
             start = ResponseStartLine("HTTP/1.1", self._status, reason)

@@ -10,7 +10,6 @@ function paint() {
   const axis = {axis_label_text_color: ink.text, major_label_text_color: ink.text,
                 axis_line_color: ink.grid, major_tick_line_color: ink.grid}
   for (const figure of figures) {
-    figure.setv({background_fill_color: ink.paper, border_fill_color: ink.paper}, quietly)
     for (const model of [...figure.below, ...figure.left]) model.setv(axis, quietly)
     for (const model of figure.center) model.setv({grid_line_color: ink.grid}, quietly)
     for (const {name, glyph} of figure.renderers) {

@@ -22,20 +22,20 @@ class Page:
     Parameters
     ----------
     title
-        What is being learnt from, such as the name of a file.
+        The name of the stream, such as that of a file.
     feature_names
-        What the columns are called; their numbers if None.
+        Names of the inputs; ``x0, x1, ...`` if None.
     address
-        What to listen on. By default only this computer can reach the page. On any address it lies under a
-        path that cannot be guessed.
+        The address to listen on. By default only this computer can reach the page. On any address it lies
+        under a path that cannot be guessed.
     port
         0 is any free one.
     lag_unit
-        What ``lag`` is counted in.
+        The unit of ``lag``.
     timed
-        Whether `update` is told when samples were taken: charts then show times instead of sample counts.
+        True if `update` is given the times of samples: charts then show times instead of sample counts.
     watching
-        Whether the model is a `eigenstream.monitoring.MonitoredModel`: the page then shows control charts,
+        True if the model is a `eigenstream.monitoring.MonitoredModel`: the page then shows control charts,
         alarms, and the inputs to blame for the alarm that is clicked.
 
     Attributes
@@ -111,16 +111,16 @@ class Page:
             A fitted model. It is looked at here, a few times per second at most, and after a second without
             batches by a thread of the page.
         rows_per_second
-            How fast rows are learnt now.
+            Rows learnt per second at present.
         lag
-            How far the source is ahead; None if that is not known.
+            Lag behind the source; None if it is not known.
         times
-            When some of the samples were taken: pairs of a sample count and seconds since 1970, in order.
+            Times of some samples: pairs of a sample count and seconds since 1970, in order.
         """
         self._board.update(model, rows_per_second, lag, times)
 
     def finish(self, message: str = "") -> None:
-        """The stream has ended: the page stays up, shows the last state and says so."""
+        """Say that the stream has ended; the page stays up and shows the last state."""
         self._board.look()
         self._board.message = message
         if self._server is not None:
@@ -140,12 +140,12 @@ class Page:
         self.stop()
 
     def _host(self) -> str:
-        """How a browser finds this computer."""
+        """The name by which a browser finds this computer."""
         if self.address in ("", "0.0.0.0", "::"):
             return socket.gethostname()
         return f"[{self.address}]" if ":" in self.address else self.address
 
 
 def _log_level() -> int | None:
-    """What the user wants to hear of the server: nothing, unless logging has been set up."""
+    """The level of the server's log; None, unless logging has been set up."""
     return logging.getLogger("bokeh").getEffectiveLevel() if logging.getLogger().handlers else None

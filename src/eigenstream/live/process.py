@@ -29,7 +29,7 @@ main()
 
 
 class Settings(NamedTuple):
-    """What the server has to know."""
+    """Settings of the server."""
 
     title: str
     feature_names: list[str] | None
@@ -40,11 +40,11 @@ class Settings(NamedTuple):
     port: int
     path: str
     log_level: int | None
-    """From which level on Bokeh's log goes to standard error; None keeps it to itself."""
+    """Least level of Bokeh's log that goes to standard error; None: nothing does."""
 
     @property
     def of_page(self) -> tuple[str, list[str] | None, str, bool, bool]:
-        """What a page has to know."""
+        """Those that a page needs."""
         return self.title, self.feature_names, self.lag_unit, self.timed, self.watching
 
 
@@ -83,7 +83,7 @@ class ServerProcess:
         return self._child.pid
 
     def hurry(self) -> None:
-        """There is news that should not wait for the next round."""
+        """Send the latest without waiting for the next round."""
         self._news.set()
 
     def stop(self) -> None:

@@ -21,10 +21,11 @@ from tornado.web import HTTPError
 from .gate import Gate
 
 MOST_CLIENTS = 16
-"""Browsers that may look at the page at once."""
+"""Most browsers that may look at the page at once: each costs about a second of Python to begin with."""
 UNUSED_SECONDS = 10
-"""After so long without its browser, the charts of a session are thrown away."""
+"""Seconds without its browser after which the charts of a session are thrown away."""
 LARGEST_HEADER = 2**14
+"""Bytes; browsers send less, and more would only fill memory."""
 
 
 class Server:
@@ -35,7 +36,7 @@ class Server:
     fill
         Called with the empty document of every new session.
     address, port
-        What to listen on; port 0 is any free one.
+        The address to listen on; port 0 is any free one.
     path
         The secret part of the path; the page is at ``PATH/``.
     """
@@ -51,7 +52,7 @@ class Server:
         asyncio.run(self._serve())
 
     def is_full(self) -> bool:
-        """Whether no more browsers are let in."""
+        """True if no more browsers are let in."""
         return len(self._documents) >= MOST_CLIENTS
 
     async def _serve(self) -> None:

@@ -1,4 +1,4 @@
-"""What the page's own process does: listen, and show what comes in on standard input."""
+"""The page's own process: listen, and show the snapshots that come in on standard input."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _answer(answer: dict[str, Any]) -> None:
 
 
 def _listen(news: IO[bytes], shown: Shown) -> None:
-    """Put what comes in where the sessions look; end with whoever sends it."""
+    """Put incoming snapshots where the sessions look; end with the sender."""
     try:
         while True:
             latest: Shown = pickle.load(news)

@@ -25,13 +25,13 @@ from .snapshot import Shown, Snapshot
 from .wording import alarm_entry, tiles
 
 PAINTING = 0.2
-"""The share of the time that a browser may spend on painting, about."""
+"""Largest share of the time, about, that a browser spends on painting: the rest is for its user."""
 RAREST = 2.0
-"""Seconds between two pictures, at most, in a browser that is awake."""
+"""Most seconds between two pictures in a browser that is awake."""
 
 
 class Link(DataModel):
-    """What browser and server tell each other; page.js is at the other end."""
+    """The messages between browser and server; page.js is at the other end."""
 
     values: Any = bokeh.Dict(bokeh.String, bokeh.Any)
     """From the server: the numbers, the events, the state."""
@@ -39,7 +39,7 @@ class Link(DataModel):
     """From the browser: the version it has painted."""
     paused: Any = bokeh.Bool(default=False)
     stretch: Any = bokeh.String(default="whole")
-    """Which part of the stream to show: "whole", "recent", or "own" after zooming by hand."""
+    """The part of the stream to show: "whole", "recent", or "own" after zooming by hand."""
     log: Any = bokeh.Bool(default=True)
 
 
@@ -51,7 +51,7 @@ class Session:
     document
         The document of a new session, empty.
     shown
-        What to show: it changes as news come in.
+        The snapshot to show: it changes as news come in.
     title, feature_names, lag_unit, timed, watching
         As in `Page`.
     """
@@ -90,7 +90,7 @@ class Session:
             self._tell(state, {})
 
     def _tell(self, state: str, columns: dict[str, dict[str, Any]]) -> None:
-        """All in one message; the browser reports back when it has painted."""
+        """Send everything in one message; the browser reports back when it has painted."""
         shown = self._charts.snapshot
         self._state, self._sent, self._sent_at = state, self._sent + 1, monotonic()
         self._link.values = {
@@ -114,7 +114,7 @@ class Session:
         return [alarm_entry(alarm, time if timed else None) for alarm, time in pairs][::-1]
 
     def _painted(self, attribute: str, old: int, new: int) -> None:
-        """A browser that takes long, or whose computer is busy learning, is sent less."""
+        """Send less to a browser that takes long, or whose computer is busy learning."""
         if old > 0:  # the first time it had to load the page
             self._due = self._sent_at + min((monotonic() - self._sent_at) / PAINTING, RAREST)
 
@@ -133,7 +133,7 @@ class Session:
             name=title, style=_read("page.css"), colors=COMPONENTS, watching=self._watching
         )
         document.config.notify_connection_status = False  # page.js says so in its own way
-        self._charts.figures[-1].tags = [self._link]  # it has no place on the page, but has to hang somewhere
+        self._charts.figures[-1].tags = [self._link]  # attached as a tag so that Bokeh sends it
         for figure in self._charts.figures:
             document.add_root(figure)
         charts = self._charts

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from ..model.history import ControlHistory, SpectrumHistory
 
 MOST_COMPONENTS = 6
-"""How many of the leading components are shown."""
+"""Leading components that are shown: as many as there are colours that everybody can tell apart."""
 MOST_POINTS = 512
-"""How many points each of them is drawn with."""
+"""Most points of each of them: more than a chart has pixels for."""
 MOST_TRACKS = 48
-"""How many eigenvalues are followed over time."""
+"""Most eigenvalues that are followed over time; each is a line that the browser paints."""
 MOST_EVENTS = 200
-"""How many of the latest changes of rank, or alarms, are shown."""
+"""Most changes of rank, or alarms, in the list: the latest."""
 
 
 class Moment(NamedTuple):
-    """What is seen of a model at one refresh of the page."""
+    """A model at one refresh of the page."""
 
     sample: int
     variances: NDArray[np.float64]
@@ -33,8 +33,8 @@ class Moment(NamedTuple):
     """NaN if unknown."""
 
 
-class Pace(NamedTuple):
-    """How fast rows were learnt, and how far the source was ahead."""
+class Speed(NamedTuple):
+    """Rows per second that were learnt, and the lag behind the source, over time."""
 
     sample: NDArray[np.int64]
     rows_per_second: NDArray[np.float64]
@@ -56,6 +56,8 @@ class ShownAlarm(NamedTuple):
 
     began: int
     last: int
+    rows: int
+    """Rows that exceeded a limit."""
     on: bool
     accepted: bool
     peak: float
@@ -64,19 +66,19 @@ class ShownAlarm(NamedTuple):
 
 
 class Watching(NamedTuple):
-    """What a monitor says, beside its model."""
+    """The state of a monitor, beside that of its model."""
 
     history: ControlHistory
     alarms: tuple[ShownAlarm, ...]
     """The latest, oldest first."""
     number: int
-    """How many alarms there were."""
+    """Number of alarms."""
     alarmed: int
-    """How many rows alarmed."""
+    """Rows that alarmed."""
 
 
 class Snapshot(NamedTuple):
-    """What the page shows. Nobody writes to its arrays."""
+    """The content of the page. Nobody writes to its arrays."""
 
     version: int
     now: Moment
@@ -84,26 +86,26 @@ class Snapshot(NamedTuple):
     """The share of the variance that the components kept account for."""
     capacity: int
     timeline: SpectrumHistory
-    pace: Pace
+    pace: Speed
     recent: int
     """The sample from which on every refresh is remembered."""
     loadings: Loadings
     events: tuple[tuple[int, int, int], ...]
     """The latest changes of rank: sample, before, after."""
     times: NDArray[np.float64] = np.zeros((0, 2))
-    """When some of the samples were taken: sample counts and seconds since 1970."""
+    """Times of some samples: sample counts and seconds since 1970."""
     watching: Watching | None = None
     """None unless the model watches; samples are then rows that came, learnt or not."""
 
 
 @dataclass
 class Shown:
-    """What a page is to show now."""
+    """The snapshot that a page shows now, and its state."""
 
     snapshot: Snapshot | None = None
     state: str = "waiting"
     message: str | None = None
-    """What to say of a stream that has ended."""
+    """The message for a stream that has ended."""
 
 
 def thinned(components: NDArray[np.floating[Any]]) -> Loadings:
@@ -143,8 +145,8 @@ def merged(past: SpectrumHistory, recent: Sequence[Moment]) -> SpectrumHistory:
     )
 
 
-def paced(moments: Sequence[Moment]) -> Pace:
-    """Rows a second and lag at these moments, in order, each once."""
+def paced(moments: Sequence[Moment]) -> Speed:
+    """Rows per second and lag at these moments, in order, each once."""
     sample, order = np.unique(np.array([m.sample for m in moments], dtype=np.int64), return_index=True)
     table = np.array([(m.rows_per_second, m.lag) for m in moments]).reshape(-1, 2)[order]
-    return Pace(sample, table[:, 0], table[:, 1])
+    return Speed(sample, table[:, 0], table[:, 1])

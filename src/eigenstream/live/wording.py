@@ -29,7 +29,7 @@ def brief(value: float) -> str:
 
 
 def tiles(snapshot: Snapshot | None, lag_unit: str) -> dict[str, str]:
-    """What the numbers at the top of the page say."""
+    """The numbers at the top of the page, by their ids."""
     if snapshot is None:
         return dict.fromkeys(("samples", "rank", "rate", "lag", "lag-unit"), NOTHING)
     now, watching = snapshot.now, snapshot.watching
@@ -67,7 +67,7 @@ def alarm_entry(alarm: ShownAlarm, milliseconds: float | None) -> dict[str, Any]
 
     Examples
     --------
-    >>> alarm = ShownAlarm(1200, 1244, False, True, 3.21, "spe", (("valve", 0.61), ("flow", 0.12)))
+    >>> alarm = ShownAlarm(1200, 1244, 31, False, True, 3.21, "spe", (("valve", 0.61), ("flow", 0.12)))
     >>> alarm_entry(alarm, None)["when"], alarm_entry(alarm, 1.7e12)["when"]
     ('1,200', '2023-11-14 22:13:20')
     """
@@ -78,7 +78,7 @@ def alarm_entry(alarm: ShownAlarm, milliseconds: float | None) -> dict[str, Any]
     return {
         "key": alarm.began,
         "when": when,
-        "rows": f"{alarm.last - alarm.began + 1:,}",
+        "rows": f"{alarm.rows:,}",
         "peak": brief(alarm.peak),
         "statistic": STATISTIC_NAMES[alarm.statistic],
         "state": state,
@@ -87,7 +87,7 @@ def alarm_entry(alarm: ShownAlarm, milliseconds: float | None) -> dict[str, Any]
 
 
 def leading(rank: int) -> str:
-    """Which of the components are shown.
+    """Caption that says which of the components are shown.
 
     Examples
     --------
@@ -99,16 +99,15 @@ def leading(rank: int) -> str:
     return f"all {rank}" if rank <= MOST_COMPONENTS else f"first {MOST_COMPONENTS} of {rank}"
 
 
-def feature_labels(start: list[int], n_features: int, names: list[str] | None) -> list[str]:
-    """What each point of a thinned component stands for.
+def input_labels(start: list[int], names: list[str]) -> list[str]:
+    """The input, or the first and last input, that each point of a thinned component stands for.
 
     Examples
     --------
-    >>> feature_labels([0, 2, 3], 5, None), feature_labels([0, 1], 2, ["height", "width"])
-    (['0 to 1', '2', '3 to 4'], ['height', 'width'])
+    >>> input_labels([0, 2, 3], ["x0", "x1", "x2", "x3", "x4"])
+    ['x0 to x1', 'x2', 'x3 to x4']
     """
-    known = names if names is not None and len(names) == n_features else list(map(str, range(n_features)))
-    ends = [*start[1:], n_features]
+    ends = [*start[1:], len(names)]
     return [
-        known[a] if b == a + 1 else f"{known[a]} to {known[b - 1]}" for a, b in zip(start, ends, strict=True)
+        names[a] if b == a + 1 else f"{names[a]} to {names[b - 1]}" for a, b in zip(start, ends, strict=True)
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.history import SpectrumHistory, above_rounding
+from ..model.history import ROUNDING, SpectrumHistory, above_rounding
 from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels
 from .models import fitted
 from .palette import BLUE, RED
@@ -58,7 +58,10 @@ def plot_spectrum(model: Model, ax: Axes | None = None) -> Axes:
 def plot_tracks(
     model: Model | SpectrumHistory, ax: Axes | None = None, *, times: Times | None = None
 ) -> Axes:
-    """The spectrum over time: the variance along each kept component, the threshold, the mean of the rest.
+    """The spectrum over time: the variance along each kept component, the threshold, and the rest in grey.
+
+    The grey line is the mean of the variances that are not kept, or the largest of them where the model does
+    not remember enough of the past for their mean.
 
     Parameters
     ----------
@@ -69,10 +72,8 @@ def plot_tracks(
     times
         A function from sample counts to seconds since 1970: the axis then shows times.
     """
-    history = _history(model)
     axis = given_or_new(ax)
-    _draw_tracks(axis, history, times)
-    legend_inside(axis, _track_handles())
+    legend_inside(axis, _draw_tracks(axis, model, times))
     return axis
 
 
@@ -88,13 +89,12 @@ def plot_rank_history(
 
 def draw_history(model: Model | SpectrumHistory, title: str, times: Times | None = None) -> Figure:
     """A figure of the spectrum over time with the rank below it; parameters as of `plot_tracks`."""
-    history = _history(model)
     figure, (tracks, rank) = panels(2, 1, 10, 6, height_ratios=(3, 1), sharex=True)
-    _draw_tracks(tracks, history, times)
+    handles = _draw_tracks(tracks, model, times)
     _draw_rank(rank, *_ranks(model), times)
     tracks.set_title(title, parse_math=False)  # a name with $ in it is no formula
     tracks.label_outer()
-    legend_below(figure, _track_handles())
+    legend_below(figure, handles)
     return figure
 
 
@@ -111,26 +111,46 @@ def _history(model: Model | SpectrumHistory) -> SpectrumHistory:
     return history
 
 
-def _draw_tracks(axis: Axes, history: SpectrumHistory, times: Times | None) -> None:
+def _draw_tracks(axis: Axes, model: Model | SpectrumHistory, times: Times | None) -> list[Artist]:
+    """Draw the lines; returns what a legend shows of them."""
+    from matplotlib.lines import Line2D
+
+    history = _history(model)
+    rest, meaning = _rest(history, None if isinstance(model, SpectrumHistory) else len(fitted(model).mean_))
     variances = above_rounding(history.variances)
     kept = np.where(np.arange(variances.shape[1]) < history.rank[:, None], variances, np.nan)
-    rest = np.where(history.rank < variances.shape[1], variances[:, -1], np.nan)
     line, threshold = Line(history.sample, times), above_rounding(history.threshold)
+    rest = np.where(rest > ROUNDING * history.variances.max(initial=0), rest, np.nan)
     axis.plot(*line.through(rest), color=GREY, linewidth=1.5)
     axis.plot(*line.through(kept), color=BLUE, linewidth=1.8)
     axis.plot(*line.through(threshold), color=RED, linewidth=1.5, linestyle="--")
     axis.set(yscale="log", ylabel=VARIANCE)
     _mark_changes(axis, history.sample, history.rank, times)
-
-
-def _track_handles() -> list[Artist]:
-    from matplotlib.lines import Line2D
-
     return [
         Line2D([], [], color=BLUE, label="kept"),
-        Line2D([], [], color=GREY, label="the rest, mean"),
+        Line2D([], [], color=GREY, label=meaning),
         Line2D([], [], color=RED, linestyle="--", label="threshold"),
     ]
+
+
+def _rest(history: SpectrumHistory, n: int | None) -> tuple[NDArray[np.float64], str]:
+    """The grey line, NaN where all is kept, and its meaning; ``n`` is the number of inputs, if known.
+
+    A history has as many variances as components may be kept. If those are all there are, the mean of the
+    rest is that of the ones not kept. A learner that does not know them one by one writes down their mean. In
+    between, the mean is not known, only the largest.
+    """
+    variances, rank = history.variances, history.rank
+    k = variances.shape[1]
+    dropped = np.where(np.arange(k) < rank[:, None], np.nan, variances)
+    some = rank < k
+    first = np.where(some, variances[np.arange(len(rank)), np.minimum(rank, k - 1)], np.nan)
+    if n == k:
+        means = np.full(len(rank), np.nan)
+        means[some] = np.nanmean(dropped[some], axis=1)
+        return means, "the rest, mean"
+    is_mean = bool(np.all((dropped == first[:, None]) | np.isnan(dropped)))
+    return first, "the rest, mean" if is_mean else "the rest, largest"
 
 
 def _ranks(model: Model | SpectrumHistory) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

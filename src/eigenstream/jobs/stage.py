@@ -1,4 +1,4 @@
-"""All that a job asks of its model, in one place."""
+"""The stage of a job that a batch goes through: its rows are scored or judged, then learnt."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ..io.durations import is_duration
 from ..io.sinks import Layout
+from ..keyed import Bank
 from ..model import StreamModel
 from .alarms import AlarmEvent, Numbering
 
@@ -17,23 +18,23 @@ if TYPE_CHECKING:
     from ..estimators import OnlineAdaptivePCA
     from ..io.sinks.sink import Texts
     from ..io.sources import Batch, Floats
-    from ..model import RankChange
     from ..monitoring import Verdicts
+    from .record import Request
 
 
 Model = Union["StreamModel", "OnlineAdaptivePCA"]
-"""What a job can run on. The first needs no scikit-learn, whose import takes longer than a small job."""
+"""A model that a job runs on. The first needs no scikit-learn, whose import takes longer than a small job."""
 
 
 class Said(NamedTuple):
-    """What is written of each row of a batch, besides its number."""
+    """The output for the rows of a batch, besides their numbers."""
 
     numbers: Floats
     texts: Texts | None
 
 
-class Learner(ABC):
-    """Abstract: a model that learns rows in order, and says something of each before learning from it."""
+class Stage(ABC):
+    """Abstract: scores or judges rows in order, each before its model learns from it."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -60,7 +61,7 @@ class Learner(ABC):
 
     @property
     def needs_times(self) -> bool:
-        """Whether the half-life is a duration, so that every row needs its time."""
+        """True if the half-life is a duration, so that every row needs its time."""
         return is_duration(
             self.model.parameters["half_life"]
             if isinstance(self.model, StreamModel)
@@ -73,27 +74,31 @@ class Learner(ABC):
 
     @abstractmethod
     def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
-        """What a row of the output holds, once the first row has been learnt."""
+        """The columns of the output, once the first row has been learnt."""
 
     @abstractmethod
     def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
-        """Learn from rows that the source has checked; returns what to write of them, if asked to."""
+        """Learn from rows that the source has checked; returns the output for them, if ``scored``."""
 
     def save(self, path: Path, position: dict[str, Any]) -> None:
+        """Write the model and its position to a file."""
         self.model.save(path, position=position)
 
     def _times(self, batch: Batch) -> Any:
         return batch.times if self.needs_times else None
 
     @contextmanager
-    def announcing(self, announce: Callable[[RankChange], object]) -> Iterator[None]:
-        """Within this, ``announce`` is called for each change of the rank, after the user's own callback."""
+    def announcing(self, announce: Callable[..., object]) -> Iterator[None]:
+        """Within this, ``announce`` is called for each change of the rank, after the user's own callback.
+
+        With one model per key it is called with the change and the key.
+        """
         own = self.model.on_rank_change
 
-        def both(change: RankChange) -> None:
+        def both(*said: Any) -> None:
             if own is not None:
-                own(change)
-            announce(change)
+                own(*said)
+            announce(*reversed(said))
 
         self.model.on_rank_change = both
         try:
@@ -102,7 +107,7 @@ class Learner(ABC):
             self.model.on_rank_change = own
 
 
-class Scorer(Learner):
+class Scoring(Stage):
     """Scores each row."""
 
     def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
@@ -118,6 +123,56 @@ class Scorer(Learner):
         return Said(scores, batch.texts)
 
 
+class KeyedStage(Stage):
+    """Abstract: a bank of models, each for the rows of one key."""
+
+    def __init__(self, bank: Any, request: Request) -> None:
+        super().__init__(bank)
+        self.request = request
+
+    @property
+    def width(self) -> int | None:
+        return int(self.model.width) if self.has_learnt else None
+
+    @property
+    def samples(self) -> int:
+        return int(self.model.samples)
+
+    @property
+    def has_learnt(self) -> bool:
+        return self.model.width is not None
+
+    @property
+    def needs_times(self) -> bool:
+        return is_duration(self.model.parameters["half_life"])
+
+    def save(self, path: Path, position: dict[str, Any]) -> None:
+        self.model.save(position)
+
+    def _keys(self, batch: Batch) -> list[str]:
+        """The key of each row; ValueError if one is empty."""
+        keys = batch.keys
+        assert keys is not None
+        if "" in keys:
+            raise ValueError(f"row {batch.numbers[keys.index('')]} has no key: fill in the column of keys")
+        return keys
+
+
+class KeyedScoring(KeyedStage):
+    """Scores each row by the model of its key."""
+
+    model: Bank
+
+    def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
+        plan = self.model.plan
+        assert plan is not None
+        return Layout(plan.k, plan.dtype, kept)
+
+    def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
+        scores = self.model.learn_many(self._keys(batch), batch.rows, self._times(batch))
+        return Said(scores, batch.texts) if scored else None
+
+
 def has_learnt(model: Model) -> bool:
-    """Whether a model has seen its first row."""
+    """True if a model has seen its first row."""
     return model.is_fitted if isinstance(model, StreamModel) else model.__sklearn_is_fitted__()

@@ -1,4 +1,4 @@
-"""A monitor as a job sees it: verdicts on rows, and alarms in terms of the rows of the source."""
+"""Stages of a job that watches: verdicts on rows, and alarms in row numbers of the source."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..io.sinks import Layout
+from ..keyed import MonitorBank
+from ..keyed.grouping import factorized, grouped
 from ..model import StreamModel
 from ..monitoring import COLUMNS, Alarm, Contributors, MonitoredModel, Settings, Verdicts
 from .alarms import AlarmEvent, Numbering, in_words
-from .learner import Learner, Said
 from .record import SETTINGS_OF_MONITOR, STANDSTILL, Request, Scalar
+from .stage import KeyedStage, Said, Stage
 
 if TYPE_CHECKING:
     from ..io.sinks.sink import Texts
@@ -22,29 +24,39 @@ if TYPE_CHECKING:
 
 def model_for(request: Request, start: StreamModel | None = None) -> StreamModel:
     """The model of a job: a new one, or one over the model it goes on from."""
-    parameters, other = request.parameters, (*SETTINGS_OF_MONITOR, *STANDSTILL)
-    if start is None:
-        of_model = {name: value for name, value in parameters.items() if name not in other}
-        if not request.watches:
-            return StreamModel(**of_model)
-        return MonitoredModel(settings_of(parameters), **of_model)
+    parameters = request.parameters
     if not request.watches:
-        return start
-    model = (
-        start if isinstance(start, MonitoredModel) else MonitoredModel.over(start, settings_of(parameters))
-    )
-    if parameters.get("frozen"):
-        if model is not start:
+        return StreamModel(**parameters) if start is None else start
+    if start is None:
+        return MonitoredModel(settings_of(parameters), **parameters_of_model(parameters))
+    if not isinstance(start, MonitoredModel):
+        if parameters.get("frozen"):
             raise ValueError(
                 "it has learnt but never watched, so it has no limits to judge by: watch a calm stretch with "
                 "it first and save that, then judge by what was saved"
             )
-        freeze(model)
-    return model
+        return MonitoredModel.over(start, settings_of(parameters))
+    if parameters.get("frozen"):
+        freeze(start)
+    return start
+
+
+def bank_of_monitors(path: Any, request: Request, names: list[str] | None) -> MonitorBank:
+    """The bank of a job that watches one stream per key, begun anew."""
+    parameters = request.parameters
+    settings, of_model = settings_of(parameters), parameters_of_model(parameters)
+    return MonitorBank(path, settings=settings, features=names, fresh=True, **of_model)
+
+
+def parameters_of_model(parameters: Mapping[str, Scalar]) -> dict[str, Any]:
+    """The parameters of a job that are for its model, not for its monitor."""
+    return {
+        name: value for name, value in parameters.items() if name not in (*SETTINGS_OF_MONITOR, *STANDSTILL)
+    }
 
 
 def settings_of(parameters: Mapping[str, Scalar]) -> Settings:
-    """What the monitor of a job is asked to do."""
+    """The settings of the monitor of a job."""
     given: dict[str, Any] = {name: parameters[name] for name in SETTINGS_OF_MONITOR if name in parameters}
     if "confirm" in given:
         given["confirm"] = confirmation(str(given["confirm"]))
@@ -52,7 +64,7 @@ def settings_of(parameters: Mapping[str, Scalar]) -> Settings:
 
 
 def confirmation(text: str) -> tuple[int, int]:
-    """How many rows of how many have to exceed a limit, from a text such as 2/3."""
+    """The pair (k, n) of a text such as 2/3: k of n rows have to exceed a limit."""
     k, _, n = text.partition("/")
     if not (k.isdigit() and n.isdigit() and 1 <= int(k) <= int(n)):
         raise ValueError(f"confirm must be K/N with 1 <= K <= N, such as 2/3, got {text!r}")
@@ -65,7 +77,7 @@ def parameters_of(settings: Settings) -> dict[str, Scalar]:
     return {name: getattr(settings, name) for name in SETTINGS_OF_MONITOR} | {"confirm": f"{k}/{n}"}
 
 
-class Judge(Learner):
+class Judging(Stage):
     """Judges each row before it is learnt."""
 
     model: MonitoredModel
@@ -108,7 +120,7 @@ class Judge(Learner):
         return said
 
     def _numbers(self, verdicts: Verdicts) -> Any:
-        """Verdicts as a matrix, since which row in numbers of the source."""
+        """Verdicts as a matrix; the row at which an alarm began in numbers of the source."""
         numbers = verdicts.matrix()
         inside = numbers[:, -1] >= 0
         numbers[inside, -1] = [self.numbering.number(int(row)) for row in numbers[inside, -1]]
@@ -137,7 +149,7 @@ class Judge(Learner):
         return self.model.monitor is not None and self.model.monitor.frozen
 
     def _events(self, calls: list[Alarm], batch: Batch, first: int) -> list[AlarmEvent]:
-        """What the monitor said of alarms, in order of rows: each alarm begins, and ends later."""
+        """Alarms that began to count or ended, in order of rows."""
         events = []
         for alarm in calls:
             row = alarm.counts_from if alarm.ended is None else alarm.ended - 1
@@ -161,22 +173,63 @@ class Judge(Learner):
         )
 
 
+class KeyedJudging(KeyedStage):
+    """Judges each row by the monitor of its key, before that learns it."""
+
+    model: MonitorBank
+
+    def __init__(self, bank: MonitorBank, request: Request, names: list[str] | None) -> None:
+        super().__init__(bank, request)
+        self.names = names
+
+    def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
+        return layout(kept)
+
+    def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
+        assert batch.texts is not None
+        own, events = grouped(*factorized(self._keys(batch))), list[AlarmEvent]()
+        numbers = np.zeros((len(batch.rows), len(COLUMNS)))
+        texts = np.empty((len(batch.rows), batch.texts.shape[1] + 1), dtype=object)
+        for key, rows in own.items():
+            monitor = self.model.monitor(key)
+            stage = Judging(monitor, self.request.parameters, self.names, monitor.position_ or [])
+            said = stage.learn(_part(batch, rows), scored=scored, residuals=False)
+            monitor.position_ = stage.numbering.breaks  # saved with the monitor
+            if said is not None:
+                numbers[rows], texts[rows] = said
+            events += [event._replace(key=key) for event in stage.events]
+        self.events = sorted(events, key=lambda event: event.row)
+        self.model.judged(list(own), batch.rows, sum(event.state == "began" for event in events))
+        return Said(numbers, texts) if scored else None
+
+
+def _part(batch: Batch, rows: Any) -> Batch:
+    """Some rows of a batch."""
+    return replace(
+        batch,
+        rows=batch.rows[rows],
+        numbers=batch.numbers[rows],
+        texts=None if batch.texts is None else batch.texts[rows],
+        times=None if batch.times is None else batch.times[rows],
+    )
+
+
 def layout(kept: Sequence[str]) -> Layout:
-    """What is written of a row that was judged."""
+    """The columns of the output of a job that watches."""
     whole = ("alarm", "since")
     return Layout(len(COLUMNS), np.float64, kept, names=COLUMNS, whole=whole, remarks=("contributors",))
 
 
 def freeze(model: MonitoredModel) -> None:
-    """Let the model stand still; a ValueError where it has no limits yet, and would never have any."""
+    """Freeze the model; a ValueError where it has no limits yet, and would never have any."""
     monitor = model.monitor
     if monitor is not None and monitor.reference is not None:
         model.freeze()
     if monitor is None or not monitor.limits.told.any():
         rows = 0 if monitor is None else monitor.counts.came
         raise ValueError(
-            f"after {rows:,} rows there is no basis for limits yet, so a model that stands still would never "
-            "alarm: let it watch more rows first"
+            f"after {rows:,} rows there is no basis for limits yet, so a frozen model would never alarm: let "
+            "it watch more rows first"
         )
 
 

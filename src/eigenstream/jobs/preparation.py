@@ -2,10 +2,10 @@
 
 The rules, in this order:
 
-1. Source, model and output are different files.
+1. Source, model, output and picture are different files.
 2. A file is written to because the caller names it, or because the note beside the model, which holds the
    file's number on this computer, says that it is the job's own. A model file alone decides nothing.
-3. What exists is replaced only with ``overwrite``, and only when there is something to put in its place.
+3. An existing file is replaced only with ``overwrite``, and only when there is something to put in its place.
 4. An output is continued only where it holds what the checkpoint says was written last, and cut only where
    the note says that it was this job that wrote to it.
 """
@@ -13,25 +13,23 @@ The rules, in this order:
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..io import files
 from ..io.sinks import check_output
 from ..io.sources import Hint
-from ..keyed import Bank
+from ..keyed import Bank, MonitorBank
 from .job import Job
-from .judge import model_for
+from .judging import bank_of_monitors, model_for
 from .model_file import ModelFile, RunError
-from .monitors import Monitors
 from .outlet import REPLACE, Outlet
 from .record import Request
-from .starting_point import GO_ON, Standing, standing_of
+from .starting_point import GO_ON, StartingPoint, starting_point
 
 if TYPE_CHECKING:
-    from .learner import Model
+    from .stage import Model
 
 PathLike = str | os.PathLike[str]
 
@@ -43,36 +41,39 @@ def prepare(
     resume: bool = False,
     overwrite: bool = False,
     start: PathLike | None = None,
-    anyway: bool = False,
+    relearn: bool = False,
     stated: Collection[str] | None = None,
     model: Model | None = None,
+    beside: Mapping[str, PathLike | None] | None = None,
     follow: bool = False,
     idle: float | None = None,
     threads: int = 1,
     **pace: Any,
 ) -> Job:
-    """Lock, load and open everything for a job; what exists stays as it is until its first row is learnt.
+    """Lock, load and open everything for a job; files that exist stay until its first row is learnt.
 
     Parameters
     ----------
     request
-        What the job is to do. When resuming, a source that is None is the one from before.
+        The work to do. When resuming, a source that is None is the one from before.
     save
         The file that keeps the model.
     resume
         Continue after the last checkpoint in ``save``, if there is one.
     overwrite
-        Replace a model and an output that exist.
+        Replace an existing model and output.
     start
         The file of a model to go on from, with its own settings; may be the same as ``save``.
-    anyway
+    relearn
         With ``start``: learn a source that was learnt before once more, or leave the last one unfinished.
     stated
         Names of the settings and parameters that must agree with those of the job that is resumed; by default
         those that are not left at their defaults.
     model
-        What to begin with; by default a `StreamModel` (a `MonitoredModel` if it watches) with the request's
-        parameters.
+        The model to begin with; by default a `StreamModel` (a `MonitoredModel` if it watches) with the
+        request's parameters.
+    beside
+        Other files that the caller is going to write, by what they are, such as a picture.
     follow, idle, threads
         As in `eigenstream.sources.open`.
     **pace
@@ -84,41 +85,39 @@ def prepare(
         If it cannot begin, or something would be lost.
     """
     stated = set(request.stated() if stated is None else stated)
-    files.refuse_shared({"source": request.source, "model": save, "output": request.output})
-    files.refuse_shared({"source": request.source, "model to go on from": start, "output": request.output})
     if request.output is not None:
-        beside = request.reading.keep is not None or request.key is not None or request.watches
-        check_output(request.output, keep=beside)
+        with_text = request.reading.keep is not None or request.key is not None or request.watches
+        check_output(request.output, keep=with_text)
     opening = {"follow": follow, "idle": idle, "threads": threads}
     with ExitStack() as stack:
-        file = ModelFile(save) if save is not None else None
-        if file is not None:
+        file = None
+        if save is not None:
+            file = ModelFile(save)
             stack.callback(file.close)
-        standing = standing_of(file, resume, start, request, opening)
-        if isinstance(standing.model, Bank | Monitors):
-            stack.callback(standing.model.close)
-        request = standing.request(request, stated, anyway)
-        files.refuse_shared({"source": request.source, "model": save, "output": request.output})
-        outlet = Outlet(request.output, standing.record, file, resume, overwrite)
-        if standing.record is None:
-            if not standing.in_place:
+        point = starting_point(file, resume, start, request, opening, beside or {})
+        if isinstance(point.model, Bank | MonitorBank):
+            stack.callback(point.model.close)
+        request = point.request(request, stated, relearn)
+        outlet = Outlet(request.output, point.record, file, resume, overwrite)
+        if point.record is None:
+            if not point.in_place:
                 _refuse_replacing(file, resume, overwrite, keyed=request.key is not None)
             outlet.refuse_replacing()
-        source = standing.opened(request, stated, opening)
+        source = point.opened(request, stated, opening)
         stack.callback(source.close)
         job = Job(
-            _model(standing, request, model, file),
+            _model(point, request, model, file, source.names),
             source,
             sink=None if request.output is None else outlet.open,
             file=file,
-            position=standing.position,
+            position=point.position,
             # The batch size in use: a resumed job has to cut batches at the same rows.
             request=replace(request, reading=replace(request.reading, batch_rows=source.batch_rows)),
-            learnt=standing.learnt_before(source, request, anyway),
-            times=standing.times,
-            numbering=standing.numbering,
-            names=standing.names,
-            going_on=standing.in_place,
+            learnt=point.learnt_before(source, request, relearn),
+            times=point.times,
+            numbering=point.numbering,
+            names=point.names,
+            going_on=point.in_place,
             **pace,
         )
         stack.pop_all()
@@ -137,19 +136,20 @@ def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool, *, 
         )
 
 
-def _model(standing: Standing, request: Request, given: Model | None, file: ModelFile | None) -> Any:
-    if standing.record is not None and standing.model is not None:
-        return standing.model
-    if standing.model is None and given is not None:
+def _model(
+    point: StartingPoint, request: Request, given: Model | None, file: ModelFile | None, names: Any
+) -> Any:
+    if point.record is not None and point.model is not None:
+        return point.model
+    if point.model is None and given is not None:
         return given
     if request.key is not None:
-        path, parameters = None if file is None else file.target, dict[str, Any](request.parameters)
-        return Monitors(path, fresh=True) if request.watches else Bank(path, fresh=True, **parameters)
+        path = None if file is None else file.target
+        if request.watches:
+            return bank_of_monitors(path, request, names)
+        return Bank(path, fresh=True, **dict[str, Any](request.parameters))
     try:
-        assert not isinstance(
-            standing.model, Bank | Monitors
-        )  # a bank is never what another job goes on from
-        return model_for(request, standing.model)
+        return model_for(request, point.model)
     except ValueError as error:
-        where = f"{standing.beginning.path}: " if standing.beginning else ""
+        where = f"{point.beginning.path}: " if point.beginning else ""
         raise RunError(f"{where}{error}") from None

@@ -1,0 +1,60 @@
+"""Banks of models or monitors, one per key, as `inspect` and `export` see them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from .summary import say
+from .tables import table
+
+SHOWN = 20
+"""Keys that are listed: about as many as a terminal shows without scrolling."""
+
+
+def inspect_bank(path: str, as_json: bool) -> None:
+    """Print the keys, rows and ranks of a bank, the last used first."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from ..io.files import shown
+    from ..keyed import Store
+
+    store = Store(path)
+    try:
+        entries = list(store.entries())
+        samples, width = store.fact("samples"), store.fact("width")
+        parameters, position = store.fact("parameters"), store.fact("position")
+        what = "monitors" if store.fact("monitors") else "models"
+    finally:
+        store.close()
+    if as_json:
+        made_by = dict(position["recipe"]) if isinstance(position, dict) and "recipe" in position else None
+        if made_by is not None:
+            made_by |= made_by.pop("reading", {})
+        facts = {"samples": samples, "features": width, "parameters": parameters, "made_by": made_by}
+        print(json.dumps({**facts, "keys": [entry._asdict() for entry in entries]}))
+        return
+    console = Console()
+    say(console, f"{path}: a bank of {len(entries):,} {what}, {samples:,} samples of {width} numbers")
+    listed = table("key", "samples", "rank")
+    for entry in entries[:SHOWN]:
+        listed.add_row(Text(shown(str(entry.key))), f"{entry.samples:,}", str(entry.rank))
+    if len(entries) > SHOWN:
+        listed.caption = f"the {SHOWN} used last of {len(entries):,}; --json lists all, --key KEY shows one"
+    console.print(listed)
+
+
+def model_of(path: str, key: str) -> Any:
+    """One model of a bank."""
+    from ..keyed import open_bank
+
+    bank = open_bank(path)
+    try:
+        return bank.model(key)
+    except KeyError:
+        raise click.ClickException(f"{path} has no model with the key {key!r}") from None
+    finally:
+        bank.close()

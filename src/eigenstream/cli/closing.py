@@ -1,0 +1,186 @@
+"""The closing lines of a job, for people and for programs, and its picture."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from ..io.files import shown
+from ..monitoring import MonitoredModel
+from .hints import in_flags
+from .summary import RESTLESS, described, print_model, say
+from .watch_summary import counted, print_watching, watched
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..jobs import Job, Outcome
+    from ..jobs.stage import Model
+
+BUILT_IN_PICTURE = "eigenstream.png"
+"""Where the built-in stream is drawn, unless --picture names another file."""
+TIMED_FROM = 5.0
+"""Seconds: a rate over less would be mostly that of the start."""
+
+
+def counted_before(job: Job) -> dict[str, int]:
+    """Counts of a monitor from before this job; an alarm that is on belongs to the job."""
+    if not isinstance(job.model, MonitoredModel):
+        return {}
+    counts, alarm = counted(job.model), job.model.monitor and job.model.monitor.watch.on
+    if counts.get("watched", 0) == job.source.count:
+        return {}
+    return counts | {"alarms": counts["alarms"] - bool(alarm and alarm.counts_from is not None)}
+
+
+def has_alarmed(job: Job) -> bool:
+    """True if an alarm was on during this job, also before it was resumed."""
+    if job.request.key is not None:
+        return bool(job.model.alarms)
+    monitor = job.model.monitor
+    if monitor is None:
+        return False
+    first = monitor.counts.came - job.source.count
+    return any(alarm.ended is None or alarm.ended > first for alarm in monitor.watch.past)
+
+
+def report(
+    job: Job,
+    outcome: Outcome,
+    notes: list[str],
+    before: dict[str, int],
+    given: dict[str, Any],
+    words: TextIO,
+) -> None:
+    """Draw the picture, if any, and say how the job went; a monitor counts from ``before`` on."""
+    from rich.console import Console
+
+    keyed = job.request.key is not None
+    if not keyed and not _has_learnt(job):
+        done = "judged" if job.request.watches else "learnt"
+        click.echo(f"stopped before the first batch: nothing was {done}", err=True)
+        return
+    picture = given["picture"] or (BUILT_IN_PICTURE if job.request.source is None else None)
+    if picture is not None and not _drawn(job, picture, notes):
+        picture = None
+    facts = _facts(job, before)
+    if given["as_json"]:
+        counts = {"rows": outcome.rows, "learnt": outcome.learnt, "seconds": outcome.seconds}
+        end = {"event": "end", **counts, "signal": outcome.signal, **facts, "notes": notes}
+        print(json.dumps(end), file=words, flush=True)
+    elif not given["quiet"]:
+        _say_all(Console(file=words), job, outcome, notes, facts, picture)
+
+
+def _has_learnt(job: Job) -> bool:
+    from ..jobs.stage import has_learnt
+
+    return has_learnt(job.model)
+
+
+def _facts(job: Job, before: dict[str, int]) -> dict[str, Any]:
+    """The state of the model, monitor or bank as plain values."""
+    model = job.model
+    if job.request.key is not None:
+        facts = {"keys": len(model), "samples": model.samples}
+        return facts | ({"alarms": model.alarms} if job.request.watches else {})
+    if job.request.watches:
+        return watched(model, before)
+    return described(model, job.names or job.source.names)
+
+
+def _say_all(
+    console: Console, job: Job, outcome: Outcome, notes: list[str], facts: dict[str, Any], picture: str | None
+) -> None:
+    """Closing lines: what was read, what became of it, which files were written, and what to note."""
+    source, keyed, watches = job.source, job.request.key is not None, job.request.watches
+    if keyed or outcome.rows or job.position is None:
+        say(
+            console,
+            _rows_read(job, outcome, f"{facts['keys']:,} keys" if keyed else f"{source.width} numbers"),
+        )
+    else:
+        say(console, _nothing_new(job), "yellow")
+    if keyed:
+        if watches:
+            say(console, f"alarms: {facts['alarms']:,}" if facts["alarms"] else "no alarm", "bold")
+    elif watches:
+        print_watching(console, facts)
+        frozen = "; frozen" if facts["frozen"] else ""
+        state = f"rank {facts['rank']}, threshold {facts['threshold']:.4g}, drift {facts['drift']:.2f}"
+        say(console, state + frozen)
+        notes = [*([in_flags(job.model.advice_)] if job.model.advice_ else []), *notes]
+    else:
+        note = job.model.advice_ or job.model._fitted().second_opinion()
+        print_model(console, job.model, job.names or source.names, note)
+        notes = [*_unlearnt(outcome), *notes]
+    if source.skipped:
+        say(console, f"rows left out: {source.skipped:,}")
+    places = {
+        "verdicts" if watches else "scores": job.request.output,
+        "bank" if keyed else "model": job.file and job.file.path,
+        "picture": picture,
+    }
+    for what, where in places.items():
+        if where:
+            say(console, f"{what}: {where}")
+    for note in notes:
+        say(console, f"note: {note}", "yellow")
+    if job.request.source is None and outcome.signal is None:
+        say(console, _story(job.model), "bold")
+    if outcome.signal is not None:
+        again = " Continue with --resume." if job.file else ""
+        say(console, f"stopped before the end.{again}", "yellow")
+
+
+def _rows_read(job: Job, outcome: Outcome, of: str) -> str:
+    """Number of rows that came, and their rate unless the time was short, or set by --rate."""
+    read = f"{job.source.name}: {outcome.rows:,} rows of {of}"
+    if outcome.seconds < TIMED_FROM or job.rate is not None:
+        return read
+    return f"{read}, {outcome.rows / outcome.seconds:,.0f} rows/s"
+
+
+def _nothing_new(job: Job) -> str:
+    """The line for a job that was resumed and had nothing left to do."""
+    start, stop = job.request.reading.rows
+    end = "its end" if stop is None else f"row {stop:,}, as --rows {start}:{stop} asks"
+    return f"{job.source.name}: nothing new, it had been learnt to {end}"
+
+
+def _unlearnt(outcome: Outcome) -> list[str]:
+    """A note on rows that were read and not learnt."""
+    if outcome.learnt >= outcome.rows:
+        return []
+    missing = f"{outcome.rows - outcome.learnt:,} of {outcome.rows:,} rows lack values"
+    advice = ": choose other --columns, or --missing impute" if not outcome.learnt else ""
+    return [f"{missing} and were not learnt from{advice}"]
+
+
+def _story(model: Model) -> str:
+    """What happened in the built-in stream, for people who see it for the first time."""
+    begun = [change.after for change in model.rank_history_ if change.sample <= RESTLESS]
+    later = [change for change in model.rank_history_ if change.sample > RESTLESS]
+    found = [f"{(begun or [0])[-1]} components", *(f"{c.after} from row {c.sample:,} on" for c in later)]
+    fewer = any(change.after < change.before for change in later)
+    forgetting = " It takes a while to forget components that have gone." if fewer else ""
+    return (
+        f"In {len(model.mean_)} noisy inputs it found {', then '.join(found)}. "
+        f"Nobody told it how many there are: it reads that off the noise.{forgetting}"
+    )
+
+
+def _drawn(job: Job, path: str, notes: list[str]) -> bool:
+    """Draw the picture; False, with a note, where Matplotlib is missing."""
+    from ..plotting import draw_control, draw_history
+
+    draw: Any = draw_control if job.request.watches else draw_history
+    try:
+        figure = draw(job.model, shown(job.source.name), job.times.at_all)
+    except ImportError as error:
+        notes.append(f"there is no picture: {error}")
+        return False
+    figure.savefig(path)
+    return True

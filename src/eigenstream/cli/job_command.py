@@ -1,0 +1,189 @@
+"""The command behind run and watch: prepare a job, carry it out, let others look on, and sum it up."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+from click.core import ParameterSource
+
+from .job_options import check_job_options, keyed_settings
+from .options import require_picture
+from .reading import reading, require_input
+
+if TYPE_CHECKING:
+    from ..jobs import Job, Outcome, Watcher
+    from ..live import Page
+
+ALARMED = 3
+"""Exit status with --exit-code if an alarm was on; 1 and 2 are errors."""
+BUILT_IN = {"half_life": 150.0, "batch_rows": 100}
+"""Settings for the built-in stream, unless others are given: its components change every 1,000 rows."""
+BUILT_IN_RATE = 2500.0
+"""Rows per second of the built-in stream, slow enough to be watched."""
+
+
+def stated_options(ctx: click.Context, given: dict[str, Any]) -> set[str]:
+    """Names of the options that were given, not left at their defaults."""
+    return {name for name in given if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+
+
+def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, ...]) -> None:
+    """Carry out the job that these options ask for; ``parameters`` are those of its model or monitor."""
+    from .closing import counted_before, has_alarmed, report
+
+    stated = stated_options(ctx, given)
+    check_job_options(given)
+    if given["key"] is not None:
+        given = keyed_settings(given, stated)
+    if given["picture"]:
+        require_picture(given["picture"])
+    require_input(given["source"])
+    with _prepared(given, stated, parameters) as job, _looked_on(given, job) as (page, watchers):
+        watches, before = job.request.watches, counted_before(job)
+        # Scores may go to standard output; of a job that watches, only alarms do.
+        words = sys.stderr if watches or given["output"] == "-" else sys.stdout
+        outcome, notes = _run(job, [*_alarm_lines(given, watches), *watchers], _display(job, given, words))
+        report(job, outcome, notes, before, given, words)
+        if page is not None and outcome.signal is None:
+            _linger(page, given["live_seconds"])
+    if outcome.signal is not None:
+        ctx.exit(128 + outcome.signal)
+    if given.get("exit_code") and has_alarmed(job):
+        ctx.exit(ALARMED)
+
+
+def _prepared(given: dict[str, Any], stated: set[str], parameters: tuple[str, ...]) -> Job:
+    """The job that these options ask for."""
+    from ..jobs import Request, prepare
+
+    asked = dict(given)
+    if given["source"] is None and given["model"] is None:
+        asked |= {name: value for name, value in BUILT_IN.items() if name not in stated}
+    request = Request(
+        given["source"],
+        given["output"],
+        reading(asked),
+        residuals=given.get("residuals", False),
+        parameters={name: asked[name] for name in parameters},
+    )
+    job = prepare(
+        request,
+        save=given["save"],
+        resume=given["resume"],
+        overwrite=given["overwrite"],
+        start=given["model"],
+        # A monitor that learns nothing may judge what it has learnt.
+        relearn=given["relearn"] or given.get("frozen", False),
+        beside={"picture": given["picture"]},
+        threads=given["threads"],
+        stated=stated,
+        follow=given["follow"],
+        idle=given["idle"],
+        every_rows=given["checkpoint_rows"],
+        every_seconds=given["checkpoint_seconds"],
+        rate=given["rate"],
+    )
+    if job.rate is None and job.request.source is None:
+        job.rate = BUILT_IN_RATE
+    if job.request.key is not None:
+        job.model.max_models = given["max_models"]
+    return job
+
+
+def _alarm_lines(given: dict[str, Any], watches: bool) -> list[Watcher]:
+    """Alarms on standard output, or on standard error if the table goes there."""
+    if not watches:
+        return []
+    from .alarm_lines import AlarmLines
+
+    to_error = given["output"] == "-"
+    return [AlarmLines(lambda: sys.stderr if to_error else sys.stdout, as_json=given["as_json"])]
+
+
+def _display(job: Job, given: dict[str, Any], words: TextIO) -> Watcher | None:
+    from rich.console import Console
+
+    from .display import Display, JsonEvents
+
+    if given["as_json"]:
+        return JsonEvents(job.source.count, words)
+    return (
+        None if given["quiet"] else Display(job.source, Console(stderr=True), keyed=given["key"] is not None)
+    )
+
+
+def _run(job: Job, watchers: list[Watcher], display: Watcher | None) -> tuple[Outcome, list[str]]:
+    """Run the job with these watchers; returns how it went and what is worth a note."""
+    from ..learners.threads import threads_for
+    from .display import Display
+
+    source = job.source
+    source.on_skip = job.skipped
+    with ExitStack() as stack:
+        if isinstance(display, Display):
+            stack.enter_context(display)
+        job.watchers = (*watchers, *([display] if display is not None else []))
+        caught = stack.enter_context(warnings.catch_warnings(record=True))
+        warnings.simplefilter("always", UserWarning)
+        stack.enter_context(threads_for(source.width))
+        outcome = job.run()
+    return outcome, [str(warning.message) for warning in caught] + source.notes
+
+
+@contextmanager
+def _looked_on(given: dict[str, Any], job: Job) -> Iterator[tuple[Page | None, list[Watcher]]]:
+    """Serve the live page and the metrics, as far as asked for, within this block."""
+    with ExitStack() as stack:
+        page, watchers = None, list[Any]()
+        try:
+            if given["live"]:
+                from .display import OnPage
+
+                page = _page(given, job, stack)
+                watchers.append(OnPage(page, job))
+            if given["metrics"] is not None:
+                from ..jobs.prometheus import Metrics
+
+                metrics = Metrics(job.source, given["metrics_host"], given["metrics"])
+                stack.callback(metrics.close)
+                click.echo(f"metrics: {metrics.url}", err=True)
+                watchers.append(metrics)
+        except ImportError as error:
+            raise click.ClickException(str(error)) from None
+        yield page, watchers
+
+
+def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
+    """The live page, served until the stack closes."""
+    from ..live import Page
+    from ..model.delays import input_names
+
+    source, lags = job.source, int(job.request.parameters.get("lags") or 0)
+    names = None if source.names is None else input_names(source.names, lags)
+    where, timed = (given["live_address"], given["live_port"]), source.clock is not None
+    unit, watching = source.reader.unit, job.request.watches
+    page = Page(source.name, names, *where, lag_unit=unit, timed=timed, watching=watching)
+    url = page.start()
+    stack.callback(page.stop)
+    click.echo(f"live page: {url}", err=True)
+    return page
+
+
+def _linger(page: Page, seconds: float | None) -> None:
+    """Leave the page up for a while: by default until Ctrl-C, if there is somebody to press it."""
+    page.finish("the stream has ended")
+    if seconds is None:
+        seconds = float("inf") if sys.stderr.isatty() else 0.0
+    if seconds > 0:
+        until = "" if seconds == float("inf") else f" for {seconds:g} seconds"
+        click.echo(f"the page stays at {page.url}{until}; Ctrl-C ends it", err=True)
+    ends = time.monotonic() + seconds
+    with suppress(KeyboardInterrupt):
+        while time.monotonic() < ends:
+            time.sleep(0.1)

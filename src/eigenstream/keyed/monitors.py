@@ -1,0 +1,210 @@
+"""A monitor for each of many keyed streams."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..model.stream_model import plain, rebuilt_parameters
+from ..monitoring import Alarm, Contributors, MonitoredModel, Settings, Verdicts
+from .bank import Bank
+from .grouping import factorized, grouped
+from .keyed_models import KeyedModels
+from .store import Entry, Key, Store
+
+
+class MonitorBank(KeyedModels):
+    """One monitor per key: each judges the rows of its key as if they came alone.
+
+    At most ``max_models`` monitors are held in memory; those that were idle for longest wait in the file, and
+    come back when rows for them do.
+
+    Parameters
+    ----------
+    path
+        The file of the bank. If it exists, the bank goes on from what was last saved in it, with the settings
+        and parameters saved there. None: no file.
+    settings
+        Settings of the monitors.
+    features
+        Names of the inputs, for the blame.
+    max_models
+        Most monitors held in memory between two calls; None: all of them.
+    fresh
+        Begin anew: what is in the file stays until the first `save`, which replaces it.
+    **parameters
+        Parameters of the models, as of `OnlineAdaptivePCA`.
+
+    Attributes
+    ----------
+    on_rank_change, on_alarm
+        Called with the key and the `RankChange`, or the key and the `Alarm`, after the rows of that key.
+    position_
+        The position in the source that the last `save` was given.
+    alarms
+        Alarms that began to count, of all keys.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> bank, pumps = MonitorBank(), np.tile(["north", "south"], 1000)
+    >>> rows = rng.standard_normal((2000, 5)) * [4.0, 3.0, 1.0, 1.0, 1.0]
+    >>> rows[-1, 4] = 50.0
+    >>> verdicts, contributors = bank.explain_many(pumps, rows)
+    >>> bool(verdicts.alarm[-1]), contributors[-1][0][0], bank.model("south").alarms_[-1].began
+    (True, 'x4', 999)
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        settings: Settings | None = None,
+        features: Sequence[str] | None = None,
+        max_models: int | None = None,
+        fresh: bool = False,
+        **parameters: Any,
+    ) -> None:
+        new = MonitoredModel(settings, **parameters)  # refuses unknown names
+        super().__init__(path, max_models, fresh)
+        self.settings, self.parameters = new.settings, new.parameters
+        self.features = None if features is None else list(features)
+        if len(self):
+            self._take_over()
+        self.on_alarm: Callable[[Key, Alarm], object] | None = None
+        self.alarms: int = self.store.fact("alarms") or 0
+        self._width: int | None = self.store.fact("width")
+        self._monitors: dict[Key, MonitoredModel] = {}
+        """Those in memory, the longest idle first."""
+
+    @property
+    def width(self) -> int | None:
+        """Numbers per row; None before the first row."""
+        return self._width
+
+    def judge_many(
+        self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
+    ) -> Verdicts:
+        """Judge rows in order, each by the monitor of its key, and learn those that do not alarm.
+
+        Row numbers in the verdicts are those of the key: its rows count from 0.
+
+        Parameters
+        ----------
+        keys
+            Whose rows they are: strings or whole numbers.
+        rows
+            One row per key; the rows of one key in the order in which they came.
+        timestamps
+            When each row came, if the half-life is a duration, as of `OnlineAdaptivePCA.partial_fit`.
+        """
+        return self.explain_many(keys, rows, timestamps)[0]
+
+    def explain_many(
+        self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
+    ) -> tuple[Verdicts, list[Contributors]]:
+        """`judge_many`, and for each row that alarms the inputs to blame, with their shares."""
+        X, (names, codes) = np.asarray(rows), factorized(keys)
+        if X.ndim != 2 or len(codes) != len(X) or (self.width is not None and X.shape[1] != self.width):
+            width = "" if self.width is None else f" of {self.width} numbers"
+            raise ValueError(
+                f"expected a table of rows{width} and one key per row, got shape {X.shape} and {len(codes)} "
+                "keys"
+            )
+        own, times = grouped(names, codes), None if timestamps is None else np.asarray(timestamps)
+        parts, alarms = list[tuple[Verdicts, list[Contributors]]](), 0
+        for key, places in own.items():
+            monitor = self.monitor(key)
+            before = 0 if monitor.monitor is None else monitor.monitor.counts.alarms
+            parts.append(monitor.explain_many(X[places], None if times is None else times[places]))
+            assert monitor.monitor is not None
+            alarms += monitor.monitor.counts.alarms - before
+        self.judged(list(own), X, alarms)
+        order = np.argsort(np.concatenate([*own.values(), np.zeros(0, np.intp)]))
+        columns: Iterable[Any] = Verdicts.joined([verdicts for verdicts, _ in parts])
+        blamed = [one for _, contributors in parts for one in contributors]
+        return Verdicts(*(column[order] for column in columns)), [blamed[i] for i in order]
+
+    def model(self, key: Key) -> MonitoredModel:
+        """The monitor of this key as a monitor of its own; a copy. Its position is the bank's."""
+        if key in self._monitors:
+            state = self._packed(key)[1]
+        elif (state := self.store.state(key)) is None:  # type: ignore[assignment]
+            raise KeyError(f"there is no monitor with the key {key!r}")
+        model = MonitoredModel.from_bytes(state, str(key))
+        model.position_ = self.position_
+        return model
+
+    def monitor(self, key: Key) -> MonitoredModel:
+        """The monitor of this key itself: from memory, from the file, or a new one.
+
+        Whoever lets it judge rows tells `judged` so. Its ``position_`` is saved with it.
+        """
+        monitor = self._monitors.pop(key, None)
+        if monitor is None:
+            state = self.store.state(key)
+            if state is None:
+                monitor = MonitoredModel(self.settings, **self.parameters)
+                monitor.features = list(self.features or [])
+            else:
+                monitor = MonitoredModel.from_bytes(state, str(key))
+            monitor.on_rank_change = lambda change: self._tell(self.on_rank_change, key, change)
+            monitor.on_alarm = lambda alarm: self._tell(self.on_alarm, key, alarm)
+        self._monitors[key] = monitor  # behind all that are idle for longer
+        return monitor
+
+    def judged(self, keys: Sequence[Key], rows: NDArray[Any], alarms: int) -> None:
+        """Count rows that monitors of these keys have judged, and the alarms that began to count.
+
+        The monitors that were idle for longest leave memory.
+        """
+        self.samples, self.alarms, self._width = self.samples + len(rows), self.alarms + alarms, rows.shape[1]
+        self._shelf.learnt(keys)
+        if self.max_models is not None:
+            idle = list(islice(self._monitors, max(len(self._monitors) - self.max_models, 0)))
+            self._shelf.put_away(idle)
+            for key in idle:
+                del self._monitors[key]
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "monitors": asdict(self.settings),
+            "parameters": plain(self.parameters, 0),
+            "features": self.features,
+            "alarms": self.alarms,
+        }
+
+    def _packed(self, key: Key) -> tuple[Entry, bytes]:
+        model = self._monitors[key]
+        assert model.monitor is not None
+        entry = Entry(key, model.monitor.counts.came, model.n_components_)
+        return entry, model.to_bytes(position=model.position_)
+
+    def _take_over(self) -> None:
+        """Settings, parameters and names that were saved in the file."""
+        settings = self.store.fact("monitors")
+        if not isinstance(settings, dict):
+            self.close()
+            raise ValueError(f"{self.store.path!r} holds models without monitors: open it as a Bank")
+        self.settings = Settings(**settings | {"confirm": tuple(settings["confirm"])})
+        self.parameters = rebuilt_parameters(self.store.fact("parameters"))
+        self.features = self.store.fact("features") or self.features
+
+    @staticmethod
+    def _tell(listener: Callable[[Key, Any], object] | None, key: Key, event: object) -> None:
+        if listener is not None:
+            listener(key, event)
+
+
+def open_bank(path: str | os.PathLike[str]) -> Bank | MonitorBank:
+    """The bank in a file: of monitors, or of models."""
+    store = Store(path)
+    watches = store.fact("monitors")
+    store.close()
+    return MonitorBank(path) if watches else Bank(path)
