@@ -153,7 +153,7 @@ def test_transform_says_what_does_not_fit(folder):
 
 
 def test_inspect_tells_what_a_model_is(folder):
-    shown = call("inspect", "sensors.model", "--plot", "picture.svg")
+    shown = call("inspect", "sensors.model", "--picture", "picture.svg")
     assert "3,000 samples of 8 numbers" in shown
     assert "rank 2" in shown
     assert "input-output" in shown

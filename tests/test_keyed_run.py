@@ -135,7 +135,8 @@ def test_events_carry_keys(folder):
         f"unit {i}" for i in range(UNITS)
     }
     assert events[-1] | {"seconds": 0} == {
-        "event": "end", "rows": 4000, "keys": 7, "samples": 4000, "seconds": 0, "signal": None
+        "event": "end", "rows": 4000, "learnt": 4000, "keys": 7, "samples": 4000, "seconds": 0,
+        "signal": None, "notes": [],
     }  # fmt: skip
 
 

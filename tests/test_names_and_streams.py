@@ -36,7 +36,7 @@ def commands(source):
     model = source.with_suffix(".model")
     return [
         ("run", source, "--save", model, "--picture", "p.png", "--output", source.with_suffix(".npy")),
-        ("inspect", model, "--plot", "q.png"),
+        ("inspect", model, "--picture", "q.png"),
         ("merge", model, "--save", model, "--overwrite"),
         ("calibrate", source, "--n-components", "1"),
         ("transform", model, source),

@@ -196,7 +196,7 @@ def test_times_are_the_axis_of_pictures(rows):
     assert axis.get_xlabel() == "time (UTC)"
     assert num2date(axis.dataLim.x0).strftime("%Y-%m-%d") == "2024-01-01"
     assert num2date(axis.dataLim.x1).strftime("%Y-%m-%d") in ("2024-01-05", "2024-01-06")
-    call("inspect", "m", "--plot", "q.png")
+    call("inspect", "m", "--picture", "q.png")
 
 
 SECONDS = np.array([datetime.fromisoformat(f"{stamp}+00:00").timestamp() for stamp in STAMPS])

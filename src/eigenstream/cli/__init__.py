@@ -16,7 +16,7 @@ from .watch import watch
 
 
 class Commands(click.Group):
-    """Turns what is wrong with a file or a value into a message instead of a traceback."""
+    """Turns errors of files and values into messages instead of tracebacks."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

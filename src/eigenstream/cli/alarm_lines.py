@@ -49,6 +49,6 @@ def _as_json(event: AlarmEvent) -> str:
         facts["key"] = event.key
     if event.time is not None:
         facts["time"] = moment(event.time)
-    facts |= {"since": alarm.began, "last": alarm.last, "rows": event.length, "exceeding": alarm.rows}
+    facts |= {"since": alarm.began, "last": alarm.last, "rows": alarm.rows, "length": event.length}
     facts |= {"peak": alarm.peak, "peak_row": alarm.peak_row, "statistic": alarm.statistic}
     return json.dumps(facts | {"contributors": dict(alarm.contributors)})

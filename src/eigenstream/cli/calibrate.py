@@ -1,4 +1,4 @@
-"""Which alpha gives the rank, or the threshold, that is wanted."""
+"""Find the alpha that gives a certain rank or threshold."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from .sections import Section, SectionedCommand
 from .tables import table
 
 MOST_COLUMNS = 10_000
+"""Columns: the second moment of more takes over 800 MB."""
 
 
 @click.command(cls=SectionedCommand, epilog="Example: eigenstream calibrate sensors.csv --n-components 3")
 @source_argument(required=True)
-@Section.LEARN.option("--n-components", type=click.IntRange(min=1), help="How many components to keep.")
-@Section.LEARN.option("--threshold", type=float, help="Where to put the threshold on variances.")
+@Section.LEARN.option("--n-components", type=click.IntRange(min=1), help="Number of components to keep.")
+@Section.LEARN.option("--threshold", type=float, help="Threshold on variances.")
 @Section.LEARN.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
 @standardize_option
 @lags_option
@@ -36,9 +37,9 @@ def calibrate(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """The alpha of each regularizer for so many components.
+    """Find the alpha of each regularizer for a number of components.
 
-    With --threshold, the one that puts the threshold on variances there. Reads the source once; it takes
+    With --threshold, the alpha that puts the threshold on variances there. Reads the source once; it takes
     memory for the square of the number of columns.
     """
     import numpy as np

@@ -29,10 +29,10 @@ def counted_before(job: Job) -> dict[str, int]:
     """Counts of a monitor from before this job; an alarm that is on belongs to the job."""
     if not isinstance(job.model, MonitoredModel):
         return {}
-    counts, alarm = counted(job.model), job.model.monitor and job.model.monitor.watch.on
-    if counts.get("watched", 0) == job.source.count:
+    counts = counted(job.model)
+    if job.model.monitor is None or counts["watched"] == job.source.count:
         return {}
-    return counts | {"alarms": counts["alarms"] - bool(alarm and alarm.counts_from is not None)}
+    return counts | {"alarms": counts["alarms"] - job.model.monitor.watch.counts}
 
 
 def has_alarmed(job: Job) -> bool:

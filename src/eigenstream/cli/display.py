@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 EVENTS = 4
+"""Latest events in the display: it keeps its height, and the spectrum stays in sight."""
 REFRESH, SELDOM = 0.1, 10.0
-"""Seconds between two pictures, and between two lines where there is no terminal."""
+"""Seconds between two pictures on a terminal, and between two lines elsewhere."""
 
 
 class RowRate:
@@ -76,7 +77,7 @@ class Display(Watcher):
             self.live.update(self._picture(model, batch), refresh=True)
         else:
             line = self._facts(batch)
-            line += f" of {len(model):,} keys" if self._keyed else f", {_state(model)}"
+            line += f", {len(model):,} keys" if self._keyed else f", {_state(model)}"
             self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def rank_changed(self, change: RankChange, key: Any = None) -> None:
@@ -124,8 +125,7 @@ def _alarms(model: Model) -> str:
     monitor = getattr(model, "monitor", None)
     if monitor is None:
         return ""
-    on = monitor.watch.on
-    now = ", alarm on" if on is not None and on.counts_from is not None else ""
+    now = ", alarm on" if monitor.watch.counts else ""
     return f", {monitor.counts.alarms:,} alarms{now}"
 
 

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 FLAGS = {"random_state": "--seed"}
-"""Flags that are not called as the parameter is."""
+"""Flags with other names than their parameters."""
 
 
 WORDS = {
@@ -17,10 +17,10 @@ WORDS = {
     "raise max_components": "raise --max-components",
     "standardize=True": "--standardize",
 }
-"""What the library says, and what to type."""
+"""Python in messages of the library, and the flags to type instead."""
 
 GAPS = "--missing impute fills it in, --missing skip leaves such rows out"
-"""What to type where a value is missing."""
+"""Flags to type where a value is missing."""
 
 
 def in_flags(text: str) -> str:

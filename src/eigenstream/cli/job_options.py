@@ -35,28 +35,28 @@ _keeping_options = together(
         is_flag=True,
         help="With --model: learn a known source once more, or leave the last one unfinished.",
     ),
-    Section.WRITE.option("--overwrite", is_flag=True, help="Replace a model and an output that exist."),
+    Section.WRITE.option("--overwrite", is_flag=True, help="Replace an existing model and output."),
     Section.GO_ON.option("--follow", is_flag=True, help="Wait for more lines at the end of a growing file."),
     Section.GO_ON.option(
         "--idle",
         type=Finite(min=0),
-        help="With --follow: end after so many seconds without a new line.",
+        help="With --follow: end after this number of seconds without a new line.",
     ),
     Section.GO_ON.option(
         "--checkpoint-rows",
         type=click.IntRange(min=1),
         default=100_000,
         show_default=True,
-        help="With --save: save after so many rows, at the end of a batch (see --batch-rows) ...",
+        help="With --save: save after this number of rows, at the end of a batch (see --batch-rows) ...",
     ),
     Section.GO_ON.option(
         "--checkpoint-seconds",
         type=Finite(min=0),
         default=30.0,
         show_default=True,
-        help="... and after so many seconds.",
+        help="... and after this number of seconds.",
     ),
-    Section.SPEED.option("--rate", type=Finite(min=1e-3), help="Read at most so many rows per second."),
+    Section.SPEED.option("--rate", type=Finite(min=1e-3), help="Most rows read per second."),
     threads_option,
 )
 """The file of the model, and the speed of reading."""
@@ -64,7 +64,7 @@ _keeping_options = together(
 _key_options = together(
     Section.KEYS.option(
         "--key",
-        help="The column that says whose a row is: one model per key, all in the file --save names.",
+        help="The column with the key of a row: one model per key, all in the file --save names.",
     ),
     Section.KEYS.option(
         "--max-models",
@@ -91,19 +91,19 @@ _showing_options = together(
     Section.SHOW.option(
         "--live-seconds",
         type=Finite(min=0),
-        help="Serve the live page for so many seconds after the end.  [default: on a terminal, until Ctrl-C]",
+        help="Seconds to serve the live page after the end.  [default: on a terminal, until Ctrl-C]",
     ),
     Section.SHOW.option(
         "--metrics",
         type=click.IntRange(0, 65535),
         metavar="PORT",
-        help="Serve numbers to Prometheus on this port; 0: any that is free.",
+        help="Serve metrics to Prometheus on this port; 0: any that is free.",
     ),
     Section.SHOW.option(
         "--metrics-host",
         default="127.0.0.1",
         show_default=True,
-        help="The address at which these numbers are served.",
+        help="The address at which metrics are served.",
     ),
 )
 """The live page and the metrics."""

@@ -1,4 +1,4 @@
-"""What can be done with a model once it is in a file: transform, inspect, export, merge."""
+"""Commands for a model in a file: transform, inspect, export, merge."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .tables import table
 
 if TYPE_CHECKING:
     from ..io.sources import Source
-    from ..jobs.continuation import Beginning
+    from ..jobs.starting_point import StartingPoint
     from ..model import StreamModel
 
 model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
@@ -48,7 +48,7 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 @Section.READ.option(
     "--missing",
     type=click.Choice(["raise", "skip", "impute"]),
-    help="What to do with missing values.  [default: as the model was made]",
+    help="Refuse rows that lack values, skip them, or fill the gaps in.  [default: as the model was made]",
 )
 @Section.WRITE.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 @threads_option
@@ -65,25 +65,25 @@ def transform(
     threads: int,
     **options: Any,
 ) -> None:
-    """Scores of a source by a model that stays as it is.
+    """Write the scores of a source by a model that does not learn.
 
     The source is read as the model's own was, unless other options are given; columns are found by name.
     """
     from ..io.files import refuse_shared
     from ..io.sinks import check_output
-    from ..jobs.continuation import Beginning
     from ..jobs.outlet import output_opener, refuse_existing
     from ..jobs.scoring import score
+    from ..jobs.starting_point import StartingPoint
 
     refuse_shared({"source": source, "model": model, "output": output})
     check_output(output, keep=options["keep"] is not None)
     refuse_existing(output, overwrite)
-    beginning = Beginning.load(model)
-    loaded = beginning.model
+    point = StartingPoint.load(model)
+    loaded = point.model
     if missing is not None:
         loaded.missing = missing
     stated = stated_options(ctx, options)
-    with _opened(source, beginning, options, stated, threads) as opened:
+    with _opened(source, point, options, stated, threads) as opened:
         if opened.width != loaded.n_features_in_:
             raise click.ClickException(
                 f"{opened.name} has {opened.width} columns, but {model} was made from "
@@ -95,15 +95,15 @@ def transform(
 
 
 def _opened(
-    source: str | list[str], beginning: Beginning, options: dict[str, Any], stated: set[str], threads: int
+    source: str | list[str], point: StartingPoint, options: dict[str, Any], stated: set[str], threads: int
 ) -> Source:
     """The source, read as the model's own was unless told otherwise; columns by name if they have names."""
     from ..io import sources
     from ..jobs import Request
 
     require_input(source)
-    request = beginning.request(Request(source, reading=reading(options)), stated)
-    allow_nan, names = beginning.model.missing != "raise", None if "columns" in stated else beginning.names
+    request = point.inherited(Request(source, reading=reading(options)), stated)
+    allow_nan, names = point.model.missing != "raise", None if "columns" in stated else point.names
     chosen = replace(request.reading, allow_nan=allow_nan, names=names, threads=threads)
     inherited = {name for name in KEEP_OPTIONS if request.value(name) is not None} - stated
     try:
@@ -115,15 +115,19 @@ def _opened(
     return sources.open(source, chosen, **dict.fromkeys(inherited))
 
 
-@click.command(epilog="Example: eigenstream inspect sensors.model --plot sensors.png")
+@click.command(epilog="Example: eigenstream inspect sensors.model --picture sensors.png")
 @model_argument
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw spectrum and rank over time: PNG or SVG.")
+@click.option(
+    "--picture",
+    type=click.Path(dir_okay=False),
+    help="Draw spectrum and rank, or control charts: PNG or SVG.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--key", help="Show the model with this key in a file of keyed models.  [default: list them]")
-def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> None:
-    """What a model is, what it has seen, and how it was made.
+def inspect(model: str, picture: str | None, as_json: bool, key: str | None) -> None:
+    """Show a model, its history and its settings.
 
-    Of a bank: which models it holds.
+    Of a bank: the models it holds.
     """
     from ..io.files import refuse_shared, shown
     from ..keyed import is_bank
@@ -131,12 +135,12 @@ def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> Non
     from .banks import inspect_bank
     from .watch_summary import watched
 
-    if plot is not None:
-        require_picture(plot)
-        refuse_shared({"model": model, "picture": plot})
+    if picture is not None:
+        require_picture(picture)
+        refuse_shared({"model": model, "picture": picture})
     if key is None and is_bank(model):
-        if plot is not None:
-            raise click.UsageError("--plot draws one model: name it with --key KEY")
+        if picture is not None:
+            raise click.UsageError("--picture draws one model: name it with --key KEY")
         inspect_bank(model, as_json)
         return
     loaded = _loaded(model, key)
@@ -152,14 +156,14 @@ def inspect(model: str, plot: str | None, as_json: bool, key: str | None) -> Non
         print(json.dumps(facts))
     else:
         _show(model, loaded)
-    if plot is not None:
+    if picture is not None:
         from ..plotting import draw_control, draw_history
 
         times = times_of(loaded.position_)
         if isinstance(loaded, MonitoredModel):
-            draw_control(loaded, shown(model), times).savefig(plot)
+            draw_control(loaded, shown(model), times).savefig(picture)
         else:
-            draw_history(loaded, shown(model), times).savefig(plot)
+            draw_history(loaded, shown(model), times).savefig(picture)
 
 
 def _show(name: str, model: StreamModel) -> None:
@@ -186,11 +190,11 @@ def _show(name: str, model: StreamModel) -> None:
     if learnt:
         listed = ", ".join(learnt[-SHOWN:])
         more = f", and {len(learnt) - SHOWN} before" if len(learnt) > SHOWN else ""
-        say(console, f"sources learnt to their ends: {listed}{more}")
+        say(console, f"sources learnt completely: {listed}{more}")
 
 
 def _made_by(model: StreamModel) -> dict[str, Any]:
-    """What the job that made the model was asked, if it was a job."""
+    """The request of the job that made the model, if it was a job."""
     from ..jobs.record import record_of
 
     record = record_of(model.position_)
@@ -201,7 +205,7 @@ def _made_by(model: StreamModel) -> dict[str, Any]:
 
 
 def _sources(model: StreamModel) -> list[str]:
-    """Names of the sources that were learnt to their ends."""
+    """Names of the sources that were learnt completely."""
     from ..jobs.record import record_of
 
     record = record_of(model.position_)
@@ -254,18 +258,15 @@ def _loaded(path: str, key: str | None) -> StreamModel:
 
 @click.command(epilog="Example: eigenstream merge monday.model tuesday.model --save week.model")
 @click.argument("models", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
-@click.option("--save", required=True, type=click.Path(dir_okay=False), help="Where the merged model goes.")
+@click.option("--save", required=True, type=click.Path(dir_okay=False), help="The file of the merged model.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
-    """One model that knows what several know.
-
-    They have to be made from different rows of one source.
-    """
+    """Merge models that were made from different rows of one source."""
     from .. import load
     from .. import merge as merged_from
     from ..io.files import shown
     from ..jobs import ModelFile
-    from ..jobs.continuation import merged_record
+    from ..jobs.learnt import merged_record
     from ..jobs.outlet import refuse_existing
 
     refuse_existing(save, overwrite)

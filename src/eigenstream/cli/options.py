@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from .sections import Decorator, Section
-from .types import NumberOr, NumberOrRule, RowRange, SamplesOrDuration
+from .types import NumberOrRule, RowRange, SamplesOrDuration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -57,32 +57,32 @@ source_options = together(
     Section.SPEED.option(
         "--batch-rows",
         type=click.IntRange(min=1),
-        help="Read at most so many rows at a time.  [default: 1024, or fewer where rows are very wide]",
+        help="Most rows read at a time.  [default: 1024, or fewer where rows are very wide]",
     ),
     Section.READ.option(
         "--on-bad-row",
         type=click.Choice(["fail", "skip"]),
         default="fail",
         show_default=True,
-        help="What to do with a row that cannot be understood.",
+        help="Fail at a row that cannot be understood, or skip it.",
     ),
     Section.TEXT.option(
         "--delimiter",
-        help="What separates CSV fields; a space stands for any run of spaces.  [default: found out]",
+        help="CSV field separator; a space stands for any run of spaces.  [default: auto-detected]",
     ),
     Section.TEXT.option(
-        "--header/--no-header", default=None, help="Whether CSV begins with names.  [default: found out]"
+        "--header/--no-header", default=None, help="CSV begins with names, or not.  [default: auto-detected]"
     ),
     Section.TEXT.option(
         "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="CSV decimal mark."
     ),
-    Section.TEXT.option("--comment", help="Pass over lines that begin with this, such as '#'."),
+    Section.TEXT.option("--comment", help="Skip lines that begin with this, such as '#'."),
     Section.TEXT.option(
         "--skip-lines",
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="Pass over so many lines at the top.",
+        help="Number of lines to skip at the top.",
     ),
     Section.TEXT.option(
         "--encoding", help="Encoding of text, such as latin-1.  [default: UTF-8, or as its first bytes say]"
@@ -91,7 +91,7 @@ source_options = together(
     Section.TEXT.option(
         "--thousands",
         type=click.Choice([".", ",", " "]),
-        help="CSV: what stands between groups of three digits, as in 1.234,5.",
+        help="CSV mark between groups of three digits, as in 1.234,5.",
     ),
     Section.TEXT.option("--array", help="NPZ: the array to read, where there are several."),
 )
@@ -104,7 +104,7 @@ lags_option = Section.LEARN.option(
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Learn each row together with so many rows before it.",
+    help="Learn each row together with this number of rows before it.",
 )
 
 keep_options = together(
@@ -113,12 +113,12 @@ keep_options = together(
     ),
     Section.READ.option(
         "--time-column",
-        help="The column that says when a row was taken; kept, not learnt, and the axis of pictures.",
+        help="The column with the time of a row; kept, not learnt, and the axis of pictures.",
     ),
     Section.READ.option(
         "--time-format",
-        help="How --time-column is written: iso, s, ms, us or ns since 1970, or such as '%d.%m.%Y %H:%M'.  "
-        "[default: found out]",
+        help="Format of --time-column: iso, s, ms, us or ns since 1970, or such as '%d.%m.%Y %H:%M'.  "
+        "[default: auto-detected]",
     ),
 )
 
@@ -129,7 +129,7 @@ residuals_option = Section.WRITE.option(
 )
 
 threads_option = Section.SPEED.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="How many threads parse text."
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that parse text."
 )
 
 missing_option = Section.LEARN.option(
@@ -137,7 +137,7 @@ missing_option = Section.LEARN.option(
     type=click.Choice(["raise", "skip", "impute"]),
     default="raise",
     show_default=True,
-    help="What to do with rows that lack values.",
+    help="Refuse rows that lack values, skip them, or fill the gaps in.",
 )
 
 _threshold_options = together(
@@ -146,7 +146,7 @@ _threshold_options = together(
         type=click.Choice(["input-output", "squared-output", "scale-dependent"]),
         default="input-output",
         show_default=True,
-        help="Where the threshold comes from.",
+        help="The paper's regularizer, from which the threshold comes.",
     ),
     Section.LEARN.option(
         "--alpha",
@@ -161,14 +161,14 @@ _threshold_options = together(
     Section.LEARN.option(
         "--max-components",
         type=click.IntRange(min=1),
-        help="Keep at most so many components.  [default: 32, or the width]",
+        help="Most components to keep.  [default: 32, or the width]",
     ),
     Section.METHOD.option(
         "--solver",
         type=click.Choice(["auto", "exact", "subspace", "network"]),
         default="auto",
         show_default=True,
-        help="How the answer is kept up to date; network: the paper's network, with local learning.",
+        help="The algorithm that keeps the answer up to date; network: the paper's, with local learning.",
     ),
     Section.LEARN.option(
         "--half-life",
@@ -188,7 +188,7 @@ _row_options = together(
         type=click.Choice(["keep", "cap"]),
         default="keep",
         show_default=True,
-        help="Learn from rows that are far off as they are, or no more than from ten usual ones.",
+        help="Learn from outlying rows as they are, or cap each at the weight of ten usual ones.",
     ),
     missing_option,
 )
@@ -201,40 +201,17 @@ scores_option = Section.WRITE.option(
     help="Scores as the paper's networks transmit them, plain projections, or projections of variance 1.",
 )
 
-_network_options = together(
-    Section.METHOD.option(
-        "--init-samples",
-        type=NumberOr(int, "auto"),
-        default="auto",
-        show_default=True,
-        help="Rows to start from in closed form; 0 starts at random, as in the paper.",
-    ),
-    Section.METHOD.option(
-        "--consolidation",
-        type=NumberOr(float, "auto", "none"),
-        default="auto",
-        show_default=True,
-        help="Growth of the sample count between returns to the optimum; none, as in the paper.",
-    ),
-    Section.METHOD.option(
-        "--spontaneous-activity",
-        type=NumberOr(float, "auto"),
-        default="auto",
-        show_default=True,
-        help="Random activity that keeps silent components alive; 0, as in the paper.",
-    ),
-    Section.METHOD.option(
-        "--seed",
-        "random_state",
-        default=0,
-        show_default=True,
-        type=click.IntRange(min=0),
-        help="Seed of random directions.",
-    ),
+_seed_option = Section.METHOD.option(
+    "--seed",
+    "random_state",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Seed of random directions.",
 )
 
 estimator_options = together(
-    _threshold_options, standardize_option, _row_options, scores_option, _network_options
+    _threshold_options, standardize_option, _row_options, scores_option, _seed_option
 )
 """Parameters of a model that scores."""
 
@@ -247,13 +224,13 @@ watching_options = together(
         help="Divide each input by its running standard deviation: inputs of a plant have different units.",
     ),
     _row_options,
-    _network_options,
+    _seed_option,
 )
 """Parameters of a model that watches."""
 
 
 def require_picture(path: str) -> None:
-    """An error if no picture could be drawn there, before any time is spent."""
+    """Raise an error if no picture can be drawn there, before any time is spent."""
     if Path(path).suffix.lower() not in (".png", ".svg"):
         raise click.BadParameter(f"{path!r} must end in .png or .svg", param_hint="picture")
     if not Path(path).absolute().parent.is_dir():
@@ -267,7 +244,7 @@ def require_picture(path: str) -> None:
 
 
 def names_of(options: Decorator) -> tuple[str, ...]:
-    """What these options are called in Python, in the order in which they are listed."""
+    """Names of these options in Python, in the order in which they are listed."""
 
     @click.command()
     @options

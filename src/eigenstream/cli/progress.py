@@ -1,4 +1,4 @@
-"""How far along: a bar with the time left on a terminal, now and then a line elsewhere."""
+"""Progress: a bar with the time left on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LINES = 10
-"""At most so many where there is no terminal."""
+"""Most lines where there is no terminal."""
 
 
 @contextmanager
 def progress(what: str, total: int, done: int, console: Console) -> Iterator[Callable[[int], None]]:
-    """Shown while the block lasts, which calls what it gets with the number done."""
+    """Show progress within this block; yields a callback that takes the number done."""
     if console.is_terminal:
         with _bar(what, total, done, console) as update:
             yield update

@@ -23,7 +23,7 @@ def reading(options: dict[str, Any]) -> ReadOptions:
 
 
 def require_input(source: str | list[str] | None) -> None:
-    """An error if standard input is asked for and closed."""
+    """Raise an error if standard input is asked for and closed."""
     if source == "-" and sys.stdin is None:
         raise click.UsageError("standard input is closed: name a file, or pipe something in")
 

@@ -13,7 +13,7 @@ Decorator = Callable[[Any], Any]
 
 
 class Section(StrEnum):
-    """Headings of the help, in their order: what most people need comes first, finer points come last."""
+    """Headings of the help, in their order: options that most people need come first."""
 
     READ = "What to read"
     LEARN = "What to learn"
@@ -41,7 +41,7 @@ class SectionedOption(click.Option):
 
 
 def section_of(parameter: click.Parameter) -> Section:
-    """Where an option belongs; those that click adds by itself, such as ``--help``, come last."""
+    """The heading of an option; those that click adds by itself, such as ``--help``, come last."""
     return getattr(parameter, "section", Section.OTHER)
 
 

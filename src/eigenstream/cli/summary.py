@@ -27,10 +27,10 @@ LARGEST = 4
 
 def input_names(model: StreamModel) -> list[str] | None:
     """Names of the inputs of a stored model, if it has them."""
-    from ..jobs.continuation import Beginning
     from ..jobs.record import record_of
+    from ..jobs.starting_point import StartingPoint
 
-    return Beginning(model, record_of(model.position_), "").names
+    return StartingPoint(model, record_of(model.position_)).names
 
 
 def times_of(position: Any) -> Callable[[ArrayLike], Any] | None:

@@ -23,25 +23,6 @@ class Finite(click.FloatRange):
         return number
 
 
-class NumberOr(ParamType):
-    """A number, or one of a few words; the word ``none`` means None."""
-
-    def __init__(self, number: type[int] | type[float], *words: str) -> None:
-        self.number, self.words = number, words
-        self.name = "|".join((*words, "number"))
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value is None or isinstance(value, int | float):
-            return value
-        word = str(value).lower()
-        if word in self.words:
-            return None if word == "none" else word
-        try:
-            return self.number(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a number nor {' nor '.join(self.words)}", param, ctx)
-
-
 class SamplesOrDuration(ParamType):
     """A number of samples above 0, or a duration that `eigenstream.io.durations.seconds` reads."""
 

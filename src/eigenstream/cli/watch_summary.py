@@ -29,11 +29,6 @@ def counted(model: Any) -> dict[str, int]:
     }
 
 
-def _alarm_is_on(model: Any) -> bool:
-    on = model.monitor.watch.on
-    return on is not None and on.counts_from is not None
-
-
 def watched(model: Any, before: dict[str, int] | None = None) -> dict[str, Any]:
     """The state of a monitor as plain values; it counts from what was there ``before`` on."""
     monitor, limits = model.monitor, model.monitor.limits
@@ -41,7 +36,7 @@ def watched(model: Any, before: dict[str, int] | None = None) -> dict[str, Any]:
     judged = facts["watched"] - facts["unjudged"]
     return facts | {
         "learnt": model.tally_.learnt,
-        "alarm_on": _alarm_is_on(model),
+        "alarm_on": monitor.watch.counts,
         "share_alarmed": facts["alarmed"] / judged if judged else 0.0,
         "rank": model.n_components_,
         "threshold": model.threshold_,

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from ..monitoring import Alarm, Contributors
 
 MOST_BREAKS = 256
-"""How many places are remembered where row numbers jump, beyond those that are needed."""
+"""Most jumps of row numbers that are remembered beyond those that an alarm which is on needs."""
 
 
 @dataclass
 class Numbering:
-    """Which row of the source each row of a monitor is: the latter counts what came, the former has gaps.
+    """Numbers in the source of the rows of a monitor, which counts what came: the source has gaps.
 
     Examples
     --------
@@ -30,17 +30,17 @@ class Numbering:
     """
 
     breaks: list[list[int]] = field(default_factory=list)
-    """Pairs of a row of the monitor and its number, where numbers do not just go on."""
+    """Pairs of a row of the monitor and its number, where numbers jump."""
 
     def note(self, first: int, numbers: NDArray[np.int64]) -> None:
-        """Rows of the monitor from this one on have these numbers."""
+        """Note the numbers of rows of the monitor, from this one on."""
         rows = np.arange(first, first + len(numbers))
         before = self.number(first) if self.breaks else -1
         jumps = np.flatnonzero(np.diff(numbers - rows, prepend=before - first))
         self.breaks += [[int(rows[i]), int(numbers[i])] for i in jumps]
 
     def forget(self, before: int) -> None:
-        """Rows before this one will not be asked for: only the last places are still remembered of them."""
+        """Forget all but the last jumps before this row."""
         needed = sum(row > before for row, _ in self.breaks) + 1
         self.breaks = self.breaks[-max(needed, MOST_BREAKS) :]
 
@@ -59,11 +59,11 @@ class AlarmEvent(NamedTuple):
     time: float | None
     """When that row was taken, in seconds since 1970, if known."""
     length: int
-    """How many rows it has lasted, from the first that exceeded a limit to the last."""
+    """Rows from the first that exceeded a limit to the last."""
     alarm: Alarm
-    """Began, last and so on, also in numbers of the source; of an earlier one, if it began there."""
+    """The alarm in row numbers of the source; of an earlier source, if it began there."""
     key: Key | None = None
-    """Whose rows these are, with one monitor per key."""
+    """The key of the rows, with one monitor per key."""
 
 
 def in_words(contributors: Contributors) -> str:

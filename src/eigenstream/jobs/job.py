@@ -77,7 +77,7 @@ class Job:
             )
 
     def run(self) -> Outcome:
-        """Go through the source to its end, or until a signal; returns how it went.
+        """Go through the source to its end, or until a signal; returns the outcome.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class Job:
         return KeyedScoring(self.model, self.request) if isinstance(self.model, Bank) else Scoring(self.model)
 
     def _begin(self) -> None:
-        """Open the output and note which it is, before anything is written to it."""
+        """Open the output and note its identity, before anything is written to it."""
         self._began = True
         try:
             if self.sink is not None:
@@ -260,7 +260,7 @@ class Job:
         return RunError(f"{what} cannot be written: {error.strerror or error}{kept}", *hints)
 
     def skipped(self, reason: str) -> None:
-        """A row was left out: for the source to call."""
+        """Tell watchers that a row was left out; the source calls this."""
         for watcher in self.watchers:
             watcher.skipped(reason)
 

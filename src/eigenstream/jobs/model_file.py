@@ -1,4 +1,4 @@
-"""The file a job keeps its model in: one job at a time, and no doubt about what belongs to it.
+"""The file in which a job keeps its model, locked, with a note that says which output belongs to it.
 
 Beside the model lie two hidden files while a job is at work: ``.NAME.lock``, held by one process at a time,
 and ``.NAME.job``, a note that says which output the job writes to and whether it has saved a model yet. The
@@ -26,7 +26,7 @@ PathLike = str | os.PathLike[str]
 
 
 class RunError(RuntimeError):
-    """A job that cannot go on; what it has written down so far stands. `hints` say which options help."""
+    """A job cannot go on; its last checkpoint stays valid. `hints` say which options help."""
 
     def __init__(self, what: str, *hints: Hint) -> None:
         super().__init__(f"{what} ({'; '.join(map(str, hints))})" if hints else what)
@@ -46,12 +46,12 @@ class Contradiction(RunError):
 
 @dataclass(frozen=True)
 class Note:
-    """What a job at work leaves beside its model."""
+    """The note of a job at work, beside its model."""
 
     output: dict[str, Any] | None = None
-    """Which file or folder it writes to, as `eigenstream.io.files.identity` names it."""
+    """The file or folder it writes to, as `eigenstream.io.files.identity` names it."""
     saved: bool = False
-    """Whether the model file is its own. Before the first checkpoint, it is not."""
+    """True if the model file is its own. Before the first checkpoint, it is not."""
     replaces: str | None = None
     """SHA-256 of the model that was there when the job began anew; it counts as gone."""
 
@@ -90,29 +90,29 @@ class ModelFile:
         self.note = Note.read(self._note_path)
 
     def has_checkpoint(self) -> bool:
-        """Whether there is a model to continue: not one that a later job has begun to replace."""
+        """True if there is a model to continue: not one that a later job has begun to replace."""
         if not self.target.exists():
             return False
         note = self.note
         return note is None or note.saved or note.replaces is None or note.replaces != _digest(self.target)
 
     def began(self, output: dict[str, Any]) -> bool:
-        """Whether a job that has no checkpoint yet was writing to this very file: its content is no loss."""
+        """True if a job without a checkpoint was writing to this very file: its content is no loss."""
         note = self.note
         return note is not None and not note.saved and _is_same(note.output, output)
 
     def wrote(self, output: dict[str, Any]) -> bool:
-        """Whether the job whose checkpoint this is was writing to this very file."""
+        """True if the job whose checkpoint this is was writing to this very file."""
         return self.note is not None and _is_same(self.note.output, output)
 
     def owns(self, path: str) -> bool:
-        """Whether the note names exactly this file: by its real path, device and inode."""
+        """True if the note names exactly this file: by its real path, device and inode."""
         if self.note is None or self.note.output is None or not os.path.exists(path):
             return False
         return self.note.output == files.identity(path)
 
     def begin(self, output: dict[str, Any] | None, *, continuing: bool, going_on: bool = False) -> None:
-        """Note what is going to be written to, before it is; a model that a job goes on from stays valid."""
+        """Note the output before it is written to; a model that a job goes on from stays valid."""
         replaced = not continuing and not going_on and self.target.exists()
         self._write(Note(output, continuing, _digest(self.target) if replaced else None))
 
@@ -128,7 +128,7 @@ class ModelFile:
         files.remove(self._note_path)
 
     def close(self) -> None:
-        """Let another process work on it."""
+        """Release the lock."""
         self._lock.close()
 
     def _write(self, note: Note) -> None:
@@ -142,7 +142,7 @@ def _digest(path: Path) -> str:
 
 
 def _is_same(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
-    """Whether these are one file. It may have been moved, or its device been renumbered by a restart."""
+    """True if these are one file. It may have been moved, or a restart have renumbered its device."""
     if one is None or one.get("inode") != other["inode"]:
         return False
     return any(one.get(name) == other[name] for name in ("device", "path"))

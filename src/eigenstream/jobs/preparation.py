@@ -97,9 +97,9 @@ def prepare(
         point = starting_point(file, resume, start, request, opening, beside or {})
         if isinstance(point.model, Bank | MonitorBank):
             stack.callback(point.model.close)
-        request = point.request(request, stated, relearn)
-        outlet = Outlet(request.output, point.record, file, resume, overwrite)
-        if point.record is None:
+        request = point.request(request, stated, relearn, file)
+        outlet = Outlet(request.output, point.record if point.resumed else None, file, resume, overwrite)
+        if not point.resumed:
             if not point.in_place:
                 _refuse_replacing(file, resume, overwrite, keyed=request.key is not None)
             outlet.refuse_replacing()
@@ -139,7 +139,7 @@ def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool, *, 
 def _model(
     point: StartingPoint, request: Request, given: Model | None, file: ModelFile | None, names: Any
 ) -> Any:
-    if point.record is not None and point.model is not None:
+    if point.resumed:
         return point.model
     if point.model is None and given is not None:
         return given
@@ -151,5 +151,4 @@ def _model(
     try:
         return model_for(request, point.model)
     except ValueError as error:
-        where = f"{point.beginning.path}: " if point.beginning else ""
-        raise RunError(f"{where}{error}") from None
+        raise RunError(f"{point.path}: {error}" if point.path else str(error)) from None

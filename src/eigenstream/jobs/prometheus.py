@@ -1,7 +1,7 @@
-"""Numbers of a running job for Prometheus. Needs the extra ``metrics`` (prometheus-client).
+"""Metrics of a running job for Prometheus. Needs the extra ``metrics`` (prometheus-client).
 
-After every batch the learning thread leaves a handful of plain numbers, which it has at hand. Whoever asks
-over HTTP is answered from these by a thread of its own. Nobody waits for anybody.
+After every batch the learning thread leaves a handful of plain numbers, which it has at hand. HTTP requests
+are answered from these by a thread of their own. Neither waits for the other.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Server(ThreadingMixIn, WSGIServer):
             if self._is_here(environment.get("HTTP_HOST", "")):
                 return answer(environment, start)
             start("403 Forbidden", [("Content-Type", "text/plain")])
-            return [b"this computer has another name\n"]
+            return [b"Host header not allowed\n"]
 
         return guarded
 
@@ -77,7 +77,7 @@ class Server(ThreadingMixIn, WSGIServer):
 
 
 class Handler(WSGIRequestHandler):
-    """Says nothing, and does not wait for ever for the rest of a request."""
+    """Logs nothing, and gives up on a request that takes longer than ten seconds to arrive."""
 
     timeout = 10
 
@@ -91,9 +91,9 @@ class Metrics(Watcher):
     Parameters
     ----------
     source
-        What the job reads.
+        The source of the job.
     host, port
-        Where to listen; port 0 is any that is free.
+        The address to listen on; port 0 is any that is free.
 
     Raises
     ------
@@ -153,10 +153,9 @@ class Metrics(Watcher):
         self._saved = [Number("gauge", "last_checkpoint_timestamp_seconds", meaning, time.time())]
 
     def _watched(self, monitor: Monitor) -> list[Number]:
-        counts, on, last = monitor.counts, monitor.watch.on, self._last
+        counts, last = monitor.counts, self._last
         statistics = {name: last[name] for name in STATISTICS}
         limits = {name: last[f"{name}_limit"] for name in STATISTICS}
-        alarm_on = on is not None and on.counts_from is not None
         return [
             Number("counter", "rows_alarmed", "Rows that alarmed.", counts.alarmed),
             Number("counter", "alarms", "Alarms that began to count.", counts.alarms),
@@ -164,21 +163,21 @@ class Metrics(Watcher):
             Number("gauge", "statistic", "Of the last row.", statistics),
             Number("gauge", "limit", "Of each statistic; +Inf where there is none yet.", limits),
             Number("gauge", "index", "Largest ratio of a statistic to its limit, last row.", last["index"]),
-            Number("gauge", "alarm_on", "1 while an alarm is on, else 0.", float(alarm_on)),
+            Number("gauge", "alarm_on", "1 while an alarm is on, else 0.", float(monitor.watch.counts)),
             Number(
                 "gauge", "drift", "Components turned away from since limits were told.", self._turned(monitor)
             ),
         ]
 
     def _turned(self, monitor: Monitor) -> float:
-        """The drift of the reference that rows are judged by, worked out when that is a new one."""
+        """The drift of the reference that rows are judged by, computed when that is a new one."""
         if monitor.reference is not self._drift[0]:
             origin, now = monitor.origin, monitor.reference
             self._drift = now, 0.0 if origin is None or now is None else origin.turned(now)
         return self._drift[1]
 
     def describe(self) -> list[Any]:
-        """For the registry: what there is shows when it is asked for."""
+        """For the registry: nothing is known before `collect`."""
         return []
 
     def collect(self) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Read ahead: a thread of its own makes the next items while the last one is worked on."""
+"""Read ahead: a thread makes the next items while the last one is worked on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 STEPS = 2
-"""Items made before they are asked for, at most."""
+"""Most items made ahead: one waits while the next is read; more would only take memory."""
 
 
 class ReadAhead(Generic[Item], Iterator[Item]):
-    """The same items in the same order, `STEPS` ahead; what goes wrong is raised where it would have been."""
+    """The same items in the same order, `STEPS` ahead; errors are raised where they would have been."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._ready: SimpleQueue[Item | BaseException] = SimpleQueue()

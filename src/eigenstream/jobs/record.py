@@ -1,4 +1,4 @@
-"""What a job was asked, and what is saved with its model: typed, and checked when it comes from a file."""
+"""The request of a job and the record saved with its model: typed, and checked when read from a file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Scalar = str | int | float | bool | None
 SETTINGS_OF_MONITOR = ("false_alarm_rate", "learn_from_alarms", "accept_after", "confirm")
 """Parameters of a job that watches; `confirm` as a text such as 2/3."""
 STANDSTILL = ("freeze_after", "frozen")
-"""When its monitor stops learning: parameters of one job, not of the next."""
+"""Parameters that say when a monitor stops learning; the next job does not inherit them."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a job was asked: everything that decides about its result.
+    """Everything that decides about the result of a job.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Request:
 
     @property
     def watches(self) -> bool:
-        """Whether rows are judged before they are learnt."""
+        """True if rows are judged before they are learnt."""
         return any(name in self.parameters for name in (*SETTINGS_OF_MONITOR, *STANDSTILL))
 
     def value(self, name: str) -> Any:
@@ -135,7 +135,7 @@ def _checked(name: str, document: dict[str, Any]) -> Any:
 
 
 MOST_SOURCES = 1000
-"""How many of the sources that were learnt are remembered."""
+"""Most sources that are remembered: about three years of daily files."""
 
 
 def _are_identities(value: Any) -> bool:
@@ -163,27 +163,27 @@ def _are_breaks(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Record:
-    """What is saved with a model: what its job was asked, and how far it had come."""
+    """The record saved with a model: the request of its job, and the positions it had reached."""
 
     request: Request
     source: dict[str, Any] | None
     """The position in the source, after the last batch learnt from; None for a merged model."""
     output: dict[str, Any] | None
-    """The place in the output, after the last row written."""
+    """The position in the output, after the last row written."""
     names: list[str] | None
     """Names of the columns, where there are any."""
     learnt: list[dict[str, Any]] = field(default_factory=list)
-    """Sources that were learnt to their ends before this one (`sources.identity`), the latest last."""
+    """Sources that were learnt completely before this one (`sources.identity`), the latest last."""
     ended: list[dict[str, Any]] | None = None
     """The same of this one; None unless its end has been reached."""
     times: list[list[float]] = field(default_factory=list)
-    """When some of the samples were taken: pairs of a sample count and seconds since 1970."""
+    """Times of some samples: pairs of a sample count and seconds since 1970."""
     numbering: list[list[int]] = field(default_factory=list)
-    """Of a monitor: pairs of how many rows had come and the number of the next, where numbers jump."""
+    """Of a monitor: pairs of a row and its number in the source, where numbers jump."""
 
     @property
     def sources(self) -> list[dict[str, Any]]:
-        """All sources that have been learnt to their ends."""
+        """All sources that have been learnt completely."""
         return [*self.learnt, *(self.ended or [])][-MOST_SOURCES:]
 
     def document(self) -> dict[str, Any]:
@@ -208,9 +208,9 @@ class Record:
             )
         source, output, names = document["source"], document["output"], document.get("names")
         if source is not None and not isinstance(source, dict):
-            raise ValueError(f"the stored position {source!r} cannot be")
+            raise ValueError(f"invalid stored position {source!r}")
         if output is not None and not isinstance(output, dict):
-            raise ValueError(f"the stored place in the output {output!r} cannot be")
+            raise ValueError(f"invalid stored position in the output {output!r}")
         if names is not None and not (isinstance(names, list) and all(isinstance(n, str) for n in names)):
             raise ValueError("the stored names of columns are not names")
         request = Request.from_document(document["recipe"])
@@ -229,7 +229,7 @@ class Record:
 
 
 def record_of(position: Any) -> Record | None:
-    """What a job has saved with its model, or None if that is something else."""
+    """The record that a job has saved with its model, or None if that is something else."""
     try:
         return Record.from_document(position)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Scores of a whole source by a model that stays as it is."""
+"""Scores of a whole source by a model that does not learn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, residuals: bool = False) -> int:
-    """Write the scores of every row; returns how many there were.
+    """Write the scores of every row; returns the number of rows.
 
     Parameters
     ----------
@@ -25,10 +25,10 @@ def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, resid
     source
         Rows as wide as the model's.
     sink
-        Opens the output, given what a row of it holds; called when the first scores are there. The output is
-        closed in any case.
+        Opens the output, given its columns; called when the first scores are there. The output is closed in
+        any case.
     residuals
-        Whether to write each row's squared residual beside its scores.
+        True writes each row's squared residual beside its scores.
 
     Raises
     ------

@@ -10,93 +10,138 @@ from typing import Any
 from ..io import files, sources
 from ..io.sources import Hint, ReadOptions, Source, SourceError
 from ..io.sources.identity import Identity, learnt_files, learnt_place
+from ..io.sources.options import STORED
 from ..keyed import Bank, MonitorBank, is_bank, open_bank
 from ..monitoring import MonitoredModel, load
-from .continuation import Beginning, files_left, forgotten, named, refuse_learnt, unique
+from .judging import parameters_of, settings_of
+from .learnt import files_left, forgotten, named, refuse_learnt, unique
 from .model_file import Contradiction, ModelFile, RunError
 from .outlet import AFRESH
-from .record import Record, Request
+from .record import STANDSTILL, Record, Request, Scalar, record_of
 from .times import Times
 
 PathLike = str | os.PathLike[str]
 
 GO_ON = "goes on from it with another source"
+NEW_EACH_TIME = {"rows"}
+"""Settings of one job that the next does not inherit."""
 
 
 @dataclass(frozen=True)
 class StartingPoint:
-    """The model, if any, that a job continues, and what earlier jobs have left with it."""
+    """The model that a job continues, if any, and the record of the model's last job."""
 
     model: Any = None
-    """A `StreamModel`; of a checkpoint also a `Bank` or a `MonitorBank`."""
-    file: ModelFile | None = None
+    """A `StreamModel`; of a job that is resumed also a `Bank` or a `MonitorBank`."""
     record: Record | None = None
-    """Of the job's own checkpoint."""
-    beginning: Beginning | None = None
-    """The model of an earlier job; never beside a record."""
+    path: PathLike = ""
+    """The file of the model, as messages call it."""
+    resumed: bool = False
+    """True if the last job goes on in its own source, False if the model goes on with another."""
     in_place: bool = False
-    """True if it goes on from the file that it will replace."""
+    """True if the model goes on with another source in the file that it is in."""
 
-    @property
-    def _before(self) -> Record | None:
-        """The record of the last job of the model."""
-        return self.record or (self.beginning.record if self.beginning else None)
+    @classmethod
+    def load(cls, path: PathLike, *, in_place: bool = False) -> StartingPoint:
+        """The model in a file, to go on with another source: settings and columns are the model's own."""
+        if is_bank(path):
+            raise RunError(
+                f"{path} is a bank of models, one per key: only its own job can go on, with the same key",
+                Hint("resume", None, "with save continues it"),
+            )
+        model = load(path)
+        return cls(model, record_of(model.position_), path, in_place=in_place)
 
     @property
     def position(self) -> dict[str, Any] | None:
-        return self.record.source if self.record else None
+        return self.record.source if self.resumed and self.record else None
 
     @property
     def names(self) -> list[str] | None:
         """Names of the model's inputs, if each has its own."""
-        if self.record is not None:
-            return unique(self.record.names)
-        return self.beginning.names if self.beginning else None
+        names = self.record.names if self.record else None
+        return unique(names if self.model is None or self.resumed else names or self.model.features)
 
     @property
     def learnt(self) -> list[Identity]:
-        if self.record is not None:
-            return self.record.learnt
-        return self.beginning.learnt if self.beginning else []
+        """Sources that the model has learnt completely."""
+        if self.record is None:
+            return []
+        return self.record.learnt if self.resumed else self.record.sources
 
     @property
     def times(self) -> Times:
-        return Times([list(pair) for pair in self._before.times] if self._before else [])
+        return Times([list(pair) for pair in self.record.times] if self.record else [])
 
     @property
     def numbering(self) -> list[list[int]]:
-        return self._before.numbering if self._before else []
+        return self.record.numbering if self.record else []
 
-    def request(self, asked: Request, stated: set[str], relearn: bool) -> Request:
+    def request(self, asked: Request, stated: set[str], relearn: bool, file: ModelFile | None) -> Request:
         """The request of the job: what is asked, with the settings of what it continues from."""
-        self._refuse_other_kind(asked)
-        if self.record is not None and self.file is not None:
-            return _continued(asked, self.record, stated, self.file)
-        if self.beginning is None:
+        if self.model is None:
             return asked
-        self.beginning.refuse_midway(relearn)
-        return self.beginning.request(asked, stated)
+        self._refuse_other_kind(asked)
+        if self.resumed and self.record and file:
+            return _resumed(asked, self.record, stated, file)
+        self._refuse_midway(relearn)
+        return self.inherited(asked, stated)
+
+    def inherited(self, asked: Request, stated: Collection[str]) -> Request:
+        """The request for another source: settings of the model, and of its reading unless given anew."""
+        before = self.record.request if self.record else Request(None, parameters=self._parameters())
+        for name in sorted(set(stated) - {*STORED, *STANDSTILL}):
+            if name in before.parameters and asked.parameters.get(name) != before.parameters[name]:
+                was, now = before.parameters[name], asked.parameters.get(name)
+                then = "a model goes on with its own settings; leave this out, or begin a new model"
+                raise Contradiction(self.path, name, was, now, then)
+        own = NEW_EACH_TIME | {name for name in STORED if name in stated}
+        reading = replace(before.reading, **{name: getattr(asked.reading, name) for name in own})
+        residuals = asked.residuals or (self.record is not None and before.residuals)
+        parameters = dict(before.parameters)
+        if asked.watches:
+            new = {name: value for name, value in asked.parameters.items() if name in STANDSTILL}
+            parameters = parameters_of(settings_of(asked.parameters)) | parameters | new
+        return replace(asked, reading=reading, residuals=residuals, parameters=parameters)
+
+    def _parameters(self) -> dict[str, Scalar]:
+        model = self.model
+        settings = parameters_of(model.settings) if isinstance(model, MonitoredModel) else {}
+        return settings | {
+            name: value if isinstance(value, Scalar) else str(value)
+            for name, value in model.parameters.items()
+        }
 
     def _refuse_other_kind(self, asked: Request) -> None:
         """Raise if file and command differ in kind: one watches, the other does not."""
-        if self.model is None:
-            return
-        path = self.beginning.path if self.beginning else self.file and self.file.path
         watched = isinstance(self.model, MonitoredModel | MonitorBank)
         if watched and not asked.watches:
-            raise RunError(f"{path} watches its stream: go on with eigenstream watch")
+            raise RunError(f"{self.path} watches its stream: go on with eigenstream watch")
         if isinstance(self.model, Bank) and asked.watches:
-            raise RunError(f"{path} was made by eigenstream run and does not watch its streams", AFRESH)
-        if self.record is not None and asked.watches and not watched:
+            raise RunError(f"{self.path} was made by eigenstream run and does not watch its streams", AFRESH)
+        if self.resumed and asked.watches and not watched:
             raise RunError(
-                f"{path} was made by eigenstream run and does not watch its stream: to watch by what it has "
-                "learnt, save the monitor elsewhere",
-                Hint("model", str(path), "goes on from it"),
+                f"{self.path} was made by eigenstream run and does not watch its stream: to watch by what it "
+                "has learnt, save the monitor elsewhere",
+                Hint("model", str(self.path), "goes on from it"),
+            )
+
+    def _refuse_midway(self, relearn: bool) -> None:
+        """Raise if rows of the last source, which can still be read, would be passed over in silence."""
+        record = self.record
+        if relearn or record is None or record.source is None or record.ended is not None:
+            return
+        if record.request.source != "-":
+            raise RunError(
+                f"{self.path} stands in the middle of {named(record.request.source)}, after row "
+                f"{record.source['row']:,}: learn the rest of it first",
+                Hint("resume", None, "with that source continues it"),
+                Hint("relearn", None, "goes on without the rest"),
             )
 
     def opened(self, request: Request, stated: set[str], opening: dict[str, Any]) -> Source:
         """Open the source at its position, without files that were learnt before, if others are left."""
-        chosen = self.beginning is not None and self.record is None and "columns" in stated
+        chosen = self.model is not None and not self.resumed and "columns" in stated
         reading = _reading(request, None if chosen else self.names, opening)
         try:
             if self.learnt and request.source != "-":
@@ -115,7 +160,7 @@ class StartingPoint:
 
     def learnt_before(self, source: Source, request: Request, relearn: bool) -> list[Identity]:
         """Sources learnt before this one, which must not be among them."""
-        if self.record is not None or not self.learnt:
+        if self.resumed or not self.learnt:
             return self.learnt
         learnt = forgotten(source, self.learnt) if relearn else self.learnt
         refuse_learnt(source, learnt, request.reading.rows)
@@ -123,7 +168,7 @@ class StartingPoint:
 
     def _explained(self, error: SourceError, request: Request) -> SourceError:
         """The error, which says what was read before where that has another name."""
-        if self.record is None or self.record.request.source == request.source:
+        if not self.resumed or self.record is None or self.record.request.source == request.source:
             return error
         before = f"{error.what}; the model had been learning from {named(self.record.request.source)}"
         return SourceError(before, *error.hints)
@@ -138,15 +183,15 @@ def starting_point(
     beside: Mapping[str, PathLike | None],
 ) -> StartingPoint:
     """Find the checkpoint or the model that a job continues; refuses files that two things would share."""
-    record, model = _checkpoint(file if resume else None, request)
-    same, beginning = file is not None and _is_at(start, file), None
+    point = _checkpoint(file, request) if file is not None and resume else StartingPoint()
+    same = start is not None and file is not None and os.path.realpath(start) == str(file.target)
     # The file may hold the model to go on from: its last source has ended, and another is given now. (A pipe
     # leaves nothing to be recognised by: with resume, it is taken for the same.)
-    if record is not None and record.ended and start is not None and same:
-        earlier = Beginning(model, record, start)
-        if not _has_learnt(request, earlier, record.ended, opening):
-            beginning, record = earlier, None
-    before = request if record is None else record.request
+    if same and point.record is not None and point.record.ended:
+        next_one = replace(point, resumed=False, in_place=True)
+        if not _has_learnt(request, next_one, point.record.ended, opening):
+            point = next_one
+    before = point.record.request if point.resumed and point.record else request
     files.refuse_shared(
         {
             "source": request.source or before.source,
@@ -156,16 +201,11 @@ def starting_point(
             **beside,
         }
     )
-    if start is None or record is not None:
-        return StartingPoint(model, file, record)
-    beginning = beginning or Beginning.load(start)
-    if request.source is None:
+    if start is not None and point.model is None:
+        point = StartingPoint.load(start, in_place=same)
+    if point.model is not None and not point.resumed and request.source is None:
         raise RunError(f"{start} can go on with any source: name one")
-    return StartingPoint(beginning.model, file, None, beginning, same)
-
-
-def _is_at(path: PathLike | None, file: ModelFile) -> bool:
-    return path is not None and os.path.realpath(path) == os.fspath(file.target)
+    return point
 
 
 def _reading(request: Request, names: list[str] | None, opening: dict[str, Any]) -> ReadOptions:
@@ -174,20 +214,19 @@ def _reading(request: Request, names: list[str] | None, opening: dict[str, Any])
 
 
 def _has_learnt(
-    request: Request, beginning: Beginning, ended: list[Identity], opening: dict[str, Any]
+    request: Request, point: StartingPoint, ended: list[Identity], opening: dict[str, Any]
 ) -> bool:
     """True if the job that ended last has learnt this very source: then there is nothing to go on with."""
     if request.source is None or request.source == "-":
         return request.source is None
-    reading = _reading(beginning.request(request, ()), beginning.names, opening)
-    with sources.open(request.source, reading) as source:
+    with sources.open(request.source, _reading(point.inherited(request, ()), point.names, opening)) as source:
         return bool(learnt_files(source.reader, ended)) or learnt_place(source.reader, ended) is not None
 
 
-def _checkpoint(file: ModelFile | None, request: Request) -> tuple[Record | None, Any]:
-    """The record of the last checkpoint and its model or bank, if there is one to continue."""
-    if file is None or not file.has_checkpoint():
-        return None, None
+def _checkpoint(file: ModelFile, request: Request) -> StartingPoint:
+    """The last checkpoint, if there is one to continue."""
+    if not file.has_checkpoint():
+        return StartingPoint()
     keyed = is_bank(file.target)
     if keyed and request.key is None:
         raise RunError(f"{file.path} is a bank of models", Hint("key", None, "names its column of keys"))
@@ -200,13 +239,13 @@ def _checkpoint(file: ModelFile | None, request: Request) -> tuple[Record | None
         raise RunError(f"{file.path} cannot be resumed: {error}") from None
     if record.source is None:
         raise RunError(
-            f"{file.path} was merged from others and stands in no source",
+            f"{file.path} was merged from others and has no position in a source",
             Hint("model", str(file.path), GO_ON),
         )
-    return record, model
+    return StartingPoint(model, record, file.path, resumed=True)
 
 
-def _continued(request: Request, record: Record, stated: Collection[str], file: ModelFile) -> Request:
+def _resumed(request: Request, record: Record, stated: Collection[str], file: ModelFile) -> Request:
     """The request of the job that is resumed, if the present request agrees with it."""
     before, path = record.request, file.path
     if before.output is not None and request.output is None and not file.owns(before.output):

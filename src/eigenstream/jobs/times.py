@@ -1,4 +1,4 @@
-"""When samples were taken, at a few moments: what puts times on the axis of a picture."""
+"""Times of samples at a few moments: enough to put times on the axis of a picture."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 LIMIT = 512
-"""Most moments remembered."""
+"""Most moments remembered: a picture has about twice as many pixels."""
 
 FAR = 16.0
-"""A step of so many times the mean one so far is a pause: both of its sides are remembered."""
+"""Gaps over 16 mean steps are pauses; both sides of a pause are remembered."""
 
 
 @dataclass
@@ -31,10 +31,10 @@ class Times:
     pairs: list[list[float]] = field(default_factory=list)
 
     def add(self, came: int, seconds: NDArray[np.float64], *, begins: bool) -> None:
-        """Note when the samples that follow so many others were taken.
+        """Note the times of samples that follow ``came`` others.
 
-        Both sides of each pause are remembered, and of the beginning where a batch ``begins``. What is a
-        pause depends on the samples before it alone: how a pipe was cut into pieces must not matter.
+        Both sides of each pause are remembered, and of the beginning where a batch ``begins``. A pause
+        depends on the samples before it alone: the pieces in which a pipe delivers rows must not matter.
         """
         if not len(seconds):
             return
@@ -53,17 +53,17 @@ class Times:
 
     @property
     def at_all(self) -> Callable[[ArrayLike], NDArray[np.float64]] | None:
-        """`at`, where any time is known."""
+        """`at`, if any time is known."""
         return self.at if self.pairs else None
 
     def at(self, samples: ArrayLike) -> NDArray[np.float64]:
-        """When these samples were taken: in between, as if time had passed evenly."""
+        """Times of these samples: interpolated between the moments remembered."""
         known = np.array(self.pairs)
         return np.asarray(np.interp(np.asarray(samples, dtype=np.float64), known[:, 0], known[:, 1]))
 
 
 def _thinned(pairs: list[list[float]]) -> list[list[float]]:
-    """Without those that lie most nearly on a line with their neighbours, once there are too many."""
+    """Drop moments that lie most nearly on a line with their neighbours, once there are too many."""
     if len(pairs) < LIMIT:
         return pairs
     count, moment = np.array(pairs).T

@@ -205,7 +205,7 @@ class Bank(KeyedModels):
         return new
 
     def _gappy(self, X: Floats, codes: NDArray[Any]) -> list[int]:
-        """Which keys have rows with gaps."""
+        """Indices of the keys that have rows with gaps."""
         if self.parameters["missing"] == "raise":
             return []
         found: list[int] = np.unique(codes[np.isnan(X).any(axis=1)]).tolist()

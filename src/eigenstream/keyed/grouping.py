@@ -1,4 +1,4 @@
-"""Rows by their keys."""
+"""Group rows by their keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .store import Key
 
 
 def factorized(keys: Sequence[Key] | NDArray[Any]) -> tuple[list[Key], NDArray[Any]]:
-    """The different keys in the order in which they come, and for each row which of them it has."""
+    """The distinct keys in order of appearance, and the index of each row's key among them."""
     each = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
     index = {key: i for i, key in enumerate(dict.fromkeys(each))}
     for key in index:
@@ -24,7 +24,7 @@ def factorized(keys: Sequence[Key] | NDArray[Any]) -> tuple[list[Key], NDArray[A
 
 
 def grouped(names: list[Key], codes: NDArray[Any]) -> dict[Key, NDArray[np.intp]]:
-    """Which rows each key has, in order, of what `factorized` found.
+    """The rows of each key, in order, given the result of `factorized`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which models of a bank its file holds, and which of those in memory have changed since."""
+"""The keys of a bank: those in its file, and those in memory that have changed since."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Shelf:
     store
         The file.
     packed
-        Makes of a key its entry and the bytes of its model, which is in memory.
+        Returns the entry and the bytes of a model that is in memory, given its key.
     """
 
     def __init__(self, store: Store, packed: Callable[[Key], tuple[Entry, bytes]]) -> None:
@@ -37,12 +37,12 @@ class Shelf:
         return key in self.stored or key in self.changed
 
     def learnt(self, keys: Iterable[Key]) -> None:
-        """A call has brought rows for these keys."""
+        """Note that a call has brought rows for these keys."""
         self._calls += 1
         self.changed.update(keys)
 
     def put_away(self, keys: Iterable[Key]) -> None:
-        """These leave memory: write those that have changed, for good only with the next `save`."""
+        """Write changed models of these keys, which leave memory; durable with the next `save`."""
         leaving = list(keys)
         self._put(key for key in leaving if key in self.changed)
         self.changed.difference_update(leaving)

@@ -1,4 +1,4 @@
-"""Models by key in one SQLite file; what was written since the last commit is gone after a crash.
+"""Models by key in one SQLite file; a crash loses only what was written since the last commit.
 
 A model is the bytes that `eigenstream.io.checkpoint.packed` makes of it: nothing in the file is executed.
 """
@@ -18,8 +18,9 @@ from ..io import files
 Key = str | int
 
 APPLICATION = 0x65696762
-"""Tells a bank from other SQLite files."""
+"""SQLite's application id of a bank ("eigb"): tells it from other SQLite files."""
 VERSION = 1
+"""SQLite's user version of a bank; raised when the tables change."""
 
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -34,7 +35,7 @@ CREATE TABLE models (
 
 
 class Entry(NamedTuple):
-    """One model of a bank, as far as it is known without reading it."""
+    """One model of a bank: the facts that are known without reading it."""
 
     key: str | int
     samples: int
@@ -49,7 +50,7 @@ class Store:
     path
         The file; ``:memory:`` is none. A new one appears with its first commit.
     fresh
-        Whether to begin anew: the first commit replaces a file that exists.
+        True begins anew: the first commit replaces an existing file.
 
     Raises
     ------
@@ -63,7 +64,7 @@ class Store:
         if exists and not is_bank(self.path):
             raise ValueError(f"{self.path!r} is not a bank of models: name another file")
         self._aside: str | None = None
-        """Where a new file is written until its first commit puts it in its place."""
+        """The path of a new file until its first commit puts it in its place."""
         if self.path != ":memory:" and (fresh or not exists):
             target = Path(os.path.realpath(self.path))
             self._aside = str(target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp"))
@@ -125,7 +126,7 @@ class Store:
             yield Entry(*row)
 
     def put(self, models: Iterable[tuple[Entry, bytes]], used: int) -> None:
-        """Write models, for good only with the next `commit`."""
+        """Write models; durable with the next `commit`."""
         self._begin()
         self._file.executemany(
             "INSERT INTO models VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET samples = "
@@ -145,7 +146,7 @@ class Store:
             self._put_in_place()
 
     def close(self) -> None:
-        """Let go of the file; what was not committed is gone."""
+        """Close the file; what was not committed is lost."""
         self._file.close()
         if self._aside is not None:
             Path(self._aside).unlink(missing_ok=True)
@@ -165,7 +166,7 @@ class Store:
 
 
 def is_bank(path: str | os.PathLike[str]) -> bool:
-    """Whether this file is a bank of models, by its first bytes."""
+    """True if this file is a bank of models, by its first bytes."""
     with open(path, "rb") as file:
         head = file.read(72)
     return head.startswith(b"SQLite format 3\0") and head[68:72] == APPLICATION.to_bytes(4, "big")

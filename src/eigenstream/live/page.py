@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..io.files import shown
 from .board import Board
-from .process import ServerProcess, Settings
+from .process import PageSettings, ServerProcess
 
 if TYPE_CHECKING:
     from ..model.attributes import TrackedAttributes
@@ -90,7 +90,7 @@ class Page:
             return self.url
         names, level = self.feature_names, _log_level()
         shown = (self.title, names, self.lag_unit, self.timed, self.watching)
-        settings = Settings(*shown, self.address, self.port, self.path, level)
+        settings = PageSettings(*shown, self.address, self.port, self.path, level)
         self._server = ServerProcess(self._board, settings)
         self.url = f"http://{self._host()}:{self._server.port}{self.path}/"
         return self.url

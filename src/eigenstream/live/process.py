@@ -28,8 +28,8 @@ main()
 """
 
 
-class Settings(NamedTuple):
-    """Settings of the server."""
+class PageSettings(NamedTuple):
+    """PageSettings of the server and of its page, as in `Page`."""
 
     title: str
     feature_names: list[str] | None
@@ -41,11 +41,6 @@ class Settings(NamedTuple):
     path: str
     log_level: int | None
     """Least level of Bokeh's log that goes to standard error; None: nothing does."""
-
-    @property
-    def of_page(self) -> tuple[str, list[str] | None, str, bool, bool]:
-        """Those that a page needs."""
-        return self.title, self.feature_names, self.lag_unit, self.timed, self.watching
 
 
 class ServerProcess:
@@ -59,7 +54,7 @@ class ServerProcess:
         If nothing can listen at the address.
     """
 
-    def __init__(self, board: Board, settings: Settings) -> None:
+    def __init__(self, board: Board, settings: PageSettings) -> None:
         if find_spec("bokeh") is None:
             raise ImportError("the live page needs Bokeh: pip install 'eigenstream[live]'", name="bokeh")
         self._board, self._ended, self._news = board, False, Event()
@@ -99,7 +94,7 @@ class ServerProcess:
             with suppress(OSError):  # what was on its way has nowhere to go
                 pipe.close()
 
-    def _begun(self, settings: Settings) -> int:
+    def _begun(self, settings: PageSettings) -> int:
         """Tell the child what to do; returns the port on which it listens."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None

@@ -9,7 +9,7 @@ import sys
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Any
 
-from .process import Settings
+from .process import PageSettings
 from .snapshot import Shown
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def main() -> None:
     """Serve until standard input ends."""
     news = sys.stdin.buffer
-    settings: Settings = pickle.load(news)
+    settings: PageSettings = pickle.load(news)
     try:
         from .server import Server, set_up_log
         from .session import Session
@@ -30,7 +30,7 @@ def main() -> None:
     shown = Shown()
 
     def fill(document: Document) -> None:
-        Session(document, shown, *settings.of_page)
+        Session(document, shown, settings)
 
     try:
         server = Server(fill, settings.address, settings.port, settings.path)

@@ -21,6 +21,7 @@ from .chart_set import ChartSet
 from .charts import Charts
 from .control_charts import ControlCharts
 from .ink import COMPONENTS, INKS
+from .process import PageSettings
 from .snapshot import Shown, Snapshot
 from .wording import alarm_entry, tiles
 
@@ -52,27 +53,21 @@ class Session:
         The document of a new session, empty.
     shown
         The snapshot to show: it changes as news come in.
-    title, feature_names, lag_unit, timed, watching
-        As in `Page`.
+    settings
+        PageSettings of the page.
     """
 
-    def __init__(
-        self,
-        document: Document,
-        shown: Shown,
-        title: str,
-        feature_names: list[str] | None,
-        lag_unit: str,
-        timed: bool = False,
-        watching: bool = False,
-    ) -> None:
-        self._shown, self._lag_unit, self._watching = shown, lag_unit, watching
-        self._link = Link(name="link")
-        self._charts: ChartSet = ControlCharts(timed) if watching else Charts(feature_names, lag_unit, timed)
+    def __init__(self, document: Document, shown: Shown, settings: PageSettings) -> None:
+        self._shown, self._settings, self._link = shown, settings, Link(name="link")
+        self._charts: ChartSet
+        if settings.watching:
+            self._charts = ControlCharts(settings.timed)
+        else:
+            self._charts = Charts(settings.feature_names, settings.lag_unit, settings.timed)
         self._version, self._state = 0, ""
         self._sent = 0
         self._sent_at = self._due = -math.inf
-        self._fill(document, title)
+        self._fill(document)
         self._listen()
         self.refresh()
         document.add_periodic_callback(self.refresh, int(1000 * REFRESH))
@@ -95,7 +90,7 @@ class Session:
         self._state, self._sent, self._sent_at = state, self._sent + 1, monotonic()
         self._link.values = {
             "version": self._sent,
-            "tiles": tiles(shown, self._lag_unit),
+            "tiles": tiles(shown, self._settings.lag_unit),
             "events": [] if shown is None else list(reversed(shown.events)),
             "alarms": self._alarms(shown),
             "state": state,
@@ -126,11 +121,12 @@ class Session:
         if new != "own":
             self._tell(self._state, {})
 
-    def _fill(self, document: Document, title: str) -> None:
+    def _fill(self, document: Document) -> None:
+        title, watching = self._settings.title, self._settings.watching
         document.title = f"{title} · eigenstream"
         document.template = _template()
         document.template_variables.update(
-            name=title, style=_read("page.css"), colors=COMPONENTS, watching=self._watching
+            name=title, style=_read("page.css"), colors=COMPONENTS, watching=watching
         )
         document.config.notify_connection_status = False  # page.js says so in its own way
         self._charts.figures[-1].tags = [self._link]  # attached as a tag so that Bokeh sends it

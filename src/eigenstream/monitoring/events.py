@@ -108,6 +108,11 @@ class Watch:
         self.allowance = Allowance(self.rate)
         self.hits = deque(maxlen=self.confirm[0])
 
+    @property
+    def counts(self) -> bool:
+        """True while an alarm is on that counts."""
+        return self.on is not None and self.on.counts_from is not None
+
     def follow(self, first: int, exceeds: NDArray[np.bool_], counted: Matrix) -> Followed:
         """Follow rows from this number on.
 

@@ -1,0 +1,101 @@
+"""Sources that a model has learnt: each is learnt once.
+
+The model remembers the sources that it has learnt completely, and how to recognise them. Where some of
+several files were learnt before, the others are read; where all were, that is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..io import files
+from ..io.sources import Hint, Source, SourceError
+from ..io.sources.identity import Identity, learnt_files, learnt_place
+from .model_file import RunError
+from .record import MOST_SOURCES, Record, record_of
+
+
+def unique(names: list[str] | None) -> list[str] | None:
+    """The names, if there are some and each occurs once."""
+    return list(names) if names and len(set(names)) == len(names) else None
+
+
+def named(source: Any) -> str:
+    """The name of a source in a message."""
+    if source is None:
+        return "the built-in stream"
+    if isinstance(source, list):
+        return f"{len(source)} files from {files.shown(source[0])} to {files.shown(source[-1])}"
+    return "standard input" if source == "-" else files.shown(source)
+
+
+def merged_record(positions: Sequence[Any], models: Sequence[str]) -> tuple[Record | None, list[str]]:
+    """How the files of merged models were read and which those were, if all say so; and what is odd about it.
+
+    Raises
+    ------
+    RunError
+        If the models have learnt from other columns.
+    """
+    records = [record_of(position) for position in positions]
+    known = [record for record in records if record is not None]
+    if len(known) < len(records):
+        return None, []
+    learnt, notes = list[Identity](), list[str]()
+    for record, path in zip(known, models, strict=True):
+        if record.names != known[0].names:
+            first, other = (", ".join(names or ["unnamed"]) for names in (known[0].names, record.names))
+            raise RunError(f"{models[0]} and {path} have learnt from other columns: {first}; {other}")
+        names = [one["name"] for one in record.sources if any(_is_same(one, before) for before in learnt)]
+        notes += [f"{name} was learnt by {path} and by another: its rows count twice" for name in names]
+        learnt += record.sources
+    before = known[0].request
+    reading = replace(before.reading, rows=(0, None))
+    request = replace(before, source=None, output=None, reading=reading, residuals=False)
+    return Record(request, None, None, known[0].names, learnt[-MOST_SOURCES:]), notes
+
+
+def _is_same(one: Identity, other: Identity) -> bool:
+    same = [name for name in ("bytes", "sha256", "place") if name in one or name in other]
+    if any(one.get(name) != other.get(name) for name in same):
+        return False
+    rows = other.get("rows")
+    return one.get("rows") is None or rows is None or _overlaps((rows[0], rows[1]), one["rows"])
+
+
+def files_left(source: Source, learnt: list[Identity]) -> list[str] | None:
+    """Of several files, those that were not learnt before; None if that is all of them, or none."""
+    known = learnt_files(source.reader, learnt)
+    left = [path for path in source.reader.files if path not in known]
+    return [str(path) for path in left] if known and left and len(source.reader.files) > 1 else None
+
+
+def refuse_learnt(source: Source, learnt: list[Identity], rows: tuple[int, int | None]) -> None:
+    """Raise if the source, or a part of it that is asked for, was learnt before."""
+    known = list(learnt_files(source.reader, learnt).items())
+    place = learnt_place(source.reader, learnt)
+    found = known or ([(Path(source.name), place)] if place else [])
+    for path, one in found:
+        if _overlaps(rows, one.get("rows")):
+            called = "" if one["name"] == str(path) else f" as {files.shown(one['name'])}"
+            raise SourceError(
+                f"{source.name} was learnt before{called}: it would be counted twice",
+                Hint("resume", None, "reads only what has been added since"),
+                Hint("relearn", None, "learns it once more"),
+            )
+
+
+def forgotten(source: Source, learnt: list[Identity]) -> list[Identity]:
+    """Sources in ``learnt`` that remain when this one is learnt once more."""
+    known = list(learnt_files(source.reader, learnt).values())
+    place = learnt_place(source.reader, learnt)
+    return [one for one in learnt if one not in known and one != place]
+
+
+def _overlaps(asked: tuple[int, int | None], learnt: list[int] | None) -> bool:
+    if learnt is None:
+        return True
+    return asked[0] < learnt[1] and (asked[1] is None or asked[1] > learnt[0])
