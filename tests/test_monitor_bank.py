@@ -58,7 +58,7 @@ def test_it_goes_on_from_its_file_with_its_own_settings(stream, tmp_path):
     with open_bank(tmp_path / "bank") as bank:
         assert isinstance(bank, MonitorBank)
         assert (bank.position_, bank.samples, bank.settings) == ({"row": 900}, 900, SETTINGS)
-        bank.judge_many([*keys[900:], "new"], np.vstack((rows[900:], rows[:1])))
+        bank.judge_many(np.append(keys[900:], "new"), np.vstack((rows[900:], rows[:1])))
         assert bank.alarms == 1
         for key in "abc":
             assert bank.model(key).to_bytes() == alone(stream, key)[0].to_bytes()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..jobs.stage import Model
 
 BUILT_IN_PICTURE = "eigenstream.png"
-"""Where the built-in stream is drawn, unless --picture names another file."""
+"""Picture of the built-in stream, unless --picture names another file."""
 TIMED_FROM = 5.0
 """Seconds: a rate over less would be mostly that of the start."""
 
@@ -160,7 +160,7 @@ def _unlearnt(outcome: Outcome) -> list[str]:
 
 
 def _story(model: Model) -> str:
-    """What happened in the built-in stream, for people who see it for the first time."""
+    """The story of the built-in stream, for people who see it for the first time."""
     begun = [change.after for change in model.rank_history_ if change.sample <= RESTLESS]
     later = [change for change in model.rank_history_ if change.sample > RESTLESS]
     found = [f"{(begun or [0])[-1]} components", *(f"{c.after} from row {c.sample:,} on" for c in later)]

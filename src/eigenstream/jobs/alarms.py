@@ -57,7 +57,7 @@ class AlarmEvent(NamedTuple):
     row: int
     """The row at which it began to count, or the last before it had ended."""
     time: float | None
-    """When that row was taken, in seconds since 1970, if known."""
+    """Time of that row, in seconds since 1970, if known."""
     length: int
     """Rows from the first that exceeded a limit to the last."""
     alarm: Alarm

@@ -54,7 +54,7 @@ class Job:
     times: Times = field(default_factory=Times)
     """Times of the samples, as far as they are known."""
     numbering: list[list[int]] = field(default_factory=list)
-    """Of a monitor that has seen rows before: `Record.numbering`."""
+    """`Record.numbering` of a monitor that has seen rows before."""
     names: list[str] | None = None
     """Names of the inputs; by default those of the source."""
     going_on: bool = False

@@ -33,7 +33,7 @@ def named(source: Any) -> str:
 
 
 def merged_record(positions: Sequence[Any], models: Sequence[str]) -> tuple[Record | None, list[str]]:
-    """How the files of merged models were read and which those were, if all say so; and what is odd about it.
+    """The record of merged models, if each has one, and notes on sources that count twice.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def _is_same(one: Identity, other: Identity) -> bool:
 
 
 def files_left(source: Source, learnt: list[Identity]) -> list[str] | None:
-    """Of several files, those that were not learnt before; None if that is all of them, or none."""
+    """Those of several files that were not learnt before; None if that is all of them, or none."""
     known = learnt_files(source.reader, learnt)
     left = [path for path in source.reader.files if path not in known]
     return [str(path) for path in left] if known and left and len(source.reader.files) > 1 else None

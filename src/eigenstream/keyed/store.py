@@ -111,7 +111,7 @@ class Store:
         self._file = self._opened(self.path)
 
     def fact(self, name: str) -> Any:
-        """What `commit` wrote under this name; None if nothing."""
+        """The fact that `commit` wrote under this name; None if there is none."""
         found = self._file.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return None if found is None else json.loads(found[0])
 

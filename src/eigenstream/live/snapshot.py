@@ -47,7 +47,7 @@ class Loadings(NamedTuple):
     start: NDArray[np.int64]
     """The first feature that each point stands for (m)."""
     values: NDArray[np.float32]
-    """Of the features a point stands for, the value furthest from zero (components, m)."""
+    """The loading furthest from zero among the features of a point (components, m)."""
     n_features: int
 
 
