@@ -230,7 +230,8 @@ def test_a_merged_model_remembers_how_its_files_were_read(folder):
     write("wed.csv", X[600:], columns=[3, 1, 0, 2], note=True)
     call("transform", "both", "wed.csv", "--output", "scores.npy")
     assert "mon.csv was learnt before" in call("run", "mon.csv", "--model", "both", code=1)
-    assert "has no position in a source (--model both goes on" in call("run", "--save", "both", "--resume", code=1)
+    said = call("run", "--save", "both", "--resume", code=1)
+    assert "has no position in a source (--model both goes on" in said
     call("run", "wed.csv", "--model", "both", "--save", "both", "--quiet")
     assert learnt("both") == 900
     assert "mon.csv was learnt by mon and by another" in call("merge", "mon", "mon", "--save", "twice")
