@@ -107,7 +107,7 @@ def test_calibrate_by_standardized_and_embedded_rows(X):
 def test_a_half_life_in_time_is_read_and_needs_times(X):
     assert "needs to know when each row was taken" in call("run", "plant.csv", "--half-life", "10min", code=1)
     message = call("run", "plant.csv", "--half-life", "10 parsecs", code=2)
-    assert "'10 parsecs' is no duration" in message
+    assert "'10 parsecs' is not a duration" in message
     assert "or a number of samples" in message
     for wrong in ("0", "nan", "inf"):
         assert f"{wrong} is not a number of samples above 0" in call(

@@ -5,10 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from eigenstream.io.durations import as_seconds, seconds, text
+from eigenstream.io.durations import as_seconds, seconds
 
 NOON = 1_704_110_400.0  # 2024-01-01 12:00 UTC
 
@@ -36,7 +34,7 @@ def test_durations_in_seconds(value, expected):
 
 @pytest.mark.parametrize("value", ["", "10", "min", "-5s", "10 parsecs", "5min later"])
 def test_what_is_no_duration(value):
-    with pytest.raises(ValueError, match="is no duration: expected numbers with units, such as '10min'"):
+    with pytest.raises(ValueError, match="is not a duration: expected numbers with units, such as '10min'"):
         seconds(value)
 
 
@@ -50,11 +48,6 @@ def test_what_is_no_time(value):
 def test_a_timedelta_needs_a_unit():
     with pytest.raises(ValueError, match="has no unit"):
         seconds(np.timedelta64(5))
-
-
-@given(st.floats(min_value=1e-9, max_value=1e12))
-def test_a_text_is_read_to_the_same_number(value):
-    assert seconds(text(value)) == value
 
 
 @pytest.mark.parametrize(

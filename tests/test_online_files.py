@@ -84,7 +84,7 @@ def test_damaged_and_foreign_files_are_refused(online, tmp_path):
     flipped[-100] ^= 1
     cases.append(bytes(flipped))
     cases += [
-        good.replace(rb"\"version\": 3", rb"\"version\": 9"),
+        good.replace(rb"\"version\": 1", rb"\"version\": 9"),
         good.replace(b"eigenstream", b"eigenstraem", 1),
     ]
     for content in cases:

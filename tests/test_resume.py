@@ -192,12 +192,12 @@ def test_a_model_from_somebody_else_does_not_choose_what_is_cut(folder, with_not
 
 
 def test_a_checkpoint_without_a_fingerprint_is_refused(folder):
-    """The format from before: it loads, but nothing proves what its output is."""
     Path("s.csv").write_text("row,component_0\n")
     forged("s.csv", {"bytes": 3, "rows": 0})
     assert eigenstream.load("theirs").n_samples_seen_ == 300
     before = content("s.csv")
-    assert "holds no fingerprint" in call("run", "--save", "theirs", "--output", "s.csv", "--resume", code=1)
+    said = call("run", "--save", "theirs", "--output", "s.csv", "--resume", code=1)
+    assert "is not a place in such a file" in said
     assert content("s.csv") == before
 
 

@@ -76,13 +76,26 @@ def test_a_row_that_is_left_out_takes_its_texts_along(tmp_path):
     assert batch.times.tolist() == [1.0, 3.0]
 
 
+@pytest.mark.parametrize("time", [{}, {"time_column": "t"}])
+def test_keys_are_handed_out(time, tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"a,unit,t,note\n1,p,1,x\n2,q,2,y\n")
+    ((batch,), _) = read(tmp_path / "x.csv", columns="a", key="unit", keep="note,t", **time)
+    assert batch.keys == ["p", "q"]
+    assert batch.rows.tolist() == [[1.0], [2.0]]
+    ((batch,), _) = read(tmp_path / "x.csv", columns="a")
+    assert batch.keys is None
+
+
 def test_what_cannot_be_kept(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"t,a\n1,1\n")
     for options, message in (
         ({"keep": "t,a"}, "all columns are kept as text"),
         ({"keep": "unit"}, r"there is no column 'unit'; there are t, a"),
         ({"time_format": "s"}, "it needs a time_column"),
-        ({"time_column": "t", "time_format": "ages"}, "'ages' is no format of times"),
+        ({"time_column": "t", "key": 0}, r"column t cannot be both the time and the key .*\(key names"),
+        ({"key": "0:2"}, "expected one column for the time and one for the key"),
+        ({"key": 1.5}, "key must be at least 0 and whole"),
+        ({"time_column": "t", "time_format": "ages"}, "'ages' is not a format of times"),
     ):
         with pytest.raises(SourceError, match=message):
             sources.open(tmp_path / "x.csv", **options)

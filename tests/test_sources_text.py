@@ -285,6 +285,16 @@ def test_awkward_files_are_refused_with_the_option_to_use(kind, tmp_path):
         read(tmp_path / "x.csv")
 
 
+DELIMITED = r"delimiter=',' fits the first line, which has no ';'"
+
+
+@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"1,2\n3,4\n", b"a,b\n1;2\n", b"a,b\nx,y\n"])
+def test_a_wrong_delimiter_is_told_of_the_right_one(content, tmp_path):
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(SourceError, match=DELIMITED):
+        read(tmp_path / "x", delimiter=";")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

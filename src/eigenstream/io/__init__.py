@@ -1,1 +1,1 @@
-"""Rows in, scores out, and models as files."""
+"""Sources of rows, sinks of scores, and files of models."""

@@ -23,8 +23,8 @@ from safetensors.numpy import save as serialized
 from . import files
 
 FORMAT = "eigenstream"
-VERSION, OLDEST = 3, 2
-"""The format that is written, and the oldest that is read."""
+VERSION = 1
+"""Number of the format; docs/compatibility.md says when it changes."""
 UNREADABLE = (
     SafetensorError,
     json.JSONDecodeError,
@@ -34,7 +34,7 @@ UNREADABLE = (
     TypeError,
     AttributeError,
 )
-"""What reading a file that is something else, or damaged, may raise."""
+"""Errors of reading a file that is damaged, or something else."""
 
 
 def write(
@@ -45,7 +45,7 @@ def write(
 
 
 def packed(arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> bytes:
-    """The content of such a file."""
+    """Return the content of a file with these arrays and this document."""
     text = json.dumps(document)
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = {"version": VERSION, "document": text, "checksum": _checksum(plain, text)}
@@ -55,7 +55,7 @@ def packed(arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> b
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the document of a file that `write` wrote.
+    """Return the arrays and the document of a file that `write` wrote.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
 
 
 def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The arrays and the document that `packed` was given; ``name`` is what messages call it."""
+    """Return the arrays and the document that `packed` was given; messages call the file ``name``."""
     try:
         arrays = dict(deserialized(content))
         size = int.from_bytes(content[:8], "little")
@@ -77,15 +77,10 @@ def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[s
             raise ValueError(f"{name!r} is not an eigenstream model")
         header = json.loads(metadata[FORMAT])
         version = index(header["version"])
-        if version > VERSION:
+        if version != VERSION:
             raise ValueError(
-                f"{name!r} has format version {version}, newer than this eigenstream reads ({VERSION}): "
-                "upgrade eigenstream"
-            )
-        if version < OLDEST:
-            raise ValueError(
-                f"{name!r} has format version {version}, which this eigenstream no longer reads: learn the "
-                "model again from its source, or use the version that wrote it"
+                f"{name!r} has format version {version}, this eigenstream reads version {VERSION}: use the "
+                "version of eigenstream that wrote it, or learn the model again from its source"
             )
         if _checksum(arrays, header["document"]) != header["checksum"]:
             raise ValueError(f"{name!r} is a damaged eigenstream model: its checksum is wrong")
@@ -99,7 +94,7 @@ def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[s
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]], document: str) -> str:
-    """Of every name, type, shape and number."""
+    """Return a hash of the document and of every name, type, shape and number."""
     digest = hashlib.sha256(document.encode())
     for name in sorted(arrays):
         digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())

@@ -1,4 +1,4 @@
-"""Durations and time stamps in all their forms, as seconds."""
+"""Durations and time stamps as seconds."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ PART = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]+)")
 
 
 def is_duration(value: Any) -> bool:
-    """Whether this is meant as a length of time, rather than as a plain number."""
+    """Return True for a text, a `timedelta` or a ``timedelta64``; False for a plain number."""
     return isinstance(value, str | timedelta | np.timedelta64)
 
 
 def seconds(value: Any) -> float:
-    """The seconds in a duration: a text such as ``"1h30min"``, a `timedelta` or a ``timedelta64``.
+    """Return the seconds in a duration: a text such as ``"1h30min"``, a `timedelta` or a ``timedelta64``.
 
     Examples
     --------
@@ -58,17 +58,6 @@ def seconds(value: Any) -> float:
     return found
 
 
-def text(value: float) -> str:
-    """So many seconds as a text that `seconds` reads to the same number.
-
-    Examples
-    --------
-    >>> text(600.0)
-    '600s'
-    """
-    return f"{np.format_float_positional(value, trim='-')}s"
-
-
 def _parsed(given: str) -> float:
     total, end = 0.0, 0
     lower = given.strip().lower()
@@ -80,13 +69,13 @@ def _parsed(given: str) -> float:
         total, end = total + float(number) * UNITS[unit], part.end()
     if not end or end != len(lower):
         raise ValueError(
-            f"{given!r} is no duration: expected numbers with units, such as '10min', '90s' or '1h30min'"
+            f"{given!r} is not a duration: expected numbers with units, such as '10min', '90s' or '1h30min'"
         )
     return total
 
 
 def as_seconds(timestamps: Any) -> NDArray[np.float64]:
-    """Time stamps as float64 seconds, dates as seconds since 1970 (UTC), to about 0.2 microseconds.
+    """Convert time stamps to float64 seconds, dates to seconds since 1970 (UTC), to about 0.2 microseconds.
 
     Parameters
     ----------
@@ -121,13 +110,14 @@ def as_seconds(timestamps: Any) -> NDArray[np.float64]:
 
 
 def moment(value: float) -> str:
-    """A time stamp in words: a date where it looks like one.
+    """Return a time stamp in words: as a date if it is one after 1973, else in seconds.
 
     Examples
     --------
     >>> moment(12.5), moment(1.7e9)
     ('12.5 s', '2023-11-14T22:13:20')
     """
+    # Seconds since 1970 between 1973 and the year 5138: smaller numbers count from the start of a recording.
     if not 1e8 < value < 1e11:
         return f"{value:.15g} s"
     whole = datetime.fromtimestamp(math.floor(value), UTC).replace(tzinfo=None)
@@ -135,7 +125,7 @@ def moment(value: float) -> str:
 
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
-    """Seconds of an array of datetime64 or timedelta64; NaN for NaT."""
+    """Convert datetime64 or timedelta64 to seconds, NaT to NaN."""
     unit, step = np.datetime_data(array.dtype)
     if unit == "generic":
         raise ValueError(f"{array.dtype} has no unit: give one, such as np.timedelta64(10, 'm')")

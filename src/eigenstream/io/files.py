@@ -53,7 +53,7 @@ class LockFile:
             os.close(self._handle)  # its last holder has just removed it: make a new one
 
     def close(self) -> None:
-        """Remove the file, then let go: nobody can lock it in between."""
+        """Remove the file, then unlock it, so that no other process locks it in between."""
         if _is_at(self._handle, self.path):  # not where the folder has been moved, and another lies here
             self.path.unlink(missing_ok=True)
         os.close(self._handle)
@@ -97,7 +97,7 @@ def remove(path: PathLike) -> None:
 
 
 def remove_leftovers(path: PathLike) -> None:
-    """Remove what a killed `replace` of this very file has left; nobody may be replacing it just now."""
+    """Remove temporary files of a killed `replace` of this file; no other process may be replacing it now."""
     target = Path(os.path.realpath(path))
     # By exact name: a glob for "m" would also take those of "m.model".
     ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
@@ -126,13 +126,13 @@ def _sync(path: PathLike) -> None:
 
 
 def identity(path: PathLike, handle: int | None = None) -> dict[str, Any]:
-    """Which file this is: its real path, and its number in the file system (of the handle, if it is open)."""
+    """Return the real path of a file, and its number in the file system (of the handle, if it is open)."""
     found = os.stat(path) if handle is None else os.fstat(handle)
     return {"path": os.path.realpath(path), "device": found.st_dev, "inode": found.st_ino}
 
 
 def shown(name: PathLike) -> str:
-    """A name as it can be printed anywhere: bytes that are no text and control characters are replaced.
+    """Return a name that can be printed: bytes that are not text and control characters are replaced.
 
     Examples
     --------
@@ -180,13 +180,14 @@ class _Named:
         self.status = _status((0 if self.is_source else 1) if stream else path)
 
     def is_same(self, other: _Named) -> bool:
+        """Return True if both are one file or folder."""
         if self.status and other.status and os.path.samestat(self.status, other.status):
             # Two terminals or pipes may well be one.
             return stat.S_ISREG(self.status.st_mode) or stat.S_ISDIR(self.status.st_mode)
         return self.real is not None and self.real == other.real
 
     def would_hold(self, other: _Named) -> bool:
-        """Whether this is a folder, and the other lies in it and would be taken for a part of it."""
+        """Return True if this is a folder, and the other lies in it and would be taken for a part of it."""
         if self.real is None or self.status is None or not stat.S_ISDIR(self.status.st_mode):
             return False
         if other.real is not None and self.real in other.real.parents:

@@ -1,10 +1,10 @@
-"""Where scores go: CSV, JSON lines, NPY, or Parquet parts in a folder; each can be cut back.
+"""Outputs of scores: CSV, JSON lines, NPY, or Parquet parts in a folder; each can be cut back.
 
-`Sink.settle` makes everything written so far durable and says where that is; a sink opened with that place
-forgets whatever was written after it. So an interrupted job continues as if it had never written too much.
+`Sink.settle` makes everything written so far durable and returns the place where it ends; a sink opened with
+that place removes what was written after it. So an interrupted job continues as if it had not written it.
 
 Opening a sink locks the output and compares it with the place; it cuts nothing. The first `write` or `settle`
-does. In between, the caller can look at what would be lost (`Sink.excess`) and `close` without harm.
+does. In between, the caller can ask whether something would be lost (`Sink.excess`) and `close` without harm.
 """
 
 from __future__ import annotations

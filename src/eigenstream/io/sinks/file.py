@@ -1,4 +1,4 @@
-"""Outputs that are one file, which only grows at its end and can be cut back."""
+"""Outputs of one file, which only grows at its end and can be cut back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from .. import files
 from .sink import Floats, Layout, Place, Sink, SinkError, Texts
 
 FINGERPRINT_BYTES = 2**16
-"""How much of an output is compared at its beginning, and how much of what was written last."""
+"""Bytes of an output that are compared on resuming, at its beginning and before its end: hundreds of rows at
+the cost of two reads, however long the output is."""
 
 
 class Appended:
@@ -71,7 +72,7 @@ class Appended:
             os.fsync(self.handle)
 
     def fingerprint(self, head: int) -> bytes:
-        """The bytes that tell this file from others: its first (but for the head), and those written last."""
+        """Return the first bytes behind the head and the last ones: they tell this file from others."""
         if self.path is None:
             return b""
         start = os.pread(self.handle, max(min(FINGERPRINT_BYTES, self.length - head), 0), head)
@@ -84,11 +85,12 @@ class Appended:
 
 
 def begins_as(found: bytes, expected: bytes) -> bool:
-    """Whether this can be the beginning that was written, where a power cut may have left zeros in it."""
+    """Return True if ``found`` can be the beginning written: a power cut may have left zeros in it."""
     return all(one in (other, 0) for one, other in zip(found, expected, strict=False))
 
 
 def require_same(path: Path, place: Place, found: str) -> None:
+    """Raise if the fingerprint found is not that of the place."""
     if place["sha256"] != found:
         raise SinkError(
             f"{path} does not hold what had been written to it: it was replaced or edited; put it back, or "
@@ -128,7 +130,7 @@ class File(Sink):
         return self.file.excess()
 
     def beginning(self) -> bytes:
-        """What every such file begins with, however many rows it has."""
+        """Return the bytes with which the file begins, however many rows it has."""
         return self.head()
 
     def resembles(self) -> bool:

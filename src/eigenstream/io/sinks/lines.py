@@ -13,7 +13,7 @@ from .sink import Floats, Texts
 
 
 class Csv(File):
-    """A line a row: its number in the source, then its scores, written so that they read back exactly."""
+    """CSV: one line per row, with its number in the source and its scores."""
 
     def head(self) -> bytes:
         return ",".join(map(_quoted, self.layout.columns)).encode(errors="replace") + b"\n"
@@ -45,11 +45,11 @@ def _quoted(text: str) -> str:
 
 
 WORTH_ARROW = 4096
-"""Scores that are written through pyarrow if they come together: fewer do not repay its import."""
+"""Fewest scores of a call that are written with pyarrow: fewer do not repay its import."""
 
 
 def _lines_by_arrow(heads: list[str], scores: Floats, are_whole: list[bool]) -> bytes | memoryview | None:
-    """The same lines several times faster; None without pyarrow.
+    """Write the same lines several times faster; None without pyarrow.
 
     Arrow writes a number as Python does between 0.0001 and 10**10, unless it is whole. Zero is frequent; the
     others are left to Python.
@@ -93,7 +93,7 @@ def _words_by_arrow(values: Floats) -> Any:
 
 
 class Jsonl(File):
-    """An object a row; null where there is no score, or no limit."""
+    """JSON lines: one object per row; null where there is no score, or no limit."""
 
     def head(self) -> bytes:
         return b""

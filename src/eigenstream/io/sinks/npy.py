@@ -1,4 +1,4 @@
-"""Scores as a matrix that NumPy loads."""
+"""Scores as an NPY file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Npy(File):
     """A matrix of scores."""
 
     def head(self) -> bytes:
-        """Always of the same length: NumPy leaves room for the number of rows to grow."""
+        """Return the head, always of the same length: NumPy leaves room for the number of rows to grow."""
         head = io.BytesIO()
         shape = (self.rows, self.layout.width)
         npy.write_array_header_1_0(

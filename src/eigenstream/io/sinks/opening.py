@@ -1,4 +1,4 @@
-"""Which sink an output needs: its name says so."""
+"""Open the sink of an output by its name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_output(path: str, *, keep: bool = False) -> None:
 
 
 def open_sink(path: str, layout: Layout, place: Place | None = None) -> Sink:
-    """A sink for rows of scores; its kind follows from the name, ``-`` is CSV on standard output.
+    """Open a sink for rows of scores; its kind follows from the name, ``-`` is CSV on standard output.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def open_sink(path: str, layout: Layout, place: Place | None = None) -> Sink:
     layout
         What a row holds.
     place
-        Where to go on, as `Sink.settle` returned it; None begins anew.
+        Place to continue from, as `Sink.settle` returned it; None starts a new output.
 
     Raises
     ------
@@ -64,7 +64,7 @@ KINDS: dict[str, type[File] | type[Parquet]] = {
     ".npy": Npy,
     ".parquet": Parquet,
 }
-"""By how the name ends."""
+"""Sinks by the suffix of the name."""
 
 
 def _kind(path: str) -> type[File] | type[Parquet]:
@@ -75,15 +75,14 @@ def _kind(path: str) -> type[File] | type[Parquet]:
 
 
 def _check_place(path: str, place: Any, count: str) -> None:
-    """Whether `Sink.settle` may have returned this."""
-    counts = {count, "bytes"}
-    known = isinstance(place, dict) and counts <= set(place) <= counts | {"sha256"}
-    if not known or not all(type(place[name]) is int and 0 <= place[name] < 2**63 for name in counts):
+    """Raise if `Sink.settle` cannot have returned this place."""
+    counts = (count, "bytes")
+    if not (
+        isinstance(place, dict)
+        and set(place) == {*counts, "sha256"}
+        and all(type(place[name]) is int and 0 <= place[name] < 2**63 for name in counts)
+        and isinstance(place["sha256"], str)
+    ):
         raise SinkError(
-            f"output {path!r}: {place!r} is no place in such a file; start afresh without resuming"
-        )
-    if not isinstance(place.get("sha256"), str):
-        raise SinkError(
-            f"output {path!r}: the model holds no fingerprint of what had been written (an older eigenstream "
-            "kept none), so nothing proves that this is its output; start afresh without resuming"
+            f"output {path!r}: {place!r} is not a place in such a file; start afresh without resuming"
         )

@@ -16,7 +16,7 @@ from .file import FINGERPRINT_BYTES, Appended, begins_as, require_same
 from .sink import Floats, Layout, Place, Sink, SinkError, Texts
 
 PART = 2**16
-"""Rows of a Parquet part. Parts are cut by rows alone, so that they do not depend on when it was settled."""
+"""Rows per part. Parts are cut by rows alone, so that they do not depend on when the output was settled."""
 PART_NAME = re.compile(r"part-(\d{6,})\.parquet")
 HIDDEN_NAME = re.compile(r"\.part-(\d{6,})\.(rows|tmp)")
 
@@ -33,7 +33,7 @@ class Parquet(Sink):
         require_arrow(folder)
         self.folder, self.schema = folder, _schema(layout)
         self._rows = 0
-        """How many wait."""
+        """Number of rows that wait."""
         self.part, self._length = (int(place["part"]), int(place["bytes"])) if place else (0, 0)
         self._final = False
         self._waiting_rows: Appended | None = None
@@ -110,7 +110,7 @@ class Parquet(Sink):
         os.close(self._handle)
 
     def _require_whole(self, place: Place) -> None:
-        """Refuse a folder that lacks a part, or whose last part or waiting rows are not those written."""
+        """Raise if the folder lacks a part, or its last part or waiting rows are not those written."""
         missing = next((n for n in range(self.part) if not self._part(n).exists()), None)
         if missing is not None:
             raise SinkError(
@@ -138,18 +138,18 @@ class Parquet(Sink):
         return self._waiting_rows
 
     def _superseded(self) -> list[Path]:
-        """Parts from the place on, and hidden files other than the rows that wait at the place."""
+        """Return the parts from the place on, and hidden files other than the rows that wait there."""
         parts = [path for number, path in self._named(PART_NAME) if number >= self.part]
         hidden = [path for _, path in self._named(HIDDEN_NAME) if path != self._waiting(self.part)]
         return parts + hidden
 
     def _named(self, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
-        """Files of the folder with such a name, and the number of the part each belongs to."""
+        """Return the files with such a name, each with the number of its part."""
         matches = [pattern.fullmatch(name) for name in sorted(os.listdir(self.folder))]
         return [(int(match[1]), self.folder / match[0]) for match in matches if match]
 
     def _fingerprint(self, waiting: Appended | None) -> str:
-        """Of the end of the last part, and of the rows that wait."""
+        """Return a hash of the end of the last part and of the rows that wait."""
         digest = hashlib.sha256()
         if self.part:
             with self._part(self.part - 1).open("rb") as last:
@@ -175,7 +175,7 @@ class Parquet(Sink):
         return self._waiting_rows
 
     def _table(self) -> Any:
-        """The rows that wait."""
+        """Return the rows that wait."""
         import pyarrow as pa
 
         with self._waiting(self.part).open("rb") as file:
@@ -199,11 +199,12 @@ def _schema(layout: Layout) -> Any:
 
 
 def _words(column: Texts) -> list[str]:
-    """Text that Arrow takes: half a character, as JSON can have it, is replaced."""
+    """Return text that Arrow takes: a lone surrogate, as JSON can have it, is replaced."""
     return [str(word).encode(errors="replace").decode() for word in column]
 
 
 def require_arrow(folder: Path) -> None:
+    """Raise if pyarrow is not installed."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:

@@ -1,4 +1,4 @@
-"""What a sink is: rows of scores go in, and everything after a place can be taken back."""
+"""Interface of sinks: rows of scores are written, and rows after a place can be removed again."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ Place = dict[str, Any]
 
 
 class SinkError(ValueError):
-    """An output that cannot be written (on): says where and why."""
+    """Error of writing: says where and why."""
 
 
 class Sink(ABC):
-    """Rows of scores with their numbers in the source, in order."""
+    """Abstract: an output of rows of scores with their numbers in the source, in order."""
 
     identity: dict[str, Any] | None = None
-    """Which file or folder this is (see `eigenstream.io.files.identity`); None for standard output."""
+    """Identity of the file or folder (`eigenstream.io.files.identity`); None for standard output."""
 
     @abstractmethod
     def write(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None = None) -> None:
-        """Append rows: their numbers, then what is kept of them as text, then their scores."""
+        """Append rows: their numbers, the columns kept as text, and their scores."""
 
     @abstractmethod
     def settle(self, *, final: bool = False) -> Place:
-        """Make what was written durable; returns the place to come back to. ``final``: no more comes."""
+        """Make what was written durable and return its end; ``final``: no more rows come."""
 
     def excess(self) -> bool:
-        """Whether the output holds something that the first `write` will remove."""
+        """Return True if the output holds something that the first `write` will remove."""
         return False
 
     def resembles(self) -> bool:
-        """Whether what lies there begins as this output would: numbers of files are used again for others."""
+        """Return True if the file begins as this output would. Check content: inodes are reused."""
         return True
 
     def committed(self) -> None:  # noqa: B027
-        """The place last returned by `settle` has been written down: nothing before it is needed any more."""
+        """Note that the last place of `settle` has been saved: temporary files before it can go."""
 
     def close(self) -> None:  # noqa: B027
-        """Let go of files."""
+        """Close all files."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a row of an output holds besides its number.
+    """Columns of an output besides the number of the row.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ class Layout:
     kept
         Names of the columns of text that come before the numbers.
     residuals
-        Whether the last of the numbers is the squared residual.
+        True if the last of the numbers is the squared residual.
     names
-        What the numbers are called, where they are not scores.
+        Names of the numbers, where they are not scores.
     whole
-        Which of these are whole numbers.
+        Names of those that are whole numbers.
     remarks
         Names of columns of text that the job itself adds to those that are kept.
 
@@ -103,10 +103,10 @@ class Layout:
 
     @property
     def are_whole(self) -> list[bool]:
-        """For each column of numbers, whether it is one of whole numbers."""
+        """True for each column of numbers that is whole."""
         return [name in self.whole for name in self.numbers]
 
     @property
     def columns(self) -> list[str]:
-        """All names, in order."""
+        """All names of columns, in order."""
         return ["row", *self.texts, *self.numbers]

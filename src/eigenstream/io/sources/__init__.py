@@ -1,17 +1,17 @@
-"""Batches of rows out of files, pipes and growing logs, in bounded memory, each with its position.
+"""Batches of rows from files, pipes and growing logs, in bounded memory, each with its position.
 
-    source                          read by      continues by
-    CSV, JSON lines                 lines        going to the byte, after a look at what lies before it
-    the same, gzip or standard input  lines      reading again from the beginning, comparing a hash
-    NPY, NPZ, Zarr, Parquet         rows         going to the row, after a look at what lies before it
-    several files                   files        going to the file, after a look at those before it
-    Redis streams                   entries      asking for what comes after the last id
+    source                            continues by
+    CSV, JSON lines                   going to the byte, after a check of the bytes before it
+    the same, gzip or standard input  reading again from the beginning, comparing a hash
+    NPY, NPZ, Zarr, Parquet           going to the row, after a check of the rows before it
+    several files                     going to the file, after a check of the files before it
+    Redis streams                     asking for the entries after the last id
 
-A look is one at the beginning and at what was read last; a change in between goes unnoticed.
+Only the first and the last-read bytes are checked; a change in between goes unnoticed.
 
-Batches end on an absolute grid: after every ``batch_rows`` rows that were handed out since the first, also
-where reading continues from a position. Where rows come as they happen, a batch is handed out before it is
-full when the next row is long in coming. A loop that never loses or repeats a row:
+Batches end on an absolute grid: at multiples of ``batch_rows``, counted from the first row, also where
+reading continues from a position. On live input a batch is handed out before it is full if the next row does
+not come soon. A loop that never loses or repeats a row:
 
 >>> import tempfile, pathlib, numpy as np
 >>> from eigenstream import OnlineAdaptivePCA, load, sources
@@ -31,9 +31,9 @@ full when the next row is long in coming. A loop that never loses or repeats a r
 >>> model.n_samples_seen_
 1000
 
-A source of your own is a `Reader`: it has a name and a width and hands out a `Chunk` of rows at a time, with
-a `BadValue` for each row that it cannot understand. `Source` makes batches of it; an entry in `SCHEMES` makes
-`open` and the command line know it by an address. If it can go to a place, it continues exactly:
+A source of your own is a `Reader`: it has a name and a width and returns a `Chunk` of rows at a time, with a
+`BadValue` for each row that it cannot parse. `Source` makes batches of it; an entry in `SCHEMES` makes `open`
+and the command line find it by an address. If it can go to a place, it continues exactly:
 
 >>> class Squares(sources.Reader):
 ...     name, width, total = "squares", 2, 10

@@ -1,4 +1,4 @@
-"""Rows by their numbers: what matrices have in common, and streams made on the spot."""
+"""Readers of matrices, whose rows have numbers, and of generated streams."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .batch import CELLS, Chunk, Floats, Place, Reader, SourceError, Texts, text
 from .options import ReadOptions
 
 PRINT = 16
-"""Rows at the beginning, and before the place reached, by which a matrix is recognised."""
+"""Rows at the beginning, and before the place reached, that are hashed to recognise a matrix on resuming."""
 
 
 class RowReader(Reader):
-    """Abstract: rows by their numbers. A subclass says how to fetch some of them."""
+    """Abstract: rows by their numbers. A subclass defines `fetch`."""
 
     total: int
 
@@ -34,7 +34,7 @@ class RowReader(Reader):
 
     @abstractmethod
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
-        """These rows, all columns."""
+        """Return these rows, all columns."""
 
     def take(self, count: int) -> Chunk | None:
         start, stop = self.row, min(self.row + count, self.total)
@@ -49,11 +49,11 @@ class RowReader(Reader):
         self.row = min(self.row + count, self.total)
 
     def rows(self, start: int, stop: int) -> Floats:
-        """These rows, the columns chosen, as floats."""
+        """Return these rows, the chosen columns, as floats."""
         return self._chosen(self.fetch(start, stop))
 
     def texts(self, fetched: NDArray[Any], start: int, stop: int) -> Texts:
-        """What is kept of these rows, which have just been fetched."""
+        """Return the columns kept as text of rows that have just been fetched."""
         return texts_of([list(map(str, row)) for row in fetched[:, self._kept].tolist()], len(self._kept))
 
     def _chosen(self, fetched: NDArray[Any]) -> Floats:
@@ -67,7 +67,7 @@ class RowReader(Reader):
         return lambda: {"row": row, "fingerprint": self.fingerprint(row)}
 
     def fingerprint(self, row: int) -> str:
-        """By which the first rows are recognised: a hash of the first and the last of them."""
+        """Return a hash of the first and the last of the rows before ``row``."""
         digest = hashlib.sha256(f"{self.width} {np.dtype(self.dtype)}".encode())
         if row:
             some = max(1, min(PRINT, CELLS // self.full))
@@ -100,9 +100,9 @@ class RowReader(Reader):
 
 
 class ForwardReader(RowReader):
-    """Abstract: rows that are costly to go back to; the last are remembered, to recognise their place.
+    """Abstract: rows that are costly to go back to; the last ones are remembered, to recognise their place.
 
-    A subclass says by a fingerprint which file it is.
+    A subclass defines a `fingerprint` of its file.
     """
 
     def __init__(self, name: str, shape: tuple[int, int], dtype: Any, options: ReadOptions) -> None:
@@ -144,7 +144,7 @@ class ForwardReader(RowReader):
 
 
 class Generated(RowReader):
-    """A stream made on the spot, the same each time."""
+    """A generated stream, the same each time."""
 
     kind = "generated"
 
@@ -174,7 +174,7 @@ class Generated(RowReader):
 
 
 def float_type(name: str, dtype: Any) -> Any:
-    """float32 stays float32; whole numbers and float16 become the next wider float that holds them."""
+    """Return float32 for float16 and float32, else float64; `SourceError` if these are not real numbers."""
     kind = np.dtype(dtype)
     if kind.kind not in "fiub" or kind.itemsize > 8 or kind.hasobject:
         raise SourceError(f"{name}: expected real numbers, got type {kind}")

@@ -1,4 +1,4 @@
-"""What a source hands out: batches of rows, and the position where each of them ends."""
+"""Batches of rows, the position where each ends, and the interface of readers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from ...array_types import Floats as Floats
 
 Texts = NDArray[np.object_]
-"""Cells of columns that are kept as text: a row each."""
+"""Cells of the columns kept as text, one row per row of numbers."""
 Place = dict[str, Any]
-"""Where reading goes on, in a reader's own terms; JSON can hold it."""
+"""Point at which a reader continues, in its own terms; JSON can hold it."""
 
 CELLS = 2**22
-"""Numbers that are held at a time, unless asked otherwise."""
+"""Numbers held at a time by default: 32 MiB of float64, so that very wide rows do not fill memory."""
 
 
 class Hint(NamedTuple):
-    """An option that helps: its name in `sources.open`, a value, and what it does with that."""
+    """Advice in an error: an option of `sources.open`, a value for it, and its effect."""
 
     option: str
     value: str | None
@@ -40,7 +40,7 @@ SKIP = Hint("on_bad_row", "skip", "leaves such rows out")
 
 
 class SourceError(ValueError):
-    """A source that cannot be read (on): says where and why, and in `hints` which options help."""
+    """Error of reading: says where and why; `hints` holds the options that help."""
 
     def __init__(self, what: str, *hints: Hint) -> None:
         super().__init__(f"{what} ({'; '.join(map(str, hints))})" if hints else what)
@@ -48,39 +48,39 @@ class SourceError(ValueError):
 
 
 class BadValue(NamedTuple):
-    """Why a row cannot be used."""
+    """Reason why a row cannot be used."""
 
     row: int
-    """Which row of its chunk."""
+    """Number of the row in its chunk."""
     where: str
-    """Line, column and the like."""
+    """Line and column, for a message."""
     what: str
     hints: tuple[Hint, ...] = ()
 
 
 class Chunk(NamedTuple):
-    """Rows as a reader found them."""
+    """Rows as a reader parsed them."""
 
     rows: Floats
     """C-contiguous, of the reader's width; NaN where a value is missing."""
     numbers: NDArray[np.int64]
-    """The place of each in the source: rows of data counted from 0."""
+    """Number of each row in the source, counted from 0."""
     bad: list[BadValue] = []  # noqa: RUF012 - never changed
-    """Rows that could not be understood; their numbers mean nothing."""
+    """Unparsable rows; their values in `rows` are placeholders."""
     texts: Texts | None = None
-    """The cells of columns that are kept, where there are any."""
+    """Cells of the columns kept as text, where there are any."""
     times: NDArray[np.float64] | None = None
-    """When each row was taken, in seconds since 1970, where that is known."""
+    """Time of each row in seconds since 1970, where it is known."""
 
     def without(self, rows: list[int]) -> Chunk:
-        """The rows but for these, none of which is bad."""
+        """Return the chunk without these rows; no other row may be bad."""
         texts = None if self.texts is None else np.delete(self.texts, rows, axis=0)
         times = None if self.times is None else np.delete(self.times, rows)
         return Chunk(np.delete(self.rows, rows, axis=0), np.delete(self.numbers, rows), [], texts, times)
 
 
 def texts_of(rows: list[list[str]], width: int) -> Texts:
-    """Texts as an array, a row each."""
+    """Convert lists of texts to an array with one row per list."""
     texts = np.empty((len(rows), width), dtype=object)
     texts[:] = rows
     return texts
@@ -88,20 +88,21 @@ def texts_of(rows: list[list[str]], width: int) -> Texts:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows one after the other: up to a multiple of `batch_rows`, or what had come when somebody waited."""
+    """Rows in order: a full batch, or a partial one on live input."""
 
     rows: Floats
     numbers: NDArray[np.int64]
-    """Which rows of the source these are, counted from 0; rows that were left out are missing."""
+    """Numbers of these rows in the source, counted from 0; skipped rows leave gaps."""
     count: int
     """Rows handed out so far, these included."""
     skipped: int
-    """Rows left out so far."""
+    """Rows skipped so far."""
     locate: Callable[[], Place]
+    """Returns the reader's part of `position`."""
     texts: Texts | None = None
-    """The cells of columns that are kept, as text, where there are any."""
+    """Cells of the columns kept as text, where there are any."""
     times: NDArray[np.float64] | None = None
-    """When each row was taken, in seconds since 1970, where a column says so."""
+    """Time of each row in seconds since 1970, where a column holds it."""
     share: float | None = None
     """Share of the source that has been read with these rows, where it is known."""
     keys: list[str] | None = None
@@ -109,52 +110,52 @@ class Batch:
 
     @cached_property
     def position(self) -> dict[str, Any]:
-        """Where the source goes on after this batch, for `sources.open`; JSON can hold it."""
+        """Position after this batch, to continue from with `sources.open`; JSON can hold it."""
         return {"rows": self.count, "skipped": self.skipped, **self.locate()}
 
 
 class Reader(ABC):
-    """One kind of source: rows in order. A subclass sets `name` and `width` and says how to `take` rows.
+    """Abstract: one kind of source. A subclass sets `name` and `width` and defines `take`.
 
-    That is enough to read. To continue from a position it also says how to `go_to` a place; what `place`
-    returns by default, the number of the next row, suits a source where rows have numbers.
+    That is enough to read. To continue from a position it also defines `go_to`; the default of `place`, the
+    number of the next row, suits a source where rows have numbers.
     """
 
     kind = "custom"
-    """For messages: the kind of source."""
+    """Kind of source, for messages."""
     name: str
-    """For messages: a file name, or "standard input"."""
+    """File name or "standard input", for messages."""
     width: int
-    """Numbers in a row that is handed out."""
+    """Numbers per row."""
     full: int = 0
-    """How many columns there are, chosen or not (0: `width`): reading a row takes memory for all of them."""
+    """Number of columns, chosen or not (0: `width`): reading a row takes memory for all of them."""
     names: list[str] | None = None
-    """Of the columns chosen."""
+    """Names of the chosen columns, where there are any."""
     kept: Sequence[str] = ()
-    """What the columns are called that are handed out as text."""
+    """Names of the columns kept as text."""
     live = False
-    """Whether rows come as they happen."""
+    """True if rows come as they happen."""
     unit = "rows"
-    """What `behind` counts in."""
+    """Unit of `behind`."""
     total: int | None = None
-    """How many rows there are, where that is known."""
+    """Number of rows, where it is known."""
     row = 0
-    """The number of the next row; `take` and `go_to` move it."""
+    """Number of the next row; `take` and `go_to` move it."""
     files: Sequence[Path] = ()
-    """The files that it reads, where it reads files."""
+    """Files that are read, if it reads files."""
     lasts = True
-    """Whether it can be read again: not what comes through a pipe."""
+    """True if it can be read again; False for a pipe."""
 
     @abstractmethod
     def take(self, count: int) -> Chunk | None:
-        """At most so many rows from here on, at least one; None at the end."""
+        """Return the next rows: at least 1, at most ``count``; None at the end."""
 
     def ready(self, seconds: float) -> bool:
-        """Whether `take` has something without waiting any longer; waits so many seconds at most."""
+        """Wait for rows, ``seconds`` at most; return True if `take` would not wait."""
         return True
 
     def pass_over(self, count: int) -> None:
-        """Leave out so many rows without looking at them."""
+        """Skip ``count`` rows without checking them."""
         while count > 0:
             chunk = self.take(min(count, 1024))
             if chunk is None:
@@ -162,38 +163,38 @@ class Reader(ABC):
             count -= len(chunk.rows)
 
     def place(self) -> Callable[[], Place]:
-        """The place reached, to be worked out if anyone asks; it holds at least ``row``."""
+        """Return a function that returns the place reached now; it holds at least ``row``."""
         row = self.row
         return lambda: {"row": row}
 
     def go_to(self, place: Place) -> None:
-        """Continue from a place; a `SourceError` if what lies before it is not what it was."""
+        """Continue from a place; `SourceError` if the content before it has changed."""
         raise SourceError(f"{self.name} cannot be continued: start afresh without resuming")
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
-        """The place of one value, for a message."""
+        """Return where a value stands, for a message."""
         named = f" ({self.names[column]})" if self.names else ""
         return f"{self.where_row(chunk, row)}, column {column}{named}"
 
     def where_row(self, chunk: Chunk, row: int) -> str:
-        """The place of one row, for a message."""
+        """Return where a row stands, for a message."""
         return f"{self.name}, row {int(chunk.numbers[row])}"
 
     def notes(self) -> list[str]:
-        """What a person may want to know about how the source is read."""
+        """Return remarks for a person about how the source is read."""
         return []
 
     def files_read(self) -> list[tuple[Path, int, bool]]:
-        """The files that have been read, how many bytes of each, and whether these had rows."""
+        """Return each file read, the bytes read of it, and True if it had rows."""
         return [(path, path.stat().st_size, self.row > 0) for path in self.files]
 
     def progress(self) -> float | None:
-        """The share that has been read, where it can be told."""
+        """Return the share read so far, where it is known."""
         return None
 
     def behind(self) -> int | None:
-        """How much waits to be read, where it can be told."""
+        """Return the amount not yet read, in `unit`, where it is known."""
         return None
 
     def close(self) -> None:  # noqa: B027
-        """Let go of files."""
+        """Close all files."""

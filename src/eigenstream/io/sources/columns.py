@@ -1,4 +1,4 @@
-"""Which columns: names, numbers counted from 0, ranges of numbers, and which to leave out."""
+"""Choose columns by names, numbers from 0, ranges and patterns."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .batch import SourceError
 Columns = str | Sequence[str | int] | None
 
 WIDEST = 2**24
-"""Numbers a row may have."""
+"""Most columns of a source: a row of float64 then has 128 MiB, and a damaged head asks for more."""
 TEXT = "text"
-"""Excludes columns that hold no numbers."""
+"""Word that excludes columns without numbers."""
 
 
 class Chosen(NamedTuple):
-    """Numbers of columns."""
+    """Numbers of the columns to read."""
 
     learnt: Sequence[int]
     kept: list[int]
-    """Handed out beside the numbers, as text."""
+    """Columns kept as text."""
 
 
 def named_columns(wanted: Sequence[str], names: Sequence[str], width: int, source: str) -> list[int]:
@@ -49,7 +49,7 @@ def chosen_columns(
     exclude: Columns = None,
     text: Callable[[], Collection[int]] = tuple,
 ) -> Sequence[int]:
-    """The numbers of the columns asked for, in the order asked for; all of them if None.
+    """Return the numbers of the columns asked for, in the order asked for; all of them if None.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def chosen_columns(
     exclude
         The same, patterns such as ``"*_id"``, and ``"text"`` for columns that hold no numbers.
     text
-        Says which columns these are, if anyone asks.
+        Returns the columns without numbers; called if they are to be excluded.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def chosen_columns(
 
 
 def _each(columns: str | Sequence[str | int]) -> list[str | int]:
-    """Columns one by one."""
+    """Return the columns as a list."""
     return list(columns.split(",")) if isinstance(columns, str) else list(columns)
 
 

@@ -1,4 +1,4 @@
-"""Where bytes come from: plain files that may be growing, gzip files, standard input; and other encodings."""
+"""Sources of bytes: plain files that may be growing, gzip files, standard input; other encodings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .batch import SourceError
-from .lines import BLOCK, PRINT, Read, fingerprint
+from .lines import BLOCK, PRINT, Read, Seen
 
 POLL = 0.1
+"""Seconds between looks at a file that is followed: a delay that a person hardly notices, and little work."""
 GZIP = b"\x1f\x8b"
+PACKED = 1 << 16
+"""Bytes of packed data read at a time: they unpack to less than a block of lines in most files."""
 
 
 class PlainFile:
@@ -28,18 +31,17 @@ class PlainFile:
         if not stat.S_ISREG(os.fstat(self.handle).st_mode):
             os.close(self.handle)
             raise SourceError(f"{path} is not a regular file; pass pipes through standard input (-)")
-        self.offset = 0
-        self._first = self._last = b""
+        self.seen = Seen()
 
     def read(self, size: int) -> bytes:
-        """The next bytes; with ``follow``, waits for them."""
+        """Return the next bytes; with ``follow``, wait for them."""
         waited = 0.0
         while True:
-            block = os.pread(self.handle, size, self.offset)
-            # After the read: unless what stood before it is there still, the block may be of another file.
+            block = os.pread(self.handle, size, self.seen.offset)
+            # After the read: if the bytes before it have changed, the block may be of another file.
             self._refuse_other_content()
             if block:
-                self._remember(block)
+                self.seen.add(block)
                 return block
             if not self.follow or (self.idle is not None and waited >= self.idle):
                 return b""
@@ -47,23 +49,17 @@ class PlainFile:
             waited += POLL
 
     def ready(self, seconds: float) -> bool:
-        """Whether there is more than was read; waits so long at most."""
+        """Wait for more than was read, ``seconds`` at most; return True if there is."""
         waited = 0.0
-        while self.size() <= self.offset:
+        while self.size() <= self.seen.offset:
             if waited >= seconds:
                 return False
             time.sleep(min(POLL, seconds - waited))
             waited += POLL
         return True
 
-    def _remember(self, block: bytes) -> None:
-        self.offset += len(block)
-        if len(self._first) < PRINT:
-            self._first = (self._first + block[:PRINT])[:PRINT]
-        self._last = block[-PRINT:] if len(block) >= PRINT else (self._last + block)[-PRINT:]
-
     def _refuse_other_content(self) -> None:
-        """An error unless what was read still stands there and, if followed, the file has its name still."""
+        """Raise if the bytes read have changed or, if followed, the file was removed or replaced."""
         how = "followed" if self.follow else "read"
         here = os.fstat(self.handle)
         if self.follow:
@@ -73,27 +69,24 @@ class PlainFile:
                 raise SourceError(f"{self.path} was removed while it was followed") from None
             if (now.st_dev, now.st_ino) != (here.st_dev, here.st_ino):
                 raise SourceError(f"{self.path} was replaced by another file while it was followed")
-        if here.st_size < self.offset or self.around(self.offset) != (self._first, self._last):
+        read = self.seen.offset
+        if here.st_size < read or self.around(read) != (self.seen.head, self.seen.tail):
             raise SourceError(
-                f"{self.path} was truncated or rewritten while it was {how}: {self.offset:,} bytes had "
+                f"{self.path} was truncated or rewritten while it was {how}: {read:,} bytes had "
                 f"been read, it has {here.st_size:,}"
             )
 
     def go_to(self, offset: int) -> None:
-        self.offset = offset
-        self._first, self._last = self.around(offset)
+        """Read on from this byte."""
+        self.seen = Seen(offset, *self.around(offset))
 
     def around(self, offset: int) -> tuple[bytes, bytes]:
-        """The first bytes, and those before ``offset``."""
+        """Return the first `PRINT` bytes, and those before ``offset``."""
         size = min(PRINT, offset)
         return os.pread(self.handle, size, 0), os.pread(self.handle, size, offset - size)
 
-    def fingerprint(self, offset: int) -> str:
-        """By which the first ``offset`` bytes are recognised: a hash of their beginning and end."""
-        return fingerprint(*self.around(offset))
-
     def ends_line(self, offset: int) -> bool:
-        """Whether a line ends here: by a line feed, or because the file does and is not to grow."""
+        """Return True if a line ends here: by a line feed, or with a file that does not grow."""
         if offset == 0 or (offset >= self.size() and not self.follow):
             return True
         return os.pread(self.handle, 1, offset - 1) == b"\n"
@@ -108,7 +101,7 @@ class PlainFile:
 
 
 class StandardInput:
-    """What has come so far, without waiting for a block to fill."""
+    """Standard input: returns what has come, without waiting for a block to fill."""
 
     def __init__(self) -> None:
         try:
@@ -118,7 +111,7 @@ class StandardInput:
         self._peeked: list[bytes] = []
 
     def begins_with(self, start: bytes) -> bool:
-        """Whether these bytes come first; waits for as many."""
+        """Wait for as many bytes; return True if these come first."""
         seen = b"".join(self._peeked)
         while len(seen) < len(start) and start.startswith(seen):
             block = os.read(self.handle, BLOCK)
@@ -132,7 +125,7 @@ class StandardInput:
         return self._peeked.pop(0) if self._peeked else os.read(self.handle, size)
 
     def ready(self, seconds: float) -> bool:
-        """Whether something has come, or the end; waits so long at most."""
+        """Wait for bytes or the end, ``seconds`` at most; return True if there are."""
         if self._peeked:
             return True
         try:
@@ -142,14 +135,14 @@ class StandardInput:
 
 
 class Unpacked:
-    """The content of gzip data, member by member, never more at a time than was asked for."""
+    """Content of gzip data, member by member; at most the bytes asked for, however well it is packed."""
 
     def __init__(self, packed: Read, name: str, close: Callable[[], None] | None = None) -> None:
         self.packed, self.name, self._close = packed, name, close
         self._inflate = zlib.decompressobj(wbits=31)
         self._waiting = b""
         self._between = False
-        """Whether a member has ended and no other has begun: some writers fill the rest with zeros."""
+        """True between members: some writers fill the rest of the file with zeros."""
 
     def read(self, size: int) -> bytes:
         try:
@@ -160,7 +153,7 @@ class Unpacked:
     def _read(self, size: int) -> bytes:
         while True:
             if not self._waiting:
-                self._waiting = self.packed(1 << 16)
+                self._waiting = self.packed(PACKED)
                 if not self._waiting:
                     return self._last()
             if self._between:
@@ -187,7 +180,7 @@ class Unpacked:
 
 
 class Recoded:
-    """Text in another encoding as UTF-8."""
+    """Text in another encoding, recoded to UTF-8."""
 
     def __init__(self, read: Read, name: str, encoding: str, close: Callable[[], None] | None) -> None:
         self._read, self.name, self.encoding, self._close = read, name, encoding, close

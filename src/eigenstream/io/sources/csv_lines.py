@@ -1,4 +1,4 @@
-"""Rows of CSV: numbers between delimiters, with or without a line of names."""
+"""Parser of CSV: numbers between delimiters, with or without a line of names."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ DELIMITERS = (",", "\t", ";", "|")
 BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
 DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 MARKER = re.compile(r"[^\d]{1,20}|#\w+.?")
-"""What people write where there is no value."""
+"""Words that people write for a missing value; an error proposes them for `na`."""
 SKIP_LINES = Hint("skip_lines", None, "says how many lines stand before the names")
 INDEX_NAMES = ("", "Unnamed: 0")
-"""What the column of row numbers is called that pandas writes."""
+"""Names of the column of row numbers that pandas writes."""
 
 
 class Csv(Parser):
-    """CSV as its first line shows it to be.
+    """Parser of CSV; the first line shows its format.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Csv(Parser):
     options
         Columns to read, and what is known about the text.
     peek
-        Returns the line after the first, if there is one, for the few cases where the first does not tell.
+        Returns the line after the first, if there is one, where the first does not show the format.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Csv(Parser):
         fields = self._fields(text)
         self.full = len(fields)
         self.counting = False
-        """Whether the names are the numbers from 0."""
+        """True if the names are the numbers from 0."""
         known = set(options.names or ())
         self.titled = options.header or False
         if options.header is None:
@@ -79,7 +79,7 @@ class Csv(Parser):
         self.width = len(self.chosen)
         self.names = None if self.titles is None else [self.titles[i] for i in self.chosen]
         self._seen = False
-        """Whether a line has been read that was right."""
+        """True once a line has been parsed."""
 
     def quick(self, piece: Piece) -> NDArray[np.float64] | None:
         data, separator = piece.data, self.delimiter.encode()
@@ -104,7 +104,7 @@ class Csv(Parser):
         return rows
 
     def _taken_apart(self, data: bytes, count: int) -> NDArray[np.float64] | None:
-        """Where quotes hide delimiters, in columns that are not chosen."""
+        """Parse lines with quotes that hide delimiters, in columns that are not chosen."""
         text = self.options.decoded(data)
         lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
         try:
@@ -116,7 +116,7 @@ class Csv(Parser):
         return cells.parsed_fields(rows, self.chosen, self.options.missing)
 
     def _loaded(self, data: bytes, count: int) -> NDArray[np.float64] | None:
-        """By NumPy, several times slower."""
+        """Parse with NumPy, where pyarrow is not installed; several times slower."""
         lines = data.removesuffix(b"\n").split(b"\n")
         separator = self.delimiter.encode()
         if b'"' in data or {line.count(separator) for line in lines} != {self.full - 1}:
@@ -171,21 +171,24 @@ class Csv(Parser):
         return "the first line counts from 0: it is taken for names; without a header it is data"
 
     def may_count_rows(self) -> bool:
-        """Whether the first column is called as pandas calls an index."""
+        """Return True if the first column has the name of an index that pandas writes."""
         return self.titles is not None and self.chosen[0] == 0 and self.titles[0] in INDEX_NAMES
 
     def _wrong_width(self, found: int) -> Complaint:
-        what, hints = f"has {found} fields where {self.full} were expected", list[Hint]()
+        what, hints = f"has {found} fields where {self.full} were expected", tuple[Hint, ...]()
         if not self._seen and self._begins_as_comment():
-            hints.append(self._comment())
+            hints = (self._comment(),)
         elif not self._seen and self.titled:
-            hints.append(SKIP_LINES)
-        return Complaint("", what, tuple(hints))
+            hints = self._other_delimiter() or (SKIP_LINES,)
+        return Complaint("", what, hints)
 
     def _hints(self, i: int, fields: Sequence[str]) -> tuple[Hint, ...]:
         word = fields[i].strip()
         if fields[0].lstrip()[:1] == "#" or (not self._seen and self._begins_as_comment()):
             return (self._comment(),)
+        other = () if self._seen else self._other_delimiter()
+        if other:
+            return other
         timed = () if self._seen or self.kept else time_hints(self.titles[i] if self.titles else str(i), word)
         if timed:
             return timed
@@ -201,7 +204,7 @@ class Csv(Parser):
         return ()
 
     def _grouped(self, word: str) -> tuple[Hint, ...]:
-        """What to say of a number that has thousands marks."""
+        """Return hints for a number with thousands marks."""
         for mark, decimal in ((".", ","), (",", "."), (" ", None)):
             if mark == self.options.thousands or not GROUPED[mark].fullmatch(word):
                 continue
@@ -211,6 +214,13 @@ class Csv(Parser):
                 turned = (Hint("decimal", decimal, "reads the decimal mark"),) if other else ()
                 return (*turned, Hint("thousands", mark, "reads groups of three digits"))
         return ()
+
+    def _other_delimiter(self) -> tuple[Hint, ...]:
+        """Return a hint if the given delimiter is not in the first line, but another is."""
+        there = [d for d in DELIMITERS if d.encode() in self.first and d != self.options.decimal]
+        if self.options.delimiter is None or self.full > 1 or not there:
+            return ()
+        return (Hint("delimiter", there[0], f"fits the first line, which has no {self.delimiter!r}"),)
 
     def _begins_as_comment(self) -> bool:
         return self.first.lstrip()[:1] in (b"#", b"%", b"!")
@@ -234,7 +244,7 @@ class Csv(Parser):
         return self.options.number(word)
 
     def _is_value(self, field: str) -> bool:
-        """Whether this can be in a column of numbers."""
+        """Return True if the field can be in a column of numbers."""
         try:
             self._number(field)
         except ValueError:
@@ -257,7 +267,7 @@ class Csv(Parser):
         return max(there, key=lambda d: (text.count(d), d == ","))
 
     def _spaces_or_none(self, text: str, peek: Callable[[], bytes | None]) -> str:
-        """Runs of spaces, if numbers stand between them: a name may have spaces too."""
+        """Return a space if numbers stand between spaces, else a comma: a name may have spaces too."""
         only = "," if self.options.decimal == "." else ";"
         words = BETWEEN_SPACES.findall(text)
         if len(words) < 2:
@@ -267,7 +277,7 @@ class Csv(Parser):
         return " " if len(words) > 1 and any(map(_is_decimal, words)) else only
 
     def _is_header(self, fields: Sequence[str], peek: Callable[[], bytes | None]) -> bool:
-        """A line without a single number can hardly be data; nor one that counts from 0."""
+        """Return True for a line without a single number, or one that counts from 0."""
         if not any(map(self._is_number, fields)):
             return True
         counted = fields[1:] if not fields[0].strip() else fields
@@ -279,7 +289,7 @@ class Csv(Parser):
 
 
 def _is_decimal(word: str) -> bool:
-    """A number, with a decimal point or a comma."""
+    """Return True for a number with a decimal point or comma."""
     try:
         float(word.strip().replace(",", "."))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which source this is: by what it is recognised once it has been learnt, whatever its name is then."""
+"""Recognise a source that has been learnt, whatever its name is now."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from .batch import Reader
 
 Identity = dict[str, Any]
-"""A name and, of a file, its length and a hash of both its ends; of others, the place where reading ended."""
+"""A name and, for a file, its length and a hash of both its ends; otherwise the place where reading ended."""
 
 
 def identities(reader: Reader) -> list[Identity]:
-    """What has been read, after the last row: one for each file."""
+    """Return the identity of each file read, or of the source, after its last row."""
     found = [_file(*read) for read in reader.files_read()]
     if found or reader.row == 0 or not reader.lasts:
         return found
@@ -23,14 +23,14 @@ def identities(reader: Reader) -> list[Identity]:
 
 
 def learnt_files(reader: Reader, learnt: list[Identity]) -> dict[Path, Identity]:
-    """Files of this source that begin with what was learnt before, and what that was."""
+    """Return the files of this source that begin with one learnt before, and its identity."""
     known = [one for one in learnt if "bytes" in one]
     pairs = ((path, next((one for one in known if _begins_as(path, one)), None)) for path in reader.files)
     return {path: one for path, one in pairs if one is not None}
 
 
 def learnt_place(reader: Reader, learnt: list[Identity]) -> Identity | None:
-    """What was learnt before of a source that is no file; its reader stays at its beginning."""
+    """Return the identity of a source without files, if it was learnt before; it stays at its beginning."""
     for one in learnt:
         if "place" in one and one["name"] == reader.name and reader.lasts:
             beginning = reader.place()()
@@ -48,14 +48,14 @@ def _file(path: Path, size: int, has_rows: bool) -> Identity:
 
 
 def _begins_as(path: Path, one: Identity) -> bool:
-    """Whether the file is the one that was learnt; it may have grown, unless only its head had been there."""
+    """Return True if the file is the one learnt; it may have grown, unless it had no rows then."""
     size, now = one["bytes"], path.stat().st_size
     fits = now >= size if one.get("has_rows", True) else now == size
     return bool(fits and _ends(path, size) == one["sha256"])
 
 
 def _ends(path: Path, size: int) -> str:
-    """A hash of the first bytes, and of the last of so many."""
+    """Return a hash of the first bytes of a file, and of those before byte ``size``."""
     some = min(PRINT, size)
     with path.open("rb") as file:
         head = file.read(some)

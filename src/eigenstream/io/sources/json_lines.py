@@ -1,4 +1,10 @@
-"""Rows of JSON lines: an object or an array of numbers on each line."""
+"""Parser of JSON lines: an object or an array of numbers on each line.
+
+Lines written alike, of numbers only, are parsed by `json_template`, others by ``pyarrow.json``; without
+pyarrow, and where these give up, by ``json``. Measured on blocks of 1,024 rows with 8, 64 and 256 columns,
+``orjson`` with the same checks of types reads objects of numbers at .6 to .8 of that speed, arrays at .7 to
+1.3, and objects with a text among the numbers at 1.3 to 1.7: not enough for one more dependency.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +24,11 @@ from .text import Complaint, Parser, refuse_wide, shortened
 from .times import time_hints
 
 MOST_VALUES = 2**21
-"""Values a line may hold, nested ones included."""
+"""Most values on a line, nested ones included: each takes some 50 bytes of memory when it is parsed."""
 
 
 class JsonLines(Parser):
-    """null is missing, and so is a name that is not there."""
+    """Parser of JSON lines; null and an absent name are missing values."""
 
     def __init__(self, first: bytes, source: str, options: ReadOptions, line: int) -> None:
         self.options = options
@@ -48,7 +54,7 @@ class JsonLines(Parser):
         self.chosen = [self.keys[i] for i in chosen]
         self._places = chosen
         self._seen = False
-        """Whether a line has been read that was right."""
+        """True once a line has been parsed."""
         self._template = Template.of(first, self.full)
         self.width = len(self.chosen)
         self.names = self.chosen if self.type is dict else None
@@ -123,7 +129,7 @@ def _text(value: Any) -> str:
 
 
 def _values(line: bytes) -> int:
-    """No fewer than there are values in the line: each needs a comma or a bracket of its own."""
+    """Return an upper bound on the values in a line: each needs a comma or a bracket of its own."""
     return line.count(b",") + line.count(b"[") + line.count(b"{")
 
 
@@ -139,7 +145,7 @@ def _decoded(line: bytes) -> Any:
 
 
 def _whole(digits: str) -> float:
-    """A whole number as the float next to it, also where Python would not make an int of so many digits."""
+    """Parse an integer as a float: Python refuses to make an int of very many digits."""
     number = float(digits)
     if np.isinf(number):
         return 10**400  # which is too large for a float, and said to be
@@ -147,7 +153,7 @@ def _whole(digits: str) -> float:
 
 
 def _lines_of(piece: Piece, brackets: bytes) -> bytes | None:
-    """The lines, each between brackets: no value spans two of them; None if one is not, or not text."""
+    """Return the lines; None if one is not between brackets (a value may span two) or not UTF-8."""
     data = piece.data.replace(b"\r\n", b"\n")
     if not data.endswith(b"\n"):
         data += b"\n"

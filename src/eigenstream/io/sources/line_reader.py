@@ -1,10 +1,11 @@
-"""Rows out of lines of text."""
+"""Rows of lines of text."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from operator import index
 from pathlib import Path
@@ -22,20 +23,23 @@ from .text import FEW, Parsed, Parser
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
 BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
-"""Which bytes a blank line is made of."""
+"""True for each byte that a blank line may have."""
 EMPTIEST = 1 << 25
-"""Bytes of blank lines and comments that may come between two rows; more is taken for a file without rows."""
+"""Most bytes of blank lines and comments between two rows: beyond, it is a file without rows, such as a disk
+image of zeros, and reading it to its end would take hours."""
+STEP = 10_000
+"""Most lines skipped at a time."""
 
 
 class LineReader(Reader):
-    """Rows of a text, one a line; blank lines and comments do not count.
+    """Rows of a text, one per line; blank lines and comments do not count.
 
     Parameters
     ----------
     lines
-        Where they come from.
+        Lines of the text.
     content
-        What they are read from, to be closed.
+        Content that they are read from, to be closed.
     kind
         "text", "gzip" or "pipe".
     options
@@ -53,16 +57,16 @@ class LineReader(Reader):
     ) -> None:
         self.lines, self.content, self.name, self.kind = lines, content, lines.name, kind
         self.file = content if isinstance(content, PlainFile) else None
-        """The content, where a place in it can be gone to."""
+        """The content, if reading can start at any byte of it."""
         self.options, self._threads = options, options.threads
         self._pool = ThreadPoolExecutor(self._threads, "parsing") if self._threads > 1 else None
         self._held = NOTHING
-        """The first line, where it is data: it had to be looked at to know what the others are."""
+        """First data line, read during detection."""
         self._taken = np.zeros(0, dtype=np.int64)
         """Numbers of the lines taken last."""
         self._notes: list[str] = []
         self._first = np.zeros(0)
-        """The first column of the first rows."""
+        """First column of the first rows."""
         try:
             self.parser = self._understand()
         except BaseException:
@@ -70,8 +74,7 @@ class LineReader(Reader):
             raise
         self.full, self.width = self.parser.full, self.parser.width
         self.names, self.kept = self.parser.names, self.parser.kept
-        self._step = max(1, min(10_000, CELLS // self.full))
-        """Lines gone through at a time."""
+        self._step = max(1, min(STEP, CELLS // self.full))
 
     def _understand(self) -> Parser:
         self._skip_top()
@@ -107,7 +110,7 @@ class LineReader(Reader):
             left -= skipped
 
     def _peek(self) -> bytes | None:
-        """The next line with something on it, which stays the next."""
+        """Return the next line that is not empty, without taking it."""
         self._pass_over_empty()
         coming = self.lines.coming(1)
         return coming.data if len(coming) else None
@@ -133,7 +136,7 @@ class LineReader(Reader):
         return Chunk(self.options.with_gaps(rows), numbers, values, texts)
 
     def _parsed(self, piece: Piece) -> Parsed:
-        """The lines as rows, by several threads if there are; the rows are the same."""
+        """Parse the lines, in several threads if asked for; the rows are the same."""
         if self._pool is None or len(piece) < FEW * self._threads:
             return self.parser.parsed(piece)
         cuts = [len(piece) * i // self._threads for i in range(self._threads + 1)]
@@ -163,7 +166,7 @@ class LineReader(Reader):
         return [f"{self.name}: {note}"] * (note is not None) + self._notes
 
     def place(self) -> Callable[[], Place]:
-        at = {"row": self.row, "line": self.lines.line, "offset": self.lines.offset}
+        at = {"row": self.row, "line": self.lines.line, "offset": self.lines.seen.offset}
         seen = self.lines.fingerprint()
         return lambda: {**at, "fingerprint": seen()}
 
@@ -177,7 +180,7 @@ class LineReader(Reader):
             while self.lines.line < line and len(self.lines.take(min(line - self.lines.line, self._step))):
                 pass
         seen = self.lines.fingerprint()()
-        if seen != place["fingerprint"] or (self.lines.line, self.lines.offset) != (line, offset):
+        if seen != place["fingerprint"] or (self.lines.line, self.lines.seen.offset) != (line, offset):
             raise SourceError(
                 f"{self.name} does not begin as it did: something in its first {offset:,} bytes has changed; "
                 "give the same source, or start afresh without resuming"
@@ -193,19 +196,19 @@ class LineReader(Reader):
                 f"{self.name} has become shorter: {offset:,} bytes had been read, it has {size:,} now"
             )
         file.go_to(offset)
-        self.lines.jump(line, offset, *file.around(offset))
+        self.lines.jump(line, replace(file.seen))
 
     def progress(self) -> float | None:
         if self.file is None or self.file.follow:
             return None
-        return min(self.lines.offset / max(self.file.size(), 1), 1.0)
+        return min(self.lines.seen.offset / max(self.file.size(), 1), 1.0)
 
     def behind(self) -> int | None:
-        return None if self.file is None else max(self.file.size() - self.lines.offset, 0)
+        return None if self.file is None else max(self.file.size() - self.lines.seen.offset, 0)
 
     def files_read(self) -> list[tuple[Path, int, bool]]:
         read = super().files_read()
-        return read if self.file is None else [(path, self.lines.offset, some) for path, _, some in read]
+        return read if self.file is None else [(path, self.lines.seen.offset, some) for path, _, some in read]
 
     def close(self) -> None:
         if self.content is not None:
@@ -214,21 +217,21 @@ class LineReader(Reader):
             self._pool.shutdown(wait=False)
 
     def _next(self, count: int) -> Piece:
-        """At most so many lines with something on them, those held back first; none at the end."""
+        """Take lines that are not empty, at most ``count``, the held one first; none at the end."""
         piece, self._held = self._held, NOTHING
         if not len(piece):
-            piece = self._with_something(self.lines.take(count))
+            piece = self._filled(self.lines.take(count))
         if not len(piece):
             self._pass_over_empty()
-            piece = self._with_something(self.lines.take(count))
+            piece = self._filled(self.lines.take(count))
         return piece
 
-    def _with_something(self, piece: Piece) -> Piece:
-        """The lines that are neither blank nor comments."""
+    def _filled(self, piece: Piece) -> Piece:
+        """Return the lines that are neither blank nor comments."""
         return piece.without(self._empty(piece)) if len(piece) else piece
 
     def _pass_over_empty(self) -> None:
-        """Take the blank lines and comments that come next; an error if there is no end to them."""
+        """Take the blank lines and comments that come next; raise if there are too many."""
         passed_over, number = 0, 16
         while len(coming := self.lines.coming(number)):
             empty = self._empty(coming)
@@ -244,7 +247,7 @@ class LineReader(Reader):
             number *= 2
 
     def _empty(self, piece: Piece) -> NDArray[np.bool_]:
-        """Which lines are blank or comments."""
+        """Return True for each line that is blank or a comment."""
         starts, comment = piece.starts(), self.options.comment
         perhaps = BLANK[starts]
         if comment is not None:
@@ -258,6 +261,7 @@ class LineReader(Reader):
         return empty
 
     def _notice_index(self, rows: NDArray[np.float64]) -> None:
+        """Note a first column that counts rows."""
         parser = self.parser
         if self.row > 1 or not isinstance(parser, Csv) or not parser.may_count_rows():
             return

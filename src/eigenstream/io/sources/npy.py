@@ -1,4 +1,4 @@
-"""Matrices as NumPy saves them: NPY files, and arrays in NPZ files."""
+"""Readers of matrices that NumPy saved: NPY files, and arrays in NPZ files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from .batch import CELLS, Hint, SourceError
 from .options import ReadOptions
 
 LONGEST_HEAD = 1 << 16
+"""Most bytes of the head of a file; NumPy writes 128, and a damaged head may claim gigabytes."""
 
 
 class Npy(RowReader):
-    """A matrix as NumPy saves it, read piece by piece: memory does not grow with the file."""
+    """An NPY file, read in parts: memory does not grow with the file."""
 
     kind = "npy"
 
@@ -70,7 +71,7 @@ class Npy(RowReader):
 
 
 class Npz(ForwardReader):
-    """A matrix in a file as ``numpy.savez`` writes it, read forward; to go back is to begin again."""
+    """An array in an NPZ file, read forward; going back starts again from the beginning."""
 
     kind = "npz"
 
@@ -130,7 +131,7 @@ class Npz(ForwardReader):
         return self._numbers((stop - start) * width).reshape(-1, width)
 
     def fingerprint(self, row: int) -> str:
-        """The checksum of everything, which the file has from the start."""
+        """Return the checksum of the array that the file holds."""
         known = self.archive.getinfo(self.member + ".npy")
         return f"{self.member} {known.file_size} {known.CRC:08x} {self.width}"
 
@@ -152,7 +153,7 @@ class Npz(ForwardReader):
 
 
 class _Start:
-    """The start of a file, which is short: NumPy would read a head as long as it says it is."""
+    """Start of a file, limited in length: NumPy would read a head of any length that it claims."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -164,7 +165,7 @@ class _Start:
 
 
 def _head(file: IO[bytes], name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
-    """Shape, whether columns come one after the other, and type of a matrix that NumPy saved."""
+    """Return shape, True if stored by columns, and type of a matrix that NumPy saved."""
     try:
         start = _Start(file)
         version = npy.read_magic(start)

@@ -1,4 +1,4 @@
-"""Rows of Parquet files: one file, or a folder of parts in the order of their names."""
+"""Reader of Parquet: one file, or a folder of parts in the order of their names."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import ForwardReader, float_type
-from .batch import NO_TEXT, Chunk, SourceError, Texts
+from .batch import CELLS, NO_TEXT, Chunk, SourceError, Texts
 from .options import ReadOptions
 
 Pieces = Generator[NDArray[Any], None, None]
 Convert = Callable[[list[Any]], NDArray[Any]]
 
 ROWS = 4096
+"""Most rows decoded at a time, however large the row groups are."""
 BEGINNING = 4096
-"""Bytes of a file by which it is recognised, besides its footer."""
+"""Bytes of a file that are hashed, besides its footer, to recognise it on resuming."""
 
 
 class Parquet(ForwardReader):
@@ -64,7 +65,7 @@ class Parquet(ForwardReader):
         return f"{self.where_row(chunk, row)}, column {number} ({name})"
 
     def fingerprint(self, row: int) -> str:
-        """A hash of the beginnings and footers of the files that were read from."""
+        """Return a hash of the beginnings and footers of the files read up to ``row``."""
         digest = hashlib.sha256()
         seen = 0
         for part, footer in zip(self.parts, self.footers, strict=True):
@@ -89,7 +90,7 @@ class Parquet(ForwardReader):
         return lambda start: self._from(start, columns, convert)
 
     def _from(self, start: int, columns: Sequence[str], convert: Convert) -> Pieces:
-        """Pieces from this row on, never more than a few thousand rows at once, one file open at a time."""
+        """Yield the rows from ``start`` on, at most `ROWS` at a time, with one file open at a time."""
         for part, footer in zip(self.parts, self.footers, strict=True):
             if start >= footer.num_rows:
                 start -= footer.num_rows
@@ -110,8 +111,8 @@ class Parquet(ForwardReader):
     def _pieces(
         self, file: Any, group: int, names: Sequence[str], convert: Convert
     ) -> Iterator[NDArray[Any]]:
-        """One row group in pieces; each is checked for having all columns at full length by Arrow."""
-        rows = max(1, min(ROWS, 2**22 // len(names)))
+        """Yield a row group in pieces; Arrow checks that all columns have the same length."""
+        rows = max(1, min(ROWS, CELLS // len(names)))
         try:
             for piece in file.iter_batches(rows, row_groups=[group], columns=names, use_threads=False):
                 yield convert([piece.column(name) for name in names])
@@ -158,7 +159,7 @@ def _as_texts(columns: list[Any]) -> Texts:
 
 
 def _words(column: Any) -> list[str]:
-    """A column as text: as Arrow writes its type, or Python where Arrow does not; nothing for a null."""
+    """Return a column as text, written by Arrow, or by Python where Arrow cannot; empty for a null."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -1,4 +1,4 @@
-"""Which reader a source needs: found by what is in it, not by its name."""
+"""Find the reader of a source by its content, not by its name."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .text_files import open_lines
 from .zarr_array import Zarr
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".gz", ".npy", ".npz", ".mtx")
-"""Of files that are read out of a folder; other files in it are not looked at."""
+"""Suffixes of the files read from a folder; other files in it are ignored."""
 
 
 Opener = Callable[[str, ReadOptions], Reader]
 
 SCHEMES: dict[str, Opener] = {"redis": open_redis}
-"""Openers of addresses such as ``redis://127.0.0.1/0?stream=sensors``, by what stands before ``://``. An
-entry of your own makes `open` and the command line read your own kind of source."""
+"""Openers of addresses such as ``redis://127.0.0.1/0?stream=sensors``, by the scheme before ``://``. An entry
+of your own makes `open` and the command line read your own kind of source."""
 
 
 def open_reader(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None, options: ReadOptions
 ) -> Reader:
-    """The reader of a source."""
+    """Return the reader of a source."""
     if source is None:
         return built_in(options)
     try:
@@ -125,14 +125,14 @@ FOLDERS: list[tuple[tuple[str, ...], Kind]] = [
     (("*.parquet",), Parquet),
     (("zarr.json", ".zarray"), Zarr),
 ]
-"""Kinds of folders, by files of which one is in them."""
+"""Readers of folders, by files of which one is in the folder."""
 FILES: list[tuple[bytes, Kind]] = [
     (b"\x93NUMPY", Npy),
     (b"PK\x03\x04", _open_npz),
     (b"%%Matr", matrix_market),
     (b"PAR1", Parquet),
 ]
-"""Kinds of files, by their first bytes; what begins otherwise is text."""
+"""Readers of files, by their first bytes; other files are text."""
 
 UNPACK = "which is not unpacked here; unpack it, or pass its content through standard input (-)"
 EXPORT = "which is not read; export it as CSV or Parquet"
@@ -147,13 +147,13 @@ FOREIGN = {
     b"%PDF": f"a PDF document, {EXPORT}",
     b"MATLAB": f"a MATLAB file, {EXPORT}",
 }
-"""Kinds of files that are recognised only to say so."""
+"""Files that are not read, by their first bytes, and the error that names them."""
 
 BUILT_IN_ROWS, BUILT_IN_RANKS = 10_000, {0: 3, 3000: 5, 6000: 2}
 
 
 def built_in(options: ReadOptions) -> Reader:
-    """Components in noise, 64 inputs: 3 of them at first, from row 3,000 on 5, from row 6,000 on 2."""
+    """Return the built-in stream: 64 inputs, 3 components in noise, 5 from row 3,000, 2 from row 6,000 on."""
 
     def make(start: int) -> Iterator[Floats]:
         batches = changing_rank(BUILT_IN_ROWS, ranks=BUILT_IN_RANKS, batch_size=100, random_state=0)

@@ -1,4 +1,4 @@
-"""Rows of a Redis stream: one an entry, continued exactly by the entry's id."""
+"""Reader of Redis streams: one row per entry, continued exactly by the entry's id."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from .options import MISSING, ReadOptions
 
 BEGINNING = "0-0"
 PATIENCE = 30.0
-"""Seconds for which a server that does not answer is asked again."""
+"""Seconds to ask a server again that does not answer: long enough for it to restart."""
 FIRST_PATIENCE = 5.0
-"""The same before anything has been read: the address may be wrong."""
+"""The same before the first entry: the address may be wrong, and a person waits."""
 PAUSE = 0.2
+"""Seconds between two questions to a server that does not answer."""
 BLOCK = 1000
-"""Milliseconds to wait for entries at a time."""
+"""Milliseconds to wait for entries per question: so often Ctrl-C and ``idle`` are noticed."""
 
 Entry = tuple[str, dict[str, str]]
 
 
 class RedisStream(Reader):
-    """Entries of a stream, whose fields are columns; the first entry shows which there are.
+    """Entries of a stream; the fields of the first entry are the columns.
 
-    The position is the id of the last entry read. It is kept by whoever reads, not by the server: a consumer
-    group would count an entry as read before its row has been learnt and saved.
+    The position is the id of the last entry read. The caller keeps it, not the server: a consumer group would
+    count an entry as read before its row has been learnt and saved.
 
     Parameters
     ----------
     client
-        Of ``redis``, answering in text.
+        Client of ``redis`` that decodes responses.
     stream
-        Its name.
+        Name of the stream.
     options
         Fields to read, and how long to wait for more entries.
     """
@@ -51,10 +52,10 @@ class RedisStream(Reader):
         self._last = BEGINNING
         """Id of the last entry taken."""
         self._print = ""
-        """By which it is recognised."""
+        """Hash of the last entry taken."""
         self._waiting: list[Entry] = []
         self._removed = self._state()["removed"]
-        """Entries that had been removed from the stream before the first was read."""
+        """Number of entries removed from the stream before the first was read."""
         if not self._fetch(1, None):
             raise SourceError(f"{self.name} is empty: there is nothing to learn from")
         titles = list(self._waiting[0][1])
@@ -123,14 +124,11 @@ class RedisStream(Reader):
     def _where(self, entry: str, column: int) -> str:
         return f"{self.name}, entry {entry}, {self.names[column] if self.names else column!r}"
 
-    def behind(self) -> int | None:
-        return None
-
     def close(self) -> None:
         self.client.close()
 
     def _fetch(self, count: int, seconds: float | None) -> bool:
-        """Whether entries wait; with ``follow``, waits for them, ``seconds`` or `idle` at most."""
+        """Fetch entries; with ``follow``, wait ``seconds`` or `idle` at most. Return True if some came."""
         limit = self.idle if seconds is None else seconds
         until = None if limit is None else time.monotonic() + limit
         while not self._waiting:
@@ -145,7 +143,7 @@ class RedisStream(Reader):
         return bool(self._waiting)
 
     def _state(self) -> dict[str, Any]:
-        """How many entries have been removed, and the id given last; of an absent stream, nothing."""
+        """Return the number of entries removed and the last id; zeros if there is no stream."""
         import redis
 
         try:
@@ -158,7 +156,7 @@ class RedisStream(Reader):
         return {"removed": removed, "last": found["last-generated-id"]}
 
     def _refuse_gap(self, state: dict[str, Any]) -> None:
-        """An error if entries have been removed that had not been read."""
+        """Raise if entries have been removed before they were read."""
         lost = state["removed"] - self._removed - self.row - len(self._waiting)
         if lost > 0:
             raise SourceError(
@@ -171,7 +169,7 @@ class RedisStream(Reader):
 
 
 def _answer(name: str, question: Callable[[], Any], patience: float) -> Any:
-    """The server's answer; one that is starting again is asked for so many seconds."""
+    """Return the server's answer; ask again for ``patience`` seconds if there is none."""
     import redis
 
     until = time.monotonic() + patience
@@ -185,7 +183,7 @@ def _answer(name: str, question: Callable[[], Any], patience: float) -> Any:
 
 
 def open_redis(address: str, options: ReadOptions) -> RedisStream:
-    """The stream at an address such as ``redis://127.0.0.1:6379/0?stream=sensors``."""
+    """Open the stream at an address such as ``redis://127.0.0.1:6379/0?stream=sensors``."""
     try:
         import redis
     except ImportError:
@@ -212,7 +210,7 @@ def open_redis(address: str, options: ReadOptions) -> RedisStream:
 
 
 def _number(word: str) -> float | None:
-    """None if it is no number."""
+    """Parse a number; None if it is not one."""
     word = word.strip()
     if word.lower() in MISSING:
         return float("nan")

@@ -11,13 +11,13 @@ from pathlib import Path
 from .batch import Chunk, Place, Reader, SourceError
 
 STAMP = 4096
-"""Bytes at both ends of a file by which it is recognised after it has been read."""
+"""Bytes at both ends of a file that are hashed to recognise it after it has been read: one page each."""
 
 Open = Callable[[Path, tuple[str, ...] | None], Reader]
 
 
 class Several(Reader):
-    """Files with the same columns, read in the order given; files without a byte are passed over.
+    """Files with the same columns, read in the order given; empty files are skipped.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class Several(Reader):
         if first is None:
             raise SourceError(f"{self.name} are all empty: there is nothing to learn from")
         self._number, self._before = first, 0
-        """Which file is read, and how many rows those before it had."""
+        """Number of the file that is read, and the rows of those before it."""
         self._stamps = hashlib.sha256()
-        """Of the files that have been read."""
+        """Hash of the files that have been read."""
         for i in range(first):
             self._stamps.update(_stamp(self.paths[i]))
         self._reader = open_one(self.paths[first], None)
@@ -51,7 +51,7 @@ class Several(Reader):
         self.names, self.kept = self._reader.names, self._reader.kept
         self._taken: Chunk | None = None
         self._rowless: list[int] = []
-        """Files without rows among those that have been read."""
+        """Numbers of the files read that had no rows."""
 
     def take(self, count: int) -> Chunk | None:
         while (chunk := self._reader.take(count)) is None:
@@ -73,7 +73,7 @@ class Several(Reader):
     def place(self) -> Callable[[], Place]:
         at = {"row": self.row, "file": self._number, "stamps": self._stamps.hexdigest()}
         at["rowless"] = list(self._rowless)
-        within = self._reader.place()()  # at once: the file may be closed by the time that somebody asks
+        within = self._reader.place()()  # now: the file may be closed when the function is called
         return lambda: {**at, "within": within}
 
     def go_to(self, place: Place) -> None:
@@ -121,7 +121,7 @@ class Several(Reader):
         self._reader.close()
 
     def _next_file(self) -> bool:
-        """Go on with the next file that is not empty; False if there is none."""
+        """Open the next file that is not empty; return False if there is none."""
         following = next((i for i in range(self._number + 1, len(self.paths)) if self.sizes[i]), None)
         if following is None:
             return False
@@ -143,7 +143,7 @@ class Several(Reader):
 
 
 def _stamp(path: Path) -> bytes:
-    """By which a file is recognised: its name, its size, and its first and last bytes."""
+    """Return a hash of a file's name, size, first and last bytes."""
     digest = hashlib.sha256(f"{path.name}\0{path.stat().st_size}\0".encode(errors="surrogateescape"))
     with path.open("rb") as file:
         digest.update(file.read(STAMP))

@@ -16,21 +16,21 @@ from .options import ReadOptions
 from .times import HOW, Clock
 
 ROWS = 1024
-"""Rows a batch, unless asked otherwise."""
+"""Default rows per batch: enough that the cost per call is small, few enough that a person sees progress."""
 PATIENCE = 0.25
-"""Seconds that rows which have come wait for others to fill their batch."""
+"""Seconds that rows of live input wait for their batch to fill: a person hardly notices the delay."""
 
 
 class Source:
     """An iterable of `Batch`; `close` it, or use it in a ``with`` statement.
 
-    Batches end at multiples of ``batch_rows``, counted from the first row. Where rows come as they happen, a
-    batch is handed out as it is when the next row is long in coming; the next goes on to the multiple.
+    Batches end at multiples of ``batch_rows``, counted from the first row. On live input a batch that has
+    waited `PATIENCE` seconds is handed out as it is; the next one ends at the multiple.
 
     Parameters
     ----------
     reader
-        Where the rows come from.
+        Reader of the rows.
     options
         Options of reading; ``batch_rows``, ``rows``, ``on_bad_row``, ``allow_nan``, ``time_column`` and
         ``key`` are obeyed here.
@@ -58,12 +58,12 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Name of the source, for messages."""
         return self.reader.name
 
     @property
     def width(self) -> int:
-        """Columns."""
+        """Numbers per row."""
         return self.reader.width
 
     @property
@@ -73,14 +73,14 @@ class Source:
 
     @property
     def notes(self) -> list[str]:
-        """What a person may want to know about how it is read; more may be noticed while it is."""
+        """Remarks for a person about how it is read; reading may add some."""
         timed = self.clock is not None and self.clock.taken
         times = [f"{self.name}: times in {self.reader.kept[0]!r} are read as {timed}"] if timed else []
         return self.reader.notes() + times
 
     @property
     def total(self) -> int | None:
-        """How many rows there are, where that is known."""
+        """Number of rows, where it is known."""
         total = self.reader.total
         return total if self.stop is None or total is None else min(total, self.stop)
 
@@ -113,7 +113,7 @@ class Source:
         return keys
 
     def _place(self) -> Callable[[], Place]:
-        """The place of the reader and of the clock, which both go on while nobody asks."""
+        """Return a function that returns the places of reader and clock as they are now."""
         place = self.reader.place()
         if self.clock is None:
             return place
@@ -121,7 +121,7 @@ class Source:
         return lambda: {**place(), "clock": clock}
 
     def _gathered(self, wanted: int) -> tuple[list[Chunk], bool]:
-        """Chunks with so many rows in all, or with what has come so far; and whether that was the end."""
+        """Return chunks with ``wanted`` rows, or fewer on live input, and True at the end."""
         parts, until = list[Chunk](), None
         while wanted:
             if until is not None and not self.reader.ready(max(until - time.monotonic(), 0.0)):
@@ -136,7 +136,7 @@ class Source:
         return parts, False
 
     def continue_from(self, position: dict[str, Any]) -> None:
-        """Go on after the batch that had this position."""
+        """Continue after the batch that had this position."""
         try:
             numbers = [index(position[name]) for name in ("rows", "skipped", "row")]
             rows, skipped, row = numbers
@@ -154,12 +154,12 @@ class Source:
             ) from None
 
     def pass_over(self, rows: int) -> None:
-        """Begin after so many rows."""
+        """Skip the first rows."""
         self.reader.pass_over(rows)
         self._read = rows
 
     def close(self) -> None:
-        """Let go of files."""
+        """Close all files."""
         self.reader.close()
 
     def __enter__(self) -> Self:
@@ -179,7 +179,7 @@ class Source:
         return chunk
 
     def _usable(self, chunk: Chunk) -> Chunk:
-        """The chunk without bad rows, or an error that names the first."""
+        """Return the chunk without bad rows, or raise an error that names the first."""
         bad = chunk.bad + self._unfit(chunk)
         if self.clock is not None and chunk.texts is not None:
             chunk = chunk._replace(times=self.clock.read(chunk.texts[:, 0].tolist()))
@@ -199,13 +199,13 @@ class Source:
         return chunk.without(rows)
 
     def _advice(self, row: int) -> tuple[Hint, ...]:
-        """A column that is wrong from the first row on is not meant to be read."""
+        """Return hints: a column that is bad from the first row on is probably not meant to be read."""
         if self.count == 0 and row == 0:
             return (CHOOSE, NO_TEXT)
         return (SKIP,)
 
     def _unfit(self, chunk: Chunk) -> list[BadValue]:
-        """Values no model takes: infinite ones, and missing ones unless they are allowed."""
+        """Find infinite values, and missing ones unless they are allowed."""
         # One multiply-add a number and no temporary: NaN and infinity both survive a sum of squares.
         if np.isfinite(np.vdot(chunk.rows, chunk.rows)):
             return []
@@ -222,7 +222,7 @@ class Source:
         ]
 
     def _untimely(self, chunk: Chunk, clock: Clock, known: set[int]) -> list[BadValue]:
-        """Rows whose time cannot be read, or is before that of an earlier row."""
+        """Find rows whose time cannot be parsed or is before that of an earlier row."""
         times, texts = chunk.times, chunk.texts
         assert times is not None
         assert texts is not None

@@ -1,6 +1,6 @@
-"""Sparse matrices: Matrix Market files, and NPZ files that ``scipy.sparse.save_npz`` wrote.
+"""Readers of sparse matrices: Matrix Market files, and NPZ files that ``scipy.sparse.save_npz`` wrote.
 
-What is stored is read at once; rows are filled as they are handed out, a batch at a time.
+The stored numbers are read at once; rows are made dense one batch at a time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .batch import SourceError
 from .options import ReadOptions
 
 PARTS = {"format.npy", "shape.npy", "data.npy"}
-"""What is in every NPZ file of a sparse matrix."""
+"""Members of every NPZ file of a sparse matrix."""
 
 
 class SparseMatrix(RowReader):
-    """A sparse matrix, of which only the stored numbers are in memory."""
+    """A sparse matrix in memory, handed out as dense rows."""
 
     kind = "sparse"
 
@@ -46,12 +46,9 @@ class SparseMatrix(RowReader):
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
         return np.asarray(self.matrix[start:stop].toarray())
 
-    def close(self) -> None:
-        """Nothing is open."""
-
 
 def matrix_market(path: Path, options: ReadOptions) -> SparseMatrix:
-    """The reader of a Matrix Market file."""
+    """Open a Matrix Market file."""
     from inspect import signature
 
     from scipy.io import mmread
@@ -62,16 +59,16 @@ def matrix_market(path: Path, options: ReadOptions) -> SparseMatrix:
 
 
 def sparse_npz(path: Path, options: ReadOptions) -> SparseMatrix:
-    """The reader of a sparse matrix in an NPZ file."""
+    """Open a sparse matrix in an NPZ file."""
     from scipy.sparse import load_npz
 
     return SparseMatrix(path, load_npz, "NPZ file of a sparse matrix", options)
 
 
 def is_sparse_npz(path: Path) -> bool:
-    """Whether an NPZ file holds a sparse matrix."""
+    """Return True if an NPZ file holds a sparse matrix."""
     try:
         with zipfile.ZipFile(path) as archive:
             return set(archive.namelist()) >= PARTS
-    except (OSError, zipfile.BadZipFile):  # whoever reads it says what is wrong
+    except (OSError, zipfile.BadZipFile):  # its reader says what is wrong
         return False

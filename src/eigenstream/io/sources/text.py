@@ -1,4 +1,4 @@
-"""Lines of text as rows of numbers: what CSV and JSON lines have in common."""
+"""Parsers of lines of text: the common part of CSV and JSON lines."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .batch import Hint, SourceError
 from .lines import Piece
 
 WIDEST_TEXT = 2**20
-"""Columns a text may have."""
+"""Most columns of a text: a line of commas alone is refused before an object is made of each."""
 FEW = 32
-"""Lines that are no longer halved to find the one that needs care."""
+"""Lines that are parsed one by one instead of halved again to find the one that needs care."""
 
 
 class Complaint(NamedTuple):
-    """What is wrong with a line."""
+    """Reason why a line cannot be parsed."""
 
     column: str
     what: str
@@ -27,43 +27,43 @@ class Complaint(NamedTuple):
 
 
 Parsed = tuple[NDArray[np.float64], list[tuple[int, Complaint]]]
-"""Rows, and what is wrong with some of them."""
+"""Rows, and the numbers of bad lines with the reasons."""
 
 
 class Parser(ABC):
-    """From lines to numbers."""
+    """Abstract: parses lines of numbers."""
 
     width: int
     full: int
-    """Columns there are, chosen or not."""
+    """Number of columns, chosen or not."""
     names: list[str] | None
     kept: Sequence[str] = ()
-    """What the columns are called that are handed out as text."""
+    """Names of the columns kept as text."""
     titled: bool = False
-    """Whether the first line is not data."""
+    """True if the first line holds names."""
 
     @abstractmethod
     def quick(self, piece: Piece) -> NDArray[np.float64] | None:
-        """All lines at once; None if one of them needs a closer look."""
+        """Parse all lines at once; None if one of them needs care."""
 
     @abstractmethod
     def row(self, line: bytes) -> list[float] | Complaint:
-        """One line with care."""
+        """Parse one line with care."""
 
     @abstractmethod
     def texts(self, line: bytes) -> list[str]:
-        """The cells of one line that are kept as text; empty where there are none."""
+        """Return the cells of one line kept as text, empty where it has none."""
 
     @abstractmethod
     def column(self, number: int) -> str:
-        """What to call a column in a message."""
+        """Return the name of a column for a message."""
 
     def note(self) -> str | None:
-        """What somebody may want to know about how the lines are read."""
+        """Return a remark for a person about how the lines are read, if there is one."""
         return None
 
     def parsed(self, piece: Piece) -> Parsed:
-        """Rows, and what is wrong with some of them; halves the lines until most can be read at once."""
+        """Parse lines; halve them until most can be parsed at once."""
         quick = self.quick(piece)
         if quick is not None:
             return quick, []
@@ -86,11 +86,11 @@ class Parser(ABC):
 
 
 def refuse_wide(columns: int, source: str, line: int) -> None:
-    """An error if a line has more columns than a text may have, before anything is made of them."""
+    """Raise if a line has more columns than a text may have."""
     if columns > WIDEST_TEXT:
         raise SourceError(f"{source}, line {line}: more than {WIDEST_TEXT:,} columns, which text may have")
 
 
 def shortened(text: str) -> str:
-    """For a message."""
+    """Return the text for a message, cut to 40 characters."""
     return repr(text.strip() if len(text) <= 40 else text[:80].strip()[:37] + "...")

@@ -1,4 +1,4 @@
-"""Where lines come from: files that may be growing, gzip files and standard input."""
+"""Open lines of text: files that may be growing, gzip files and standard input."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from .line_reader import LineReader
 from .lines import Lines
 from .options import ReadOptions
 
+# Byte order marks of encodings in which lines cannot be cut; that of UTF-8 is left to the line reader.
 WIDE_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
 def open_lines(path: Path | None, options: ReadOptions) -> LineReader:
-    """Text in a file, plain or gzip, or (None) on standard input."""
+    """Open text in a file, plain or gzip, or (None) on standard input."""
     if path is None:
         return _piped(options)
     follow = options.follow
@@ -42,7 +43,7 @@ def open_lines(path: Path | None, options: ReadOptions) -> LineReader:
 
 
 def _read_again(content: Unpacked | Recoded, name: str, options: ReadOptions) -> LineReader:
-    """Lines of content that is continued by reading it again from the beginning."""
+    """Open content that is continued by reading it again from the beginning."""
     kind = "gzip" if isinstance(content, Unpacked) else "recoded"
     return LineReader(Lines(content.read, name, digest=True), content, kind, options)
 

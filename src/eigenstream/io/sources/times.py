@@ -1,4 +1,4 @@
-"""When rows were taken: text as seconds since 1970, read in one way throughout a source."""
+"""Times of rows: text as seconds since 1970, in one format throughout a source."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .batch import NO_TEXT, Hint, SourceError
 Times = NDArray[np.float64]
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""How long one is that is counted since 1970, in seconds."""
+"""Seconds per unit."""
 WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 LARGEST_SECONDS = 1e11
-"""A larger number can hardly be seconds: that would be after the year 5000."""
+"""Largest number taken for seconds since 1970: the year 5138; a larger one is in a finer unit."""
 
 HOW = Hint("time_format", None, "says how times are written: iso, s, ms, us, ns, or such as '%d.%m.%Y %H:%M'")
 
 
 class Clock:
-    """Reads times, none of which may be before the last.
+    """Parser of times that must not go backward.
 
     Parameters
     ----------
     format
         ``"iso"`` (``2024-01-31 12:00:00.5+01:00``, UTC where it does not say), ``"s"``, ``"ms"``, ``"us"`` or
-        ``"ns"`` since 1970, or a format of `datetime.strptime`. If None, the first time shows which of the
-        former it is that can be read.
+        ``"ns"`` since 1970, or a format of `datetime.strptime`. If None, detected from the first time, but
+        for the last.
 
     Examples
     --------
@@ -44,20 +44,20 @@ class Clock:
 
     def __init__(self, format: str | None = None) -> None:
         if format is not None and format not in ("iso", *UNITS) and "%" not in format:
-            raise SourceError(f"{format!r} is no format of times", HOW)
+            raise SourceError(f"{format!r} is not a format of times", HOW)
         self.format = format
         self.last = -np.inf
-        """The latest time so far."""
+        """Latest time so far."""
 
     @property
     def taken(self) -> str | None:
-        """How times are read, in words; None until the first has come."""
+        """Format of the times in words; None until it is detected."""
         if self.format is None or "%" in self.format:
             return self.format
         return "ISO 8601" if self.format == "iso" else f"{WORDS[self.format]} since 1970"
 
     def read(self, texts: Sequence[str]) -> Times:
-        """The times in seconds; NaN where a text is no time."""
+        """Parse times to seconds, NaN where a text is not a time."""
         if self.format is None:
             self.format = next(filter(None, map(_likely, texts)), None)
         if self.format is None:
@@ -66,32 +66,32 @@ class Clock:
         return np.array([_or_nan(seconds, text) for text in texts])
 
     def backward(self, times: Times, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which of these rows, if usable, are before a usable one; the others set the clock."""
+        """Return True for each usable row whose time is before that of an earlier usable one."""
         counted = np.where(usable, times, -np.inf)
         latest = np.maximum.accumulate(np.concatenate(([self.last], counted)))
         self.last = float(latest[-1])
         return np.asarray(usable & (times < latest[:-1]))
 
     def place(self) -> list[Any]:
-        """For a position: what to go on with."""
+        """Return the format and the latest time, for a position."""
         return [self.format, self.last if isfinite(self.last) else None]
 
     def go_to(self, place: Any) -> None:
-        """Go on from what `place` returned."""
+        """Continue from what `place` returned."""
         format, last = place
         self.format = Clock(format).format
         self.last = -np.inf if last is None else float(last)
 
 
 def time_hints(column: str, text: str) -> tuple[Hint, ...]:
-    """What to do about a column of times where numbers were expected; nothing if this is no time."""
+    """Return hints for a column where numbers were expected; none if its text is not a time."""
     if np.isnan(_or_nan(_iso, text)):
         return ()
     return (Hint("time_column", column, "takes it as the time of each row"), NO_TEXT)
 
 
 def _likely(text: str) -> str | None:
-    """How this is written, if that can be seen."""
+    """Detect the format of a time; None if it cannot be."""
     try:
         number = abs(_number(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Rows of Zarr arrays."""
+"""Reader of Zarr arrays."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from .batch import SourceError
 from .options import ReadOptions
 
 LARGEST_CHUNK = 1 << 30
-LARGEST_SLAB = 1 << 23
-"""Numbers in rows that are kept."""
+"""Most bytes of a chunk: Zarr decodes chunks as a whole."""
+LARGEST_BAND = 1 << 23
+"""Most numbers of a row of chunks that is kept after decoding: 64 MiB of float64."""
 
 
 class Zarr(RowReader):
@@ -32,7 +33,7 @@ class Zarr(RowReader):
             self.array: Any = zarr.open_array(str(path), mode="r")
             shape, dtype = tuple(self.array.shape), np.dtype(self.array.dtype)
             shape_of_chunk = getattr(self.array, "shards", None) or self.array.chunks
-            chunk, tall = math.prod(shape_of_chunk) * dtype.itemsize, int(shape_of_chunk[0])
+            chunk, chunk_rows = math.prod(shape_of_chunk) * dtype.itemsize, int(shape_of_chunk[0])
         except Exception as error:  # a damaged store raises whatever its parts raise
             raise SourceError(f"{path} is not a readable Zarr array: {error}") from None
         if len(shape) != 2 or 0 in shape:
@@ -42,20 +43,21 @@ class Zarr(RowReader):
             raise SourceError(
                 f"{path}: its chunks have {chunk:,} bytes; rechunk it to at most {LARGEST_CHUNK:,}"
             )
-
-        self.tall = tall if tall * self.full <= LARGEST_SLAB else 1
-        """Rows that are decoded at once and kept until others are asked for: a chunk is decoded only once."""
-        self._slab: tuple[int, NDArray[Any]] = (-1, np.zeros((0, 0)))
+        self.band_rows = chunk_rows if chunk_rows * self.full <= LARGEST_BAND else None
+        """Rows per chunk. One row of chunks, a band, is kept, so that batches smaller than a chunk decode it
+        only once; None if a band is too large to keep."""
+        self._band: tuple[int, NDArray[Any]] = (-1, np.zeros((0, 0)))
+        """First row of the band that is kept, and its rows."""
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
-        if self.tall == 1:
+        if self.band_rows is None:
             return self._decoded(start, stop)
         parts = []
-        for low in range(start - start % self.tall, stop, self.tall):
-            slab = self._slab  # taken once: somebody else may be asking for other rows at the same time
-            if slab[0] != low:
-                slab = self._slab = (low, self._decoded(low, min(low + self.tall, self.total)))
-            parts.append(slab[1][max(start - low, 0) : stop - low])
+        for first in range(start - start % self.band_rows, stop, self.band_rows):
+            band = self._band  # read once: another thread may ask for other rows at the same time
+            if band[0] != first:
+                band = self._band = (first, self._decoded(first, min(first + self.band_rows, self.total)))
+            parts.append(band[1][max(start - first, 0) : stop - first])
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _decoded(self, start: int, stop: int) -> NDArray[Any]:
