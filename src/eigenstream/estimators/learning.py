@@ -1,11 +1,9 @@
-"""Calls that learn: each happens whole or not at all, and says afterwards what has changed."""
+"""Calls that learn: each happens whole or not at all, and says what has changed."""
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
@@ -17,12 +15,8 @@ from ..model import RankChange, Tracker, plan_for, row_times
 from ..model.parameters import check_words, refuse_huge, refuse_tiny, row_weights, squares_fit
 from ..model.reading import Floats
 from ..model.stream_model import DEFAULTS
-from ..model.whole_calls import interrupts_deferred
-from .locking import Lock, alone
+from ..model.whole_calls import Callers, reverting
 from .validation import placed, refuse_infinite, shaped, times_of
-
-SHORT = 1024
-"""Rows that are learnt in so little time that Ctrl-C may wait."""
 
 MANY_SKIPPED = 32
 """Rows that have to be skipped before somebody is warned that most are."""
@@ -39,10 +33,15 @@ class WholeCalls:
     _warned_at_capacity = False
     _warned_of_skipping = False
 
-    def _lock(self) -> Lock:
-        if "_learning" not in self.__dict__:
-            self._learning = Lock()
-        return self._learning
+    @property
+    def callers(self) -> Callers:
+        """Whoever learns with this model at this moment."""
+        return self.__dict__.setdefault("_callers", Callers())  # type: ignore[no-any-return]
+
+    def _reverting(self) -> Callable[[], None]:
+        # Whoever has made an error of a warning can go on with the next call.
+        warned = ("_warned_at_capacity", "_warned_of_skipping")
+        return reverting(self, vars(self).get("_tracker"), warned)
 
     def _learn(
         self,
@@ -53,20 +52,13 @@ class WholeCalls:
         fresh: bool,
         how: str | None = None,
     ) -> Floats:
-        """Check everything, then change: a refused or interrupted call leaves the model as it was."""
-        with alone(self._lock()):
-            before = self.__dict__.copy()
-            try:
-                weights = row_weights(sample_weight, _num_samples(X))
-                rows = self._checked_rows(X, fresh=fresh)
-                times = self._times(X, timestamps, len(rows))
-                scores, changes = self._followed(rows, weights, times, how)
-            except BaseException:
-                self.__dict__.clear()
-                self.__dict__.update(before)
-                raise
-            tracker = self._tracker
-            self._announce(changes)
+        """Check rows, learn from them and say what has changed; within a `whole_call`."""
+        weights = row_weights(sample_weight, _num_samples(X))
+        rows = self._checked_rows(X, fresh=fresh)
+        times = self._times(X, timestamps, len(rows))
+        tracker = self._tracker
+        scores, changes = tracker.follow(rows, weights, self.missing, how, times)
+        self._announce(changes)
         return np.zeros((0, tracker.plan.k)) if scores is None else as_came(scores, X)
 
     def _checked_rows(self, X: ArrayLike, *, fresh: bool) -> Floats:
@@ -96,39 +88,13 @@ class WholeCalls:
             timestamps = times_of(X, timestamps)
         return row_times(timestamps, rows, plan, self._tracker.clock.latest)
 
-    def _followed(
-        self,
-        rows: Floats,
-        weights: NDArray[np.float64] | None,
-        times: NDArray[np.float64] | None,
-        how: str | None,
-    ) -> tuple[Floats | None, list[RankChange]]:
-        """Hand rows to the tracker. Where that takes long, to a copy, which an interruption leaves behind."""
-        if len(rows) <= SHORT:
-            # Rows that only wait change the model in one step; nothing can come in between.
-            only_wait = self._tracker.would_wait(len(rows)) and self.missing == "raise"
-            with nullcontext() if only_wait else interrupts_deferred():
-                return self._tracker.follow(rows, weights, self.missing, how, times)
-        if self._tracker.time or self._tracker.tally.skipped:
-            self._tracker = copy.deepcopy(self._tracker)
-        return self._tracker.follow(rows, weights, self.missing, how, times)
-
-    def _followed_one(self, tracker: Tracker, row: Floats, stamps: Any) -> tuple[Floats, list[RankChange]]:
-        """`Tracker.follow_one` for rows that come with a time or with their predecessors."""
-        check_words({"missing": self.missing, "scores": self.scores})
-        times = row_times(stamps, 1, tracker.plan, tracker.clock.latest)
-        with interrupts_deferred():
-            scores, changes = tracker.follow(row[None], None, self.missing, self.scores, times)
-        assert scores is not None
-        return scores[0], changes
-
     def _announce(self, changes: list[RankChange]) -> None:
         plan, rank = self._tracker.plan, self._tracker.decision.rank
         if rank == plan.k < plan.n and not self._warned_at_capacity:
             advice = self._tracker.advice()  # by everything learnt so far, so there may be none any more
             if advice:
                 self._warned_at_capacity = True
-                warnings.warn(advice, UserWarning, stacklevel=4)
+                warnings.warn(advice, UserWarning, stacklevel=5)
         tally = self._tracker.tally
         if tally.skipped >= MANY_SKIPPED and tally.skipped > tally.learnt and not self._warned_of_skipping:
             self._warned_of_skipping = True
@@ -136,7 +102,7 @@ class WholeCalls:
                 f"{tally.skipped:,} of {tally.skipped + tally.learnt:,} rows so far were skipped because of "
                 "missing values: missing='impute' would learn from them too"
             )
-            warnings.warn(message, UserWarning, stacklevel=4)
+            warnings.warn(message, UserWarning, stacklevel=5)
         if self.on_rank_change is not None:
             for change in changes:
                 self.on_rank_change(change)

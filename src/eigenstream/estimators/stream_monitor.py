@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..model.history import ControlHistory
 from ..model.reading import Floats
-from ..model.whole_calls import interrupts_deferred
+from ..model.whole_calls import Callers, reverting, whole_call
 from ..monitoring import STATISTICS, Alarm, Monitor, Settings, Verdict, Verdicts
 from ..plotting.notebook import ShownAsCard
-from .learning import SHORT
-from .locking import Lock, alone
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .validation import checked, filled
 
@@ -101,6 +98,7 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
 
     offset_ = -1.0
 
+    @whole_call
     def fit(self, X: ArrayLike, y: object = None, *, timestamps: Any = None) -> Self:
         """Forget everything and follow these rows in one pass; ``y`` is ignored.
 
@@ -112,15 +110,18 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         self._follow(X, timestamps, fresh=True)
         return self
 
+    @whole_call
     def partial_fit(self, X: ArrayLike, y: object = None, *, timestamps: Any = None) -> Self:
         """Judge these rows in order, and learn those that do not alarm; parameters as of `fit`."""
         self._follow(X, timestamps)
         return self
 
+    @whole_call
     def learn_many(self, X: ArrayLike, timestamps: Any = None) -> Verdicts:
         """`partial_fit`, which returns what it says of each row: arrays with the names of `Verdict`."""
         return self._follow(X, timestamps)
 
+    @whole_call
     def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Verdict:
         """Judge one vector, and learn it unless it alarms."""
         stamps = None if timestamp is None else [timestamp]
@@ -146,6 +147,7 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         """What each input adds to T², SPE and distance of each row: never negative, and they add up."""
         return self._fitted().contributions(self._checked(X), self.model_.missing)
 
+    @whole_call
     def freeze(self) -> Self:
         """Judge rows by what is known now from now on, and learn nothing: the classical two phases."""
         self._fitted().freeze()
@@ -222,36 +224,29 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         fitted = self.model.__sklearn_is_fitted__()
         return copy.deepcopy(self.model) if fitted and not fresh else clone(self.model)
 
+    @property
+    def callers(self) -> Callers:
+        """Whoever learns with this monitor at this moment."""
+        return self.__dict__.setdefault("_callers", Callers())  # type: ignore[no-any-return]
+
+    def _reverting(self) -> Callable[[], None]:
+        return reverting(self, vars(self).get("_monitor"))
+
     def _follow(self, X: ArrayLike, timestamps: Any, *, fresh: bool = False) -> Verdicts:
-        """Check everything, then change: a refused or interrupted call leaves the monitor as it was."""
+        """Check rows, judge and learn them, and say what has changed; within a `whole_call`."""
         X = filled(X)
-        if "_learning" not in self.__dict__:
-            self._learning = Lock()
-        with alone(self._learning):
-            before = self.__dict__.copy()
-            try:
-                first = fresh or not self.__sklearn_is_fitted__()
-                if first:
-                    self._settings()
-                    self.model_ = self._begin(fresh=fresh)
-                    rows = self.model_._checked_rows(X, fresh=not self.model_.__sklearn_is_fitted__())
-                    names = [str(name) for name in getattr(self.model_, "feature_names_in_", ())]
-                    self._monitor = Monitor(self.model_._tracker, self._settings(), names)
-                else:
-                    rows = self.model_._checked_rows(X, fresh=False)
-                    if len(rows) > SHORT:
-                        self._monitor = copy.deepcopy(self._monitor)
-                        self.model_ = copy.copy(self.model_)
-                        self.model_._tracker = self._monitor.tracker
-                times = self.model_._times(X, timestamps, len(rows))
-                with interrupts_deferred() if len(rows) <= SHORT else nullcontext():
-                    found = self._monitor.follow(rows, self.model_.missing, times)
-            except BaseException:
-                self.__dict__.clear()
-                self.__dict__.update(before)
-                raise
-            self.model_._announce(found.rank_changes)
-            if self.on_alarm is not None:
-                for alarm in found.alarms:
-                    self.on_alarm(alarm)
+        if fresh or not self.__sklearn_is_fitted__():
+            self._settings()
+            self.model_ = self._begin(fresh=fresh)
+            rows = self.model_._checked_rows(X, fresh=not self.model_.__sklearn_is_fitted__())
+            names = [str(name) for name in getattr(self.model_, "feature_names_in_", ())]
+            self._monitor = Monitor(self.model_._tracker, self._settings(), names)
+        else:
+            rows = self.model_._checked_rows(X, fresh=False)
+        times = self.model_._times(X, timestamps, len(rows))
+        found = self._monitor.follow(rows, self.model_.missing, times)
+        self.model_._announce(found.rank_changes)
+        if self.on_alarm is not None:
+            for alarm in found.alarms:
+                self.on_alarm(alarm)
         return found.verdicts

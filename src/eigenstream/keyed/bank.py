@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..model.parameters import check_words, refuse_gaps, refuse_huge, refuse_tin
 from ..model.plan import Plan
 from ..model.stored_form import restored, stored
 from ..model.stream_model import DEFAULTS, plain, rebuilt_parameters
+from ..model.whole_calls import Callers, whole_call
 from .grouping import factorized, grouped
 from .keyed_models import KeyedModels, refuse_count
 from .models import Call, Models, cores
@@ -86,6 +88,17 @@ class Bank(KeyedModels):
         except BaseException:
             self.store.close()
             raise
+        self.callers = Callers()
+        self._undo: list[Callable[[], object]] = []
+        """Steps that take back what the present call has done so far, the last one first."""
+
+    def _reverting(self) -> Callable[[], None]:
+        self._undo = []
+        return self._take_back
+
+    def _take_back(self) -> None:
+        while self._undo:
+            self._undo.pop()()
 
     @property
     def plan(self) -> Plan | None:
@@ -97,6 +110,7 @@ class Bank(KeyedModels):
         """Numbers per row; None before the first row."""
         return None if self.plan is None else self.plan.width
 
+    @whole_call
     def learn_many(
         self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
     ) -> Floats:
@@ -117,27 +131,28 @@ class Bank(KeyedModels):
             raise ValueError(f"expected one key per row, got {len(codes)} keys and {len(X)} rows")
         if not len(X):
             return np.zeros((0, 0 if self.plan is None else self.plan.k))
+        self._undo.append(partial(vars(self).update, _models=self._models, samples=self.samples))
         if self._models is None:
             refuse_tiny(X, plan_for(self.parameters, X.shape[1], X.dtype.type).solver)
             models = self._begin(X.shape[1], X.dtype.type)
         else:
             models = self._models
         own = grouped(names, codes)
-        new = self._bring(names, models)
-        try:
-            times = models.times(own, timestamps)
-        except ValueError:
-            for key in new:
-                models.remove(key)
-            raise
+        new: list[Key] = []
+        self._undo.append(lambda: models.discard(new))
+        self._bring(names, models, new)
+        times = models.times(own, timestamps)
         call = Call(X, own, times, np.zeros((len(X), models.plan.k), dtype=models.plan.dtype))
+        models.forget_marks()
+        self._undo.append(models.revert)
         changes = models.learn(call, [names[i] for i in self._gappy(X, codes)])
         self.samples += len(X)
+        self._undo.append(lambda: self._shelf.unlearn(new))
         self._shelf.learnt(names)
-        self._evict(models)
         if self.on_rank_change is not None:
             for key, change in changes:
                 self.on_rank_change(key, change)
+        self._evict(models, new)
         return call.scores
 
     def model(self, key: Key) -> StreamModel:
@@ -191,18 +206,16 @@ class Bank(KeyedModels):
         self._models = Models(plan, self.parameters["scores"], self.parameters["missing"], self.workers)
         return self._models
 
-    def _bring(self, keys: list[Key], models: Models) -> list[Key]:
-        """Bring the models of all keys into memory; returns those that are new."""
-        new = []
+    def _bring(self, keys: list[Key], models: Models, new: list[Key]) -> None:
+        """Bring the models of all keys into memory; adds those to ``new`` that are."""
         for key in keys:
             if key in models:
                 continue
             if key in self._shelf.stored:
                 models.add(key, restored(*self._state_of(key)))
             else:
-                models.add(key, Tracker(models.plan))
                 new.append(key)
-        return new
+                models.add(key, Tracker(models.plan))
 
     def _gappy(self, X: Floats, codes: NDArray[Any]) -> list[int]:
         """Indices of the keys that have rows with gaps."""
@@ -211,11 +224,14 @@ class Bank(KeyedModels):
         found: list[int] = np.unique(codes[np.isnan(X).any(axis=1)]).tolist()
         return found
 
-    def _evict(self, models: Models) -> None:
-        """Put the longest idle models into the file."""
-        if self.max_models is None:
+    def _evict(self, models: Models, new: list[Key]) -> None:
+        """Put the longest idle models into the file, some of which may be new."""
+        idle = [] if self.max_models is None else models.idle(self.max_models)
+        if not idle:
             return
-        idle = models.idle(self.max_models)
+        changed, held = self._shelf.changed.intersection(idle), models.held(idle)
+        self._undo.append(lambda: self._shelf.take_back(changed, new))
+        self._undo.append(lambda: models.put_back(held))
         self._shelf.put_away(idle)
         for key in idle:
             models.remove(key)

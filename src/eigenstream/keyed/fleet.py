@@ -10,12 +10,16 @@ Only what the exact learner needs is here: rows without gaps or time stamps, eac
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.axes import matched_overlap
 from ..learners.knowledge import Floats, Knowledge, Profile
 from ..learners.learner import Steps, center_block
+from ..learners.marks import Mark
 from ..learners.scatter import Scatter
 from ..model.events import RankChange
 from ..model.plan import Plan
@@ -63,6 +67,49 @@ class Fleet:
         self.trackers: list[Tracker | None] = []
         self._free: list[int] = []
         self.stacks = Stacks.of(plan, 0)
+        self._before: list[tuple[Slots, list[NDArray[Any]], list[Mark]]] = []
+        """Slots, their entries of the stacks and the marks of their trackers from before they changed."""
+        self.mark(np.zeros(0, np.intp))
+
+    def mark(self, slots: Slots) -> None:
+        """Note the present state of these trackers, for `revert`.
+
+        Rows that only wait change nothing but the time. What a block or a look changes is copied before.
+        """
+        self._before, self._time_before = [], (slots, self.stacks.time[slots])
+        self._untouched = np.ones(len(self.trackers), np.bool_)
+        """Slots that have only let rows wait since then."""
+
+    def revert(self) -> None:
+        """Go back to the last mark, to the bit."""
+        for slots, entries, marks in self._before:
+            self.stacks.put_back(slots, entries)
+            for slot, mark in zip(slots, marks, strict=True):
+                self._tracker_in(slot).revert(mark)
+        slots, time = self._time_before
+        self.stacks.time[slots] = time
+
+    def repair(self, used: Iterable[int]) -> None:
+        """Make whole what an exception may have left half done: only these slots are taken."""
+        taken = set(used)
+        self.trackers += [None] * (len(self.stacks.time) - len(self.trackers))
+        self.trackers = [tracker if slot in taken else None for slot, tracker in enumerate(self.trackers)]
+        self._free = [slot for slot, tracker in enumerate(self.trackers) if tracker is None]
+        for slot in taken:
+            self._bind(slot)
+
+    def _keep(self, slots: Slots) -> None:
+        """Copy what these were at the last mark, before they change."""
+        new = slots[self._untouched[slots]]
+        if len(new):
+            marks = [self._tracker_in(slot).mark() for slot in new]
+            self._before.append((new, self.stacks.entries(new), marks))
+            self._untouched[new] = False
+
+    def _tracker_in(self, slot: int) -> Tracker:
+        tracker = self.trackers[slot]
+        assert tracker is not None
+        return tracker
 
     def add(self, tracker: Tracker) -> int:
         """Take a tracker in; returns its slot. From now on `tracker` has to bring it up to date."""
@@ -85,8 +132,7 @@ class Fleet:
 
     def tracker(self, slot: int) -> Tracker:
         """The tracker in this slot, up to date; it shares memory with the fleet."""
-        tracker = self.trackers[slot]
-        assert tracker is not None
+        tracker = self._tracker_in(slot)
         stacks, learner, block = self.stacks, _scatter(tracker), self.plan.block
         before, time = tracker.time, int(stacks.time[slot])
         if before == time:
@@ -99,13 +145,16 @@ class Fleet:
             learner._moved()
         return tracker
 
-    def remove(self, slot: int) -> Tracker:
-        """The tracker in this slot with memory of its own; the slot is free again."""
+    def taken_out(self, slot: int) -> Tracker:
+        """The tracker in this slot with memory of its own; the slot can be freed."""
         tracker, stacks = self.tracker(slot), self.stacks
         tracker.waiting.rows, _scatter(tracker).C = stacks.waiting[slot].copy(), stacks.C[slot].copy()
+        return tracker
+
+    def free(self, slot: int) -> None:
+        """Let go of the tracker in this slot."""
         self.trackers[slot] = None
         self._free.append(slot)
-        return tracker
 
     def learn(
         self, slots: Slots, counts: NDArray[np.intp], rows: Floats, scores: Floats
@@ -158,13 +207,14 @@ class Fleet:
 
     def _see_what_varies(self, slots: Slots, X: Floats) -> None:
         for i in np.flatnonzero(~self.stacks.all_vary[slots]):
-            tracker = self.trackers[slots[i]]
-            assert tracker is not None
+            self._keep(slots[i : i + 1])
+            tracker = self._tracker_in(slots[i])
             tracker.inputs.see(X[i])
             self.stacks.all_vary[slots[i]] = tracker.inputs.all_vary
 
     def _come_due(self, slots: Slots) -> list[tuple[int, RankChange]]:
         """Learn complete blocks; then look where a look is due."""
+        self._keep(slots)
         full = slots[self.stacks.time[slots] % self.plan.block == 0]
         for start in range(0, len(full), TOGETHER):
             self._learn_blocks(full[start : start + TOGETHER])
@@ -260,8 +310,7 @@ class Fleet:
 
     def _see(self, slot: int) -> None:
         """Take over what scores rest on."""
-        tracker = self.trackers[slot]
-        assert tracker is not None
+        tracker = self._tracker_in(slot)
         rank = tracker.decision.rank
         self.stacks.look_at[slot], self.stacks.rank[slot] = tracker.look_at, rank
         self.stacks.mean[slot], self.stacks.axes[slot, :rank], _ = tracker._seen()

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..learners.knowledge import Floats
+from ..learners.marks import Mark
 from ..learners.threads import one_thread
 from ..model import RankChange, Tracker, row_times
 from ..model.plan import Plan
-from ..model.whole_calls import interrupts_deferred
 from .fleet import Fleet, Slots, fits
 from .store import Key
 
@@ -22,6 +22,8 @@ PART = 512
 """Models that one thread works on at a time."""
 
 Changes = list[tuple[Key, RankChange]]
+Held = dict[Key, tuple[int | Tracker, Tracker]]
+"""Keys, the slot or tracker of each, and the tracker in that slot."""
 
 
 class Call(NamedTuple):
@@ -54,7 +56,9 @@ class Models:
         self.fleet = Fleet(plan, scores)
         self._places: dict[Key, int | Tracker] = {}
         """Slots in the fleet, and trackers that cannot be there."""
-        self._pool = ThreadPoolExecutor(workers, "eigenstream-bank") if workers > 1 else None
+        self._marks: list[tuple[Tracker, Mark]] = []
+        """Trackers outside the fleet that the last call concerned, as they were before."""
+        self._pool = _pool(workers)
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
@@ -72,7 +76,28 @@ class Models:
     def remove(self, key: Key) -> None:
         place = self._places.pop(key)
         if not isinstance(place, Tracker):
-            self.fleet.remove(place)
+            self.fleet.free(place)
+
+    def held(self, keys: Iterable[Key]) -> Held:
+        """Where these keys are, for `put_back`."""
+        places = ((key, self._places[key]) for key in keys)
+        return {
+            key: (place, place if isinstance(place, Tracker) else self.fleet.tracker(place))
+            for key, place in places
+        }
+
+    def put_back(self, held: Held) -> None:
+        """Put keys back where they were, as far as they were removed since."""
+        for key, (place, tracker) in held.items():
+            self._places[key] = place
+            if not isinstance(place, Tracker):
+                self.fleet.trackers[place] = tracker
+
+    def discard(self, keys: Iterable[Key]) -> None:
+        """Forget keys that a failed call has brought; some may not have got here."""
+        for key in keys:
+            self._places.pop(key, None)
+        self.fleet.repair(place for place in self._places.values() if not isinstance(place, Tracker))
 
     def tracker(self, key: Key) -> Tracker:
         """The tracker of this key, up to date; it may share memory with others."""
@@ -96,20 +121,44 @@ class Models:
         for key in gappy:
             place = self._places[key]
             if not isinstance(place, Tracker):
-                self._places[key] = self.fleet.remove(place)
+                self._places[key] = self.fleet.taken_out(place)
+                self.fleet.free(place)
         for key in call.rows:
             self._places[key] = self._places.pop(key)  # behind all that are idle for longer
         together = [key for key in call.rows if not isinstance(self._places[key], Tracker)]
         alone = [key for key in call.rows if isinstance(self._places[key], Tracker)]
+        self.fleet.mark(np.array([self._places[key] for key in together], dtype=np.intp))
+        self._marks = [(tracker, tracker.mark()) for tracker in map(self.tracker, alone)]
         size = max(min(PART, -(-len(together) // self.workers)), 1)
         parts = [together[start : start + size] for start in range(0, len(together), size)]
         each = map if self._pool is None else self._pool.map
-        with one_thread(), interrupts_deferred():
-            found = [
-                *each(lambda part: self._learn_together(part, call), parts),
-                *each(lambda key: self._learn_alone(key, call), alone),
-            ]
+        try:
+            with one_thread():
+                found = [
+                    *each(lambda part: self._learn_together(part, call), parts),
+                    *each(lambda key: self._learn_alone(key, call), alone),
+                ]
+        except BaseException:
+            self._finish_threads()
+            raise
         return [change for changes in found for change in changes]
+
+    def forget_marks(self) -> None:
+        """Let `revert` go back no farther than to here."""
+        self.fleet.mark(np.zeros(0, np.intp))
+        self._marks = []
+
+    def revert(self) -> None:
+        """Go back to before the last call of `learn`, to the bit."""
+        self.fleet.revert()
+        for tracker, mark in self._marks:
+            tracker.revert(mark)
+
+    def _finish_threads(self) -> None:
+        """Wait until no thread learns any more: only then can models go back."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = _pool(self.workers)
 
     def _learn_together(self, keys: list[Key], call: Call) -> Changes:
         slots = np.array([self._places[key] for key in keys], dtype=np.intp)
@@ -130,6 +179,10 @@ class Models:
     def close(self) -> None:
         if self._pool is not None:
             self._pool.shutdown()
+
+
+def _pool(workers: int) -> ThreadPoolExecutor | None:
+    return ThreadPoolExecutor(workers, "eigenstream-bank") if workers > 1 else None
 
 
 def cores() -> int:

@@ -41,6 +41,17 @@ class Shelf:
         self._calls += 1
         self.changed.update(keys)
 
+    def unlearn(self, new: Iterable[Key]) -> None:
+        """Go back to before a call that has failed: forget the keys that were new in it."""
+        self.changed.difference_update(new)
+
+    def take_back(self, keys: Iterable[Key], new: Iterable[Key]) -> None:
+        """Go back to before `put_away`; what the file holds of these keys is written again, or dropped."""
+        gone = set(new)
+        self.changed.update(set(keys) - gone)
+        self.store.drop(gone)
+        self.stored -= gone
+
     def put_away(self, keys: Iterable[Key]) -> None:
         """Write changed models of these keys, which leave memory; durable with the next `save`."""
         leaving = list(keys)

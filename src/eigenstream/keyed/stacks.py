@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,15 @@ class Stacks:
             axes=np.zeros((slots, k, n), dtype),
             factors=np.zeros((slots, k), dtype),
         )
+
+    def entries(self, slots: NDArray[np.intp]) -> list[NDArray[Any]]:
+        """Copies of the entries of some trackers."""
+        return [getattr(self, stack.name)[slots] for stack in fields(self)]
+
+    def put_back(self, slots: NDArray[np.intp], entries: list[NDArray[Any]]) -> None:
+        """Put back what `entries` gave."""
+        for stack, before in zip(fields(self), entries, strict=True):
+            getattr(self, stack.name)[slots] = before
 
     def take_over(self, fewer: Stacks) -> None:
         """Copy the entries of fewer trackers."""

@@ -134,6 +134,11 @@ class Store:
             ((*entry, used, state) for entry, state in models),
         )
 
+    def drop(self, keys: Iterable[Key]) -> None:
+        """Forget models, for good only with the next `commit`."""
+        self._begin()
+        self._file.executemany("DELETE FROM models WHERE key = ?", [(key,) for key in keys])
+
     def commit(self, facts: dict[str, Any]) -> None:
         """Make everything written so far durable, and these facts with it: all or nothing."""
         self._begin()

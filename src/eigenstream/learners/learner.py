@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .arrays import host
 from .knowledge import Floats, Knowledge, Matrix, Vector
+from .marks import Mark
 from .sparse import SparseRows
 
 
@@ -133,13 +134,6 @@ class Learner(Protocol):
     """Whether eigenvalues below the threshold are the input's own, or only a lower bound of them."""
 
     @property
-    def room(self) -> Matrix | None:
-        """Where a block is put to be learnt (block, n), None if blocks are learnt where they are.
-
-        Only `learn` and `spread` touch it: in between, rows that wait for their block may stand there.
-        """
-
-    @property
     def mean(self) -> Vector:
         """Mean of the input, as far as it has been learnt from; zero if it is not subtracted (n)."""
 
@@ -148,7 +142,13 @@ class Learner(Protocol):
         """Whether anything has been learnt yet."""
 
     def learn(self, rows: Floats, steps: Steps) -> None:
-        """Learn from rows; at most one block."""
+        """Learn from rows, at most one block; the rows themselves are left as they are."""
+
+    def mark(self) -> Mark:
+        """The present state, for `revert`: references only, see `eigenstream.learners.marks`."""
+
+    def revert(self, mark: Mark) -> None:
+        """Go back to the last mark, to the bit."""
 
     def spread(self, factor: Matrix) -> None:
         """Add ``factor' factor`` to the (standardized) scatter matrix: what rows with filled gaps lack."""

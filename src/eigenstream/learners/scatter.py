@@ -19,6 +19,7 @@ from ..offline import fixed_signs
 from .axes import matched
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .learner import Seen, Steps, center_block, rowwise
+from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
 from .threads import one_thread
@@ -27,7 +28,7 @@ ROUNDING = 1 + 1e-6
 """By this factor, at most, sums may miss an inequality that holds for exact sums."""
 
 
-class Scatter:
+class Scatter(Marked):
     """Keeps ``C``, the discounted centered scatter matrix of the input, and its mean.
 
     Parameters
@@ -45,6 +46,7 @@ class Scatter:
     """
 
     tells_below_threshold = True
+    LEARNT = ("C", "origin", "offset", "count", "extra", "axes", "aligned", "_mean", "_gain")
 
     def __init__(self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False) -> None:
         self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
@@ -61,10 +63,15 @@ class Scatter:
         self._spectrum: tuple[Vector, Matrix] | None = None
         self._mean: Vector = self.offset
         self._gain: Vector | None = np.zeros(n) if standardize else None
-        self.room: Matrix = np.zeros((block, n))
+        self._room: Matrix = np.zeros((block, n))
+        """Where a block is centered."""
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_spectrum": None}
+
+    def revert(self, mark: Mark) -> None:
+        super().revert(mark)
+        self._spectrum = None
 
     @property
     def mean(self) -> Vector:
@@ -77,12 +84,12 @@ class Scatter:
     def learn(self, rows: Floats, steps: Steps) -> None:
         if not self.started and self.center:
             self.origin = rows[0].astype(np.float64)
-        room = self.room[: len(rows)]
-        np.subtract(rows, self.origin, out=room, dtype=np.float64)
-        block = center_block(room, steps, self.offset, self.count, center=self.center)
-        if block.decay != 1:
-            self.C *= block.decay
-        self.C += room.T @ room
+        R = self._room[: len(rows)]
+        np.subtract(rows, self.origin, out=R, dtype=np.float64)
+        block = center_block(R, steps, self.offset, self.count, center=self.center)
+        C = R.T @ R
+        C += self.C if block.decay == 1 else block.decay * self.C
+        self.C = C  # another array: a mark may hold the one before
         self.extra = block.decay * self.extra + block.extra
         self.offset = self.offset + block.shift
         self.count = block.effective
@@ -91,7 +98,7 @@ class Scatter:
     def spread(self, factor: Matrix) -> None:
         if self._gain is not None:
             factor = factor * scale_of(self._gain)
-        self.C += factor.T @ factor
+        self.C = self.C + factor.T @ factor
         self._moved()
 
     def known(self) -> Knowledge:
@@ -139,8 +146,7 @@ class Scatter:
 
     def copy(self) -> Self:
         twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
-        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "room"}
-        twin.C = self.C.copy()
+        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "_room"}
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -33,6 +33,7 @@ from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .learner import Seen, Steps, center_block, rowwise
+from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
 from .stored import LARGEST_VALUE, stored_array
@@ -63,7 +64,7 @@ FORGOTTEN = 1e-200
 """A discount over a block below which nothing is left of what came before it."""
 
 
-class Subspace:
+class Subspace(Marked):
     """Keeps ``L``, the leading directions of the discounted centered scatter matrix.
 
     Parameters
@@ -85,6 +86,10 @@ class Subspace:
     """
 
     tells_below_threshold = True
+    LEARNT = (
+        *("rows", "lam", "origin", "offset", "inputs", "gain"),
+        *("count", "extra", "blocks", "aligned", "decays"),
+    )
 
     def __init__(
         self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False, width: int = 0
@@ -95,6 +100,8 @@ class Subspace:
         """How many directions there is room for."""
         self.rows: Matrix = np.zeros((self.most + block, n))
         """L ends at row ``most``; below it is `room` for a block."""
+        self._marked = False
+        """True if a mark may hold `rows`: then L is not changed in place."""
         self.lam: Vector = np.zeros(0)
         self.origin: Vector = np.zeros(n)
         """The first row: means are kept relative to it, so that what is constant vanishes exactly."""
@@ -125,7 +132,7 @@ class Subspace:
 
     @property
     def room(self) -> Matrix:
-        """Where a block is put to be learnt. In between, rows that wait for their block may stand there."""
+        """Where a block is put to be learnt."""
         return self.rows[self.most :]
 
     @property
@@ -136,6 +143,10 @@ class Subspace:
     def started(self) -> bool:
         return self.count > 0
 
+    def mark(self) -> Mark:
+        self._marked = True
+        return super().mark()
+
     def learn(self, rows: Floats, steps: Steps) -> None:
         self._absorb(*self.enter(rows, steps))
         self.blocks += 1
@@ -143,6 +154,10 @@ class Subspace:
     def enter(self, rows: Floats, steps: Steps) -> tuple[Any, float]:
         """The block R, centered and weighted, and the discount over it; unless sparse, R stands below L."""
         self._live_beside(rows)
+        if self.standardize and self._marked:  # what follows changes L in place
+            L = self.L
+            self._take_new_rows()
+            self.L[:] = L
         sparse = isinstance(rows, SparseRows)
         if not self.started and self.center and not sparse:
             self.origin = rows[0].astype(np.float64)
@@ -154,8 +169,9 @@ class Subspace:
             R = self.room[: len(rows)]
             np.subtract(rows, self.origin, out=R)
         block = center_block(R, steps, self.offset, self.count, center=self.center)
-        self.inputs *= block.decay
-        self.inputs += R.sums_of_squares() if sparse else np.einsum("ij,ij->j", R, R)
+        inputs = self.inputs * block.decay
+        inputs += R.sums_of_squares() if sparse else np.einsum("ij,ij->j", R, R)
+        self.inputs = inputs
         self.extra = block.decay * self.extra + block.extra
         self.offset = self.offset + block.shift
         self.count = block.effective
@@ -168,7 +184,7 @@ class Subspace:
             part = factor[start : start + self.block]
             self.room[: len(part)] = part
             raw = part if self.gain is None else part * scale_of(self.gain)
-            self.inputs += np.einsum("ij,ij->j", raw, raw)
+            self.inputs = self.inputs + np.einsum("ij,ij->j", raw, raw)
             self._absorb(self.room[: len(part)], 1.0)
 
     def known(self) -> Knowledge:
@@ -214,6 +230,7 @@ class Subspace:
 
     def restart(self, known: Knowledge, time: int) -> None:
         self.lam = known.lam[: self.most].copy()
+        self._take_new_rows()
         self.L[:] = np.sqrt(self.lam)[:, None] * known.U[: self.most]
         self.origin = known.mean.copy() if self.center else np.zeros(self.n)
         self.offset = np.zeros(self.n)
@@ -227,11 +244,12 @@ class Subspace:
         twin = type(self)(
             self.n, self.k, self.block, center=self.center, standardize=self.standardize, width=self.width
         )
-        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "rows"}
+        twin.__dict__ |= {
+            name: value for name, value in self.__dict__.items() if name not in ("rows", "_marked")
+        }
         if elsewhere(twin.rows, self.rows):
             twin.rows = np.zeros_like(self.rows)
         twin.L[:] = self.L
-        twin.inputs = self.inputs.copy()
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -266,11 +284,15 @@ class Subspace:
         """Move to where these rows live."""
         if not elsewhere(self.rows, rows):
             return
-        L, self.rows = self.L, zeros(self.rows.shape, rows, np.float64)
+        L, self.rows, self._marked = self.L, zeros(self.rows.shape, rows, np.float64), False
         self.L[:] = beside(L, rows)
         for name in ("origin", "offset", "inputs", "gain"):
             if getattr(self, name) is not None:
                 setattr(self, name, beside(getattr(self, name), rows))
+
+    def _take_new_rows(self) -> None:
+        """Leave the present rows to a mark."""
+        self.rows, self._marked = zeros(self.rows.shape, self.rows, np.float64), False
 
     def _rescale(self, fresh: Matrix) -> None:
         """Put L and fresh rows into units of a scale that includes them."""
@@ -321,6 +343,8 @@ class Subspace:
         V = self.rows[self.most - r : self.most + (0 if sparse else len(R))]
         self.lam = e
         dense, tile = beside(P[: len(V)], V), TILE if isinstance(V, np.ndarray) else DEVICE_TILE
+        if self._marked:
+            self._take_new_rows()
         L = self.L
         for start in range(0, self.n, tile):
             columns = slice(start, start + tile)

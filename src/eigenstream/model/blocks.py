@@ -37,7 +37,7 @@ class Blocks(LastLook):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.waiting = Waiting(self.learner.block, self.plan.n, self.plan.dtype, self.learner.room)
+        self.waiting = Waiting(self.learner.block, self.plan.n, self.plan.dtype)
 
     def known(self) -> Knowledge:
         """What is known of the input, waiting rows too; sums over samples."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..learners.marks import Marked
+
 
 class RankChange(NamedTuple):
     """The rank went from ``before`` to ``after`` at sample number ``sample``."""
@@ -15,9 +17,10 @@ class RankChange(NamedTuple):
 
 
 @dataclass
-class Tally:
+class Tally(Marked):
     """What became of the rows that came."""
 
+    LEARNT = ("learnt", "imputed", "skipped", "capped")
     learnt: int = 0
     imputed: int = 0
     """Rows learnt with some entries filled in; part of ``learnt``."""

@@ -9,6 +9,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..learners.marks import Mark
+
 Item = TypeVar("Item")
 
 LIMIT = 256
@@ -97,6 +99,15 @@ class Thinned(Generic[Item]):
             self.stride *= 2
             bins = [self._bin(kept) for kept in self.moments]
             self.moments = [m for i, m in enumerate(self.moments) if i == 0 or bins[i] != bins[i - 1]]
+
+    def mark(self) -> Mark:
+        """The present state, for `revert`."""
+        return self.stride, self.moments, len(self.moments)
+
+    def revert(self, mark: Mark) -> None:
+        """Go back to the last mark: since then moments were only added, or the list was replaced."""
+        self.stride, self.moments, number = mark
+        del self.moments[number:]
 
     def _bin(self, moment: Item) -> int:
         return self.place_of(moment) // self.stride

@@ -24,6 +24,7 @@ from .events import RankChange
 from .stamps import row_times
 from .stored_form import restored, stored
 from .tracker import Tracker
+from .whole_calls import Callers, reverting, whole_call
 
 DEFAULTS: dict[str, Any] = {
     "regularizer": "input-output",
@@ -78,6 +79,10 @@ class StreamModel(TrackedAttributes):
         self.position_: Any = None
         """What `save` was told about the position in the source, after `load`."""
         self.on_rank_change: Callable[[RankChange], object] | None = None
+        self.callers = Callers()
+
+    def _reverting(self) -> Callable[[], None]:
+        return reverting(self, self.tracker)
 
     @property
     def is_fitted(self) -> bool:
@@ -108,6 +113,7 @@ class StreamModel(TrackedAttributes):
         meaning.check_words({**self.parameters, "missing": value})
         self.parameters["missing"] = value
 
+    @whole_call
     def learn_many(
         self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False
     ) -> NDArray[Any]:
@@ -119,6 +125,7 @@ class StreamModel(TrackedAttributes):
         assert scores is not None
         return scores
 
+    @whole_call
     def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
         """Learn from rows in order; ``timestamps`` as of `OnlineAdaptivePCA.partial_fit`."""
         self._learn(rows, timestamps, scored=False)

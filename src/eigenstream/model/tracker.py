@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from ..learners.arrays import zeros
 from ..learners.knowledge import Floats, Knowledge, Vector
 from ..learners.learner import Steps
+from ..learners.marks import Mark
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
 from ..rank.advice import advice, second_opinion
@@ -35,7 +37,6 @@ from .history import History
 from .looks import evidence_of, reading_of, spectrum_of
 from .pace import Clock, Pace
 from .reading import Reading
-from .whole_calls import interrupts_deferred
 
 CHANGES = 1000
 """How many changes of rank are remembered."""
@@ -48,6 +49,14 @@ FILLED = "filled"
 
 FORGOTTEN = 1e-3
 """A discount over a block below which the rank has to be decided anew at once."""
+
+
+LEARNT = (
+    *("decision", "kept", "rest", "early", "recent", "has_gaps", "usual"),
+    *("clock", "time", "look_at", "changes"),
+)
+"""Attributes of a tracker that learning replaces."""
+_learnt = attrgetter(*LEARNT)
 
 
 @dataclass
@@ -75,6 +84,34 @@ class Tracker(Blocks):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_reading": None, "_factors": {}, "_open": None, "_expected": None}
+
+    def mark(self) -> Mark:
+        """The present state, for `revert`: references only, see `eigenstream.learners.marks`."""
+        parts = self.learner.mark(), self.waiting.mark(), self.inputs.mark(), self.tally.mark()
+        return *parts, self.history.mark(), _learnt(self)
+
+    def mark_for_one(self) -> Mark:
+        """`mark` for a call of `follow_one`: where the row only waits, these counts are all that changes."""
+        waiting = self.waiting
+        if waiting.number + 1 < self.learner.block and self.inputs.all_vary and self.time + 1 < self.look_at:
+            return waiting.number, self.tally.learnt, self.time
+        return self.mark()
+
+    def revert(self, mark: Mark) -> None:
+        """Go back to the last mark, to the bit: what was learnt since then is as if it had never come."""
+        self._reading = self._open = self._expected = None
+        self._factors = {}
+        if len(mark) == 3:
+            self.waiting.number, self.tally.learnt, self.time = mark
+            return
+        learner, waiting, inputs, tally, history, others = mark
+        self.learner.revert(learner)
+        self.waiting.revert(waiting)
+        self.inputs.revert(inputs)
+        self.tally.revert(tally)
+        self.history.revert(history)
+        for name, value in zip(LEARNT, others, strict=True):
+            setattr(self, name, value)
 
     def follow(
         self,
@@ -156,11 +193,10 @@ class Tracker(Blocks):
         if self.learner.block == 1 or i + 1 == self.learner.block or not self.inputs.all_vary:
             self._reading = None
             due = self.rows_until_due() == 1
-            with interrupts_deferred(), threads_for(self.plan.n) if due else nullcontext():
+            with threads_for(self.plan.n) if due else nullcontext():
                 return score, self._take(row[None], self._steps(1))
         waiting.rows[i] = row
         steps.weight[i], steps.discount[i], steps.extra[i] = 1.0, self.plan.beta2, 0.0
-        # No call in between: an interruption comes before all of these or after.
         self._reading = None
         self.tally.learnt += 1
         waiting.number = i + 1
@@ -257,7 +293,7 @@ class Tracker(Blocks):
             # Blocks start at multiples of their size: rows without weight fill up the one that is open.
             self.waiting.pretend(time % self.learner.block, known.mean)
         self._look()
-        self.changes.clear()
+        self.changes = deque(maxlen=CHANGES)
 
     def _take(self, rows: Floats, steps: Steps) -> list[RankChange]:
         """Learn from at most `rows_until_due` rows without gaps."""
@@ -272,7 +308,9 @@ class Tracker(Blocks):
             waiting.write(rows, steps)
             if waiting.number + b == block:
                 self._learn_block(*waiting.block())
-            waiting.number = (waiting.number + b) % block
+                waiting.clear()
+            else:
+                waiting.number += b
         self.time += b
         self.tally.learnt += b
         return self._look() if self.time >= self.look_at else []
@@ -319,7 +357,7 @@ class Tracker(Blocks):
         if decision.rank == before:
             return []
         change = RankChange(self.time, before, decision.rank)
-        self.changes.append(change)
+        self.changes = deque((*self.changes, change), CHANGES)  # another one: a mark may hold the one before
         return [change]
 
     def _decided(self, known: Knowledge) -> Decision:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import beside, host
 from ..learners.knowledge import Floats
+from ..learners.marks import Marked
 from ..learners.sparse import SparseRows
 
 
-class Varying:
+class Varying(Marked):
     """The first value of each input, and which inputs have had another one since.
 
     Parameters
@@ -20,6 +21,8 @@ class Varying:
     n, dtype
         Width and type of the rows.
     """
+
+    LEARNT = ("first", "varies", "all_vary")
 
     def __init__(self, n: int, dtype: Any) -> None:
         self.first: Floats = np.full(n, np.nan, dtype=dtype)
@@ -48,7 +51,9 @@ class Varying:
         unseen = np.flatnonzero(np.isnan(self.first))
         observed = ~np.isnan(rows)
         came = unseen[observed[:, unseen].any(axis=0)]
-        self.first[came] = rows[np.argmax(observed[:, came], axis=0), came]
+        if len(came):
+            self.first = self.first.copy()  # another array: a mark may hold the one before
+            self.first[came] = rows[np.argmax(observed[:, came], axis=0), came]
         self.set(self.first, self.varies | ((rows != self.first) & observed).any(axis=0))
 
     def on_host(self) -> Varying:

@@ -9,10 +9,11 @@ import numpy as np
 from ..learners.arrays import beside, elsewhere, host
 from ..learners.knowledge import Floats, Vector
 from ..learners.learner import Steps
+from ..learners.marks import Mark, Marked
 from ..learners.sparse import SparseRows, without_zeros
 
 
-class Waiting:
+class Waiting(Marked):
     """Room for one block of rows, the first ``number`` of which wait.
 
     Parameters
@@ -21,18 +22,22 @@ class Waiting:
         Rows per block.
     n, dtype
         Width and type of the rows.
-    room
-        Where they may stand if that is of their type, `Learner.room`.
     """
 
-    def __init__(self, block: int, n: int, dtype: Any, room: Floats | None = None) -> None:
-        if room is None or room.dtype != dtype:
-            room = np.zeros((block, n), dtype=dtype)
-        self.rows: Floats = room
+    LEARNT = ("rows", "steps", "number", "sparse")
+
+    def __init__(self, block: int, n: int, dtype: Any) -> None:
+        self.rows: Floats = np.zeros((block, n), dtype=dtype)
+        self._marked = False
+        """True if a mark may hold the rows that wait."""
         self.steps = Steps.even(block, 1.0)
         self.number = 0
         self.sparse = False
         """Whether some of the rows came as sparse ones."""
+
+    def mark(self) -> Mark:
+        self._marked = self.number > 0
+        return super().mark()
 
     def write(self, rows: Floats, steps: Steps) -> None:
         """Put rows behind those that wait; they wait once `number` says so."""
@@ -56,8 +61,16 @@ class Waiting:
             rows, self.sparse = without_zeros(rows), False  # type: ignore[assignment]
         return rows, steps
 
+    def clear(self) -> None:
+        """Let none wait: their block has been learnt."""
+        if self._marked:  # the next rows are written elsewhere
+            self.rows, self.steps = np.zeros_like(self.rows), Steps.even(len(self.rows), 1.0)
+            self._marked = False
+        self.number = 0
+
     def pretend(self, number: int, mean: Vector) -> None:
         """So many rows that count nothing, to fill up a block that has begun elsewhere."""
+        self.clear()
         self.number = number
         self.rows[:] = mean
         self.steps.weight[:], self.steps.discount[:] = 0.0, 1.0

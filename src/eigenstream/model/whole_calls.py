@@ -1,30 +1,95 @@
-"""A call that learns happens whole or not at all, whoever interrupts it."""
+"""Calls that learn happen whole or not at all, whatever interrupts them."""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import current_thread, main_thread
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Protocol, TypeVar, cast
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+SHARED = (
+    "another thread is learning with this model: models are not shared between threads; use one model per "
+    "thread and merge them, or a lock around each call"
+)
 
 
-@contextmanager
-def interrupts_deferred() -> Iterator[None]:
-    """Within this, Ctrl-C waits: `KeyboardInterrupt` is raised at the end.
+class Callers:
+    """The calls that learn with a model at this moment, at most one; copies of the model have their own.
 
-    For what takes milliseconds. Where Python delivers no signals, or somebody else handles them, nothing is
-    changed.
+    A set and not a lock: it is left by a single call of C code, which no interruption comes between.
     """
-    ours = current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not ours:
-        yield
-        return
-    came: list[Any] = []
-    signal.signal(signal.SIGINT, lambda *_: came.append(True))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if came:
-        raise KeyboardInterrupt
+
+    def __init__(self) -> None:
+        self.inside: set[object] = set()
+
+    def __reduce__(self) -> tuple[type[Callers], tuple[()]]:
+        return Callers, ()
+
+    def enter(self, call: object) -> None:
+        """Enter, or be told that another thread is inside: its rows would be lost."""
+        self.inside.add(call)
+        if len(self.inside) > 1:
+            raise RuntimeError(SHARED)
+
+
+class Revertible(Protocol):
+    """A front end whose calls are whole."""
+
+    @property
+    def callers(self) -> Callers:
+        """Whoever learns with it at this moment."""
+
+    def _reverting(self) -> Callable[[], None]:
+        """Mark the present state; returns what goes back to it."""
+
+
+def whole_call(method: Method) -> Method:
+    """Decorate a public method that learns: after any exception, the model is as it was before the call.
+
+    The outermost method is decorated, so that nothing happens between the end of the work and the return.
+    Within a call no other call that learns may begin, not even in a callback.
+    """
+
+    @wraps(method)
+    def whole(self: Revertible, *given: Any, **named: Any) -> Any:
+        call, callers, revert = object(), self.callers, None
+        try:
+            callers.enter(call)
+            revert = self._reverting()
+            result = method(self, *given, **named)
+            callers.inside.discard(call)
+            return result  # Python handles no signal from here to the return
+        except BaseException:
+            if revert is not None:
+                revert()
+            callers.inside.discard(call)
+            raise
+
+    return cast(Method, whole)
+
+
+def reverting(model: Any, learnt: Any, kept: tuple[str, ...] = ()) -> Callable[[], None]:
+    """Mark the attributes of a front end and what it has learnt; returns what goes back to both.
+
+    Parameters
+    ----------
+    model
+        The front end.
+    learnt
+        Its tracker or monitor; None before the first row.
+    kept
+        Names of attributes that stay as the call has left them.
+    """
+    before = vars(model).copy()
+    mark = None if learnt is None else learnt.mark()
+
+    def revert() -> None:
+        now = vars(model)
+        left = {name: now[name] for name in kept if name in now}
+        now.clear()
+        now.update(before | left)
+        if learnt is not None:
+            learnt.revert(mark)
+
+    return revert

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Matrix, Vector
+from ..learners.marks import Mark
 
 # A fault that flickers is one event. The price: at a rate of 0.01 chance alone keeps an alarm on for 28 %
 # of the rows, 1 - 0.99**32.
@@ -113,6 +114,20 @@ class Watch:
         """True while an alarm is on that counts."""
         return self.on is not None and self.on.counts_from is not None
 
+    def mark(self) -> Mark:
+        """The present state, for `revert`."""
+        on = None if self.on is None else vars(self.on).copy()
+        allowance = self.allowance.left, self.allowance.at
+        return self.on, on, allowance, self.hits.copy(), self.held, len(self.held), self.past
+
+    def revert(self, mark: Mark) -> None:
+        """Go back to the last mark."""
+        self.on, on, allowance, self.hits, self.held, number, self.past = mark
+        self.allowance.left, self.allowance.at = allowance
+        del self.held[number:]
+        if self.on is not None:
+            vars(self.on).update(on)  # the same alarm, which may also stand in the past
+
     def follow(self, first: int, exceeds: NDArray[np.bool_], counted: Matrix) -> Followed:
         """Follow rows from this number on.
 
@@ -179,7 +194,7 @@ class Watch:
         self.hits.append(alarm.last)
         if alarm.counts_from is None and len(self.hits) == k and self.hits[-1] - self.hits[0] < n:
             alarm.counts_from = alarm.last
-            self.past.append(alarm)
+            self.past = deque((*self.past, alarm), REMEMBERED)  # a mark may hold the one before
             result.begun.append(alarm)
 
     def end(self, row: int, result: Followed, *, accepted: bool = False) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..learners.marks import Marked
 from ..model import RankChange
 from .events import Alarm, Contributors
 from .verdicts import Verdicts
 
 
 @dataclass
-class Counts:
+class Counts(Marked):
     """Numbers of rows that came, by what became of them."""
+
+    LEARNT = ("came", "unjudged", "alarmed", "alarms", "accepted")
 
     came: int = 0
     unjudged: int = 0

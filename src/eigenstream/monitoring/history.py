@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Matrix, Vector
+from ..learners.marks import Marked
 from ..model.history import ControlHistory as ControlHistory
 from .reference import STATISTICS
 
@@ -20,9 +21,10 @@ WIDTH = 1 + 2 * len(STATISTICS) + 2
 
 
 @dataclass
-class Stretches:
+class Stretches(Marked):
     """At most `LIMIT` stretches of a stream; where they begin depends on the row counts alone."""
 
+    LEARNT = ("length", "table")
     length: int = 1
     """Rows per stretch; doubled whenever there are too many."""
     table: Matrix = field(default_factory=lambda: np.zeros((0, WIDTH)))

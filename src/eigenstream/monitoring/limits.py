@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Matrix, Vector
+from ..learners.marks import Mark, Marked
 from .reference import STATISTICS, Reference
 
 # Bins 4 % wide: far less than the error of a quantile that rests on `FEW` rows.
@@ -116,13 +117,13 @@ class Tail:
 
     def add(self, ratios: Matrix, discount: float) -> None:
         """Count ratios (T, 3), NaN where there is none, after a discount of everything before."""
-        self.counts *= discount
         kinds, bins = self.counts.shape
         with np.errstate(divide="ignore"):
             places = (np.log2(ratios) - LOWEST) * PER_OCTAVE
         told = ~np.isnan(places)
         places = np.clip(np.where(told, places, 0.0), 0, bins - 1).astype(np.intp) + np.arange(kinds) * bins
-        self.counts += np.bincount(places[told], minlength=kinds * bins).reshape(kinds, bins)
+        came = np.bincount(places[told], minlength=kinds * bins).reshape(kinds, bins)
+        self.counts = self.counts * discount + came
 
     def quantiles(self, levels: Vector) -> Vector:
         """Ratios that are exceeded at these levels, to a fraction of a bin."""
@@ -140,7 +141,7 @@ def _quantile(counts: Vector, level: float) -> float:
     return float(2.0 ** (HIGHEST - (place + part) / PER_OCTAVE))
 
 
-class Limits:
+class Limits(Marked):
     """The limits of the statistics, and the index of a row: its largest ratio to a limit.
 
     Parameters
@@ -149,8 +150,11 @@ class Limits:
         The share of rows in control whose index exceeds 1.
     """
 
+    LEARNT = ("tail", "theory", "factors", "told", "edges", "together", "_theory")
+
     def __init__(self, rate: float) -> None:
         self.rate = rate
+        self._theory: Theory | None = None
         self.tail = Tail()
         self.theory: Vector = np.full(len(STATISTICS), math.inf)
         """Limits by theory."""
@@ -162,6 +166,14 @@ class Limits:
         """Ratios that are exceeded at the smallest level that can be told."""
         self.together: Vector = np.array([2 * PRIOR, PRIOR])
         """Numbers of rows that exceeded any of the edges, and a given one."""
+
+    def mark(self) -> Mark:
+        return self.tail.counts, super().mark()
+
+    def revert(self, mark: Mark) -> None:
+        counts, others = mark
+        super().revert(others)
+        self.tail.counts = counts
 
     @property
     def values(self) -> Vector:
@@ -204,9 +216,10 @@ class Limits:
         if len(ratios):
             self.tail.add(ratios, discount)
             beyond = ratios[:, self.told] > self.edges[self.told]
-            self.together *= discount
+            together = self.together * discount
             if self.told.any():
-                self.together += beyond.any(axis=1).sum(), beyond.sum() / np.count_nonzero(self.told)
+                together += beyond.any(axis=1).sum(), beyond.sum() / np.count_nonzero(self.told)
+            self.together = together
         if (self.tail.seen >= BASIS).any():
             wanted = self._quantiles()
             self.factors = np.where(self.told, np.minimum(wanted, most * self.factors), wanted)
@@ -234,5 +247,6 @@ class Limits:
         """Limits of theory at these levels, as multiples of those for the rate."""
         known = np.isfinite(self.theory)
         shape = np.ones(len(levels))
+        assert self._theory is not None
         shape[known] = self._theory.limits(levels)[known] / self.theory[known]
         return shape

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..io import checkpoint
 from ..model import StreamModel
+from ..model.whole_calls import reverting, whole_call
 from .events import Alarm, Contributors
 from .findings import Findings
 from .history import ControlHistory
@@ -53,14 +54,19 @@ class MonitoredModel(StreamModel):
         """None until the first row has come."""
         self.on_alarm: Callable[[Alarm], object] | None = None
 
+    @whole_call
     def judge_many(self, rows: NDArray[Any], timestamps: Any = None) -> Verdicts:
         """Judge rows in order, and learn those that do not alarm."""
         return self._followed(rows, timestamps).verdicts
 
+    @whole_call
     def explain_many(self, rows: NDArray[Any], timestamps: Any = None) -> tuple[Verdicts, list[Contributors]]:
         """`judge_many`, and for each row that alarms the inputs to blame, with their shares."""
         found = self._followed(rows, timestamps, blame=True)
         return found.verdicts, found.contributors
+
+    def _reverting(self) -> Callable[[], None]:
+        return reverting(self, self.tracker if self.monitor is None else self.monitor)
 
     def _followed(self, rows: NDArray[Any], timestamps: Any, *, blame: bool = False) -> Findings:
         tracker, rows, times = self._checked(rows, timestamps)
@@ -73,17 +79,20 @@ class MonitoredModel(StreamModel):
                 self.on_alarm(alarm)
         return found
 
+    @whole_call
     def learn_many(
         self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False
     ) -> NDArray[Any]:
         """`judge_many`, as a matrix with the columns `COLUMNS`; SPE is the residual."""
-        return self.judge_many(rows, timestamps).matrix()
+        return self._followed(rows, timestamps).verdicts.matrix()
 
+    @whole_call
     def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
         """`judge_many` without an answer."""
-        self.judge_many(rows, timestamps)
+        self._followed(rows, timestamps)
         return self
 
+    @whole_call
     def freeze(self) -> None:
         """From now on judge rows by what is known now, and learn nothing."""
         self._watching().freeze()

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Floats, Matrix, Vector
+from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..model import RankChange, Tracker
 from ..model.blocks import Missing
@@ -56,8 +57,13 @@ RESTART = 256
 
 
 @dataclass
-class Monitor:
+class Monitor(Marked):
     """A tracker whose rows are judged before it learns them."""
+
+    LEARNT = (
+        *("tracker", "frozen", "limits", "reference", "origin", "renew_at", "soonest", "looked"),
+        *("correct_at", "counted"),
+    )
 
     tracker: Tracker
     settings: Settings
@@ -94,6 +100,25 @@ class Monitor:
         self.limits = Limits(settings.false_alarm_rate)
         self.watch = Watch(settings.false_alarm_rate, settings.confirm)
         self.recent = deque(maxlen=min(RESTART, settings.accept_after))
+
+    def mark(self) -> Mark:
+        """The present state of monitor and tracker, for `revert`; copies no array."""
+        parts = self.tracker.mark(), self.limits.mark(), self.watch.mark(), self.counts.mark()
+        pending = self.pending, len(self.pending)
+        return *parts, self.stretches.mark(), pending, self.recent.copy(), super().mark()
+
+    def revert(self, mark: Mark) -> None:
+        """Go back to the last mark, to the bit."""
+        tracker, limits, watch, counts, stretches, pending, recent, others = mark
+        super().revert(others)
+        self.tracker.revert(tracker)
+        self.limits.revert(limits)
+        self.watch.revert(watch)
+        self.counts.revert(counts)
+        self.stretches.revert(stretches)
+        self.pending, number = pending
+        del self.pending[number:]
+        self.recent = recent
 
     def follow(
         self, rows: Floats, missing: Missing = "raise", times: Vector | None = None, *, blame: bool = False

@@ -20,10 +20,14 @@ from ...regularizers import Regularizer
 from ..axes import matched
 from ..knowledge import Floats, Knowledge, Matrix, Vector, nothing_known
 from ..learner import Seen, Steps, rowwise
+from ..marks import Mark, Marked
 from ..stored import LARGEST_VALUE, LATEST, stored_array
 from . import learn
 from .optimum import consolidate, known_from_rows, known_from_state, random_start, start_from
 from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, WEIGHT, Rule, State
+
+LARGE, SMALL = State._fields[:2], State._fields[2:]
+"""Arrays of the state that change with every fourth sample, and with every sample."""
 
 STORED = {"N_narrow": "F", "totals": "numbers"}
 """What model files call the parts of the state that have another name by now."""
@@ -66,17 +70,26 @@ class NetworkSettings:
         return np.random.default_rng([self.seed, time])
 
 
-class Network:
+class Network(Marked):
     """A network in accumulator form, and the rows it waits for before it starts."""
 
     block = 1
     tells_below_threshold = False
-    room = None
+    LEARNT = (
+        *("state", "rows", "weights", "time", "consolidate_at"),
+        *("axes", "looked_mean", "aligned", "alpha", "rule"),
+    )
 
     def __init__(self, settings: NetworkSettings, alpha: float) -> None:
         self.settings = settings
         self.state: State | None = None
         """None until the network has started."""
+        self._spare: State | None = None
+        """Memory for what the state was at the last mark: kernels change the state in place."""
+        self._marked = False
+        """True if `_spare` still has to take over what is going to change."""
+        self._saved: tuple[str, ...] = ()
+        """Names of the arrays that it holds of the state at the last mark."""
         self.rows: Floats = np.zeros((0, settings.n), dtype=settings.dtype)
         """The first rows, until then."""
         self.weights: Matrix = np.zeros((0, 2))
@@ -89,7 +102,7 @@ class Network:
         self.recalibrate(alpha)
 
     def __setstate__(self, values: dict[str, Any]) -> None:
-        self.__dict__.update(values)
+        self.__dict__.update(values | {"_spare": None, "_marked": False})
         if self.state is not None:
             self.state = self.state.copy()  # pickling loses the alignment of the arrays
 
@@ -110,16 +123,28 @@ class Network:
         """How many rows can be learnt before something has to happen to the network."""
         return 1 if self.state is None else self.consolidate_at - self.time
 
+    def mark(self) -> Mark:
+        self._marked, self._saved = self.state is not None, ()
+        return super().mark()
+
+    def revert(self, mark: Mark) -> None:
+        super().revert(mark)
+        for name in self._saved:
+            np.copyto(getattr(self.state, name), getattr(self._spare, name))
+        self._marked, self._saved = False, ()
+
     def learn(self, rows: Floats, steps: Steps) -> None:
         weights = np.column_stack((steps.weight, self._power_factors(rows, steps)))
         if self.state is None:
             self._keep(rows, weights)
         else:
+            if self._marked:
+                self._save(len(rows))
             learn(self.state, self.rule, rows, weights)
         self.time += len(rows)
         if self.state is not None and self.time >= self.consolidate_at:
             regularizer, rng = self.settings.kind(self.alpha), self.settings.random(self.time)
-            self.state = consolidate(self.state, regularizer, self.rule, rng)
+            self.state, self._marked = consolidate(self.state, regularizer, self.rule, rng), False
             self.consolidate_at = self.settings.next_consolidation(self.time)
 
     def spread(self, factor: Matrix) -> None:
@@ -161,7 +186,7 @@ class Network:
         self.alpha, self.rule = alpha, self.settings.rule(alpha)
 
     def restart(self, known: Knowledge, time: int) -> None:
-        self.time = time
+        self.time, self._marked = time, False
         if known.trace > 0:
             self.state = self._started_from(known, time)
             self.consolidate_at = self.settings.next_consolidation(time)
@@ -177,6 +202,7 @@ class Network:
         twin = type(self)(self.settings, self.alpha)
         twin.__dict__ |= self.__dict__
         twin.state = None if self.state is None else self.state.copy()
+        twin._spare, twin._marked = None, False
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -227,6 +253,22 @@ class Network:
             totals=stored_array(arrays, "state.numbers", (5,), least=0.0),
             clock=stored_array(arrays, "state.clock", (2,), np.int64),
         ).copy()
+
+    def _save(self, rows: int) -> None:
+        """Keep what these rows change of the state at the last mark; of N, only if a group enters it."""
+        assert self.state is not None
+        if self._spare is None:
+            self._spare = self.state.copy()
+        if not self._saved:
+            self._saved = self._saved_now(SMALL)
+        if self.state.clock[TIME] % RECENT + rows >= RECENT:
+            self._saved += self._saved_now(LARGE if self.state.N_narrow is not self.state.N else LARGE[:1])
+            self._marked = False
+
+    def _saved_now(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            np.copyto(getattr(self._spare, name), getattr(self.state, name))
+        return names
 
     def _faded(self) -> Vector:
         """Weights of the rows kept, discounted up to now."""
