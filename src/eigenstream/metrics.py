@@ -1,4 +1,4 @@
-"""How far an online answer is from the offline one: spectra and subspaces, never raw axes.
+"""Distances of an online answer from the offline one: by spectra and subspaces, never by raw axes.
 
 Axes have arbitrary signs and, within ties, arbitrary directions; eigenvalues and projectors do not.
 Subspaces are given as matrices whose *rows* span them (k x n), as in ``components_`` and ``filter``.

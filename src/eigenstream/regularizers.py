@@ -38,7 +38,7 @@ def _checked_increment(owner: str, increment: Any) -> tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Regularizer:
-    """What the three share; use one of them.
+    """Base class of the three regularizers; use one of them, or a class of your own with another increment.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Regularizer:
     alpha: float
     name: ClassVar[str]
     increment: ClassVar[tuple[float, float, float]]
-    """``(r0, r1, r2)``: how much a sample, the input's power and the output's power add to the threshold."""
+    """``(r0, r1, r2)``: parts of a sample, the input's power and the output's power in the threshold."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -136,7 +136,7 @@ class Regularizer:
     def alpha_range(
         cls, eigenvalues: ArrayLike, n_components: int, max_components: int | None = None
     ) -> tuple[float, float]:
-        """Which alpha keeps exactly ``n_components`` modes: ``low <= alpha < high``.
+        """Range of alpha that keeps exactly ``n_components`` modes: ``low <= alpha < high``.
 
         A generalization of the paper's Table 1 to any spectrum. The upper end may be infinite.
 
@@ -168,7 +168,7 @@ class Regularizer:
 
     @classmethod
     def never_silent(cls) -> bool:
-        """Whether the largest mode passes at any alpha: the threshold is a share of the output alone.
+        """True if the largest mode passes at any alpha: the threshold is a share of the output alone.
 
         Examples
         --------
@@ -288,7 +288,7 @@ def _checked_values(given: NDArray[Any]) -> NDArray[np.float64]:
         raise ValueError("eigenvalues must be finite; found NaN or infinity")
     if np.any(np.diff(lam) > 0):
         raise ValueError("eigenvalues must be sorted, largest first: pass np.sort(eigenvalues)[::-1]")
-    # Rounding in an eigensolver leaves -1e-17 where 0 is meant; anything larger is a mistake.
+    # Rounding in an eigensolver leaves -1e-17 where 0 is meant, in float32 more; larger is a mistake.
     if lam.size and lam[-1] < -1e-6 * max(lam[0], 0):
         raise ValueError(f"eigenvalues of a second moment cannot be negative, got {lam[-1]:g}")
     return np.maximum(lam, 0)

@@ -36,7 +36,7 @@ def colored_gaussian(
     n_samples
         Length of the stream; endless if None.
     batch_size
-        Rows a batch.
+        Rows per batch.
     random_state
         Seed or generator.
 
@@ -96,10 +96,10 @@ def switching_stream(
     n_samples, batch_size, random_state
         As in `colored_gaussian`.
     factors
-        From which sample on the original spectrum is multiplied by what; 1 before the first. By default,
+        Factors on the original spectrum, by the sample from which on they hold; 1 before. By default,
         as in the paper, doubled at sample 1000 and back to the original at 6000.
     signal, n_noise, noise
-        Signal eigenvalues, and how many noise eigenvalues are drawn uniformly from [0, noise].
+        Signal eigenvalues, and the number of noise eigenvalues, drawn uniformly from [0, noise].
 
     Examples
     --------
@@ -131,7 +131,7 @@ def changing_rank(
     n_samples, batch_size, random_state
         As in `colored_gaussian`.
     ranks
-        From which sample on there are how many components; the default is 3, then 5 from 2000, 2 from 4000.
+        Numbers of components, by the sample from which on they hold; default: 3, 5 from 2000, 2 from 4000.
     n_features
         The width of the stream.
     signal
@@ -156,7 +156,7 @@ def changing_rank(
 
 
 class Fault(NamedTuple):
-    """What is wrong with one sensor of `plant`, and when."""
+    """A fault of one sensor of `plant`: its kind, size and duration."""
 
     sensor: int
     start: int
@@ -164,7 +164,7 @@ class Fault(NamedTuple):
     kind: str = "biased"
     """``"biased"``, ``"stuck"`` at its last value, ``"noisy"`` or ``"drifting"``."""
     size: float = 6.0
-    """How much, in standard deviations of the sensor; of a drift, at its end."""
+    """Size in standard deviations of the sensor; of a drift, at its end."""
 
 
 def plant(
@@ -185,9 +185,9 @@ def plant(
     n_samples, batch_size, random_state
         As in `colored_gaussian`.
     faults
-        What goes wrong.
+        Faults of sensors.
     n_sensors, n_causes
-        How many sensors there are, and how many causes drive them.
+        Numbers of sensors, and of causes that drive them.
     memory
         Correlation of a cause with itself one row later.
     noise
@@ -239,7 +239,7 @@ def _plant(
 def _with_fault(
     fault: Fault, t: int, value: float, held: dict[Fault, float], rng: np.random.Generator
 ) -> float:
-    """What a sensor shows instead of this value."""
+    """Reading that a faulty sensor shows instead of this value."""
     if fault.kind == "stuck":
         return held.setdefault(fault, value)
     if fault.kind == "noisy":

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from .regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput, kind_of
 
-GRID = 100  # signal and noise levels of the appendix: 0.01, 0.02, ..., 1.00
+# Signal and noise levels of the appendix: 0.01, 0.02, ..., 1.00.
+GRID = 100
 
 
 def two_level_spectrum(a: float, b: float, n1: int, n2: int) -> NDArray[np.float64]:
@@ -43,7 +44,7 @@ class AlphaRow(NamedTuple):
 
 
 def alpha_table(a: float, b: float, n1: int, n2: int) -> tuple[AlphaRow, AlphaRow, AlphaRow]:
-    """Table 1 for one case: the range of alpha that keeps the n1 signal modes, and what comes out.
+    """Table 1 for one case: the range of alpha that keeps the n1 signal modes, and the top output eigenvalue.
 
     The paper prints both ends as closed; at the upper end of the first two the signal is already silent, so
     the interval is half-open here ("transmitted" means a positive output eigenvalue).
@@ -68,7 +69,7 @@ def alpha_table(a: float, b: float, n1: int, n2: int) -> tuple[AlphaRow, AlphaRo
 
 
 class TransmissionCurve(NamedTuple):
-    """How many (a, b) pairs let noise and signal pass, step by step as alpha grows from 0."""
+    """Numbers of (a, b) pairs that let noise and signal pass, step by step as alpha grows from 0."""
 
     alpha: NDArray[np.float64]
     noise_counts: NDArray[np.int64]
@@ -93,10 +94,10 @@ class TransmissionCurve(NamedTuple):
 def transmission_curve(
     regularizer: str | Regularizer | type[Regularizer], *, strict: bool = False, n1: int = 10, n2: int = 10
 ) -> TransmissionCurve:
-    """Fig. signal2noise: the share of (a, b) pairs whose noise, and whose signal, is transmitted.
+    """Fig. 1: the share of (a, b) pairs whose noise, and whose signal, is transmitted.
 
     Each pair lets its signal pass while ``alpha < a / m`` and its noise while ``alpha < b / m``, with ``m``
-    what the threshold is measured by where the mode falls silent: 1, ``n1 a + n2 b``, the output that is
+    the threshold's measure where the mode falls silent: 1, ``n1 a + n2 b``, the output that is
     left, or a mix of them. Counted exactly: levels are integers, critical alphas are fractions.
 
     Parameters
@@ -104,7 +105,7 @@ def transmission_curve(
     regularizer
         A name, a class or an instance (whose alpha is not used).
     strict
-        Whether pairs with a = b are left out. With them (the 5,050 pairs of the paper's appendix) no
+        True leaves out pairs with a = b. With them (the 5,050 pairs of the paper's appendix) no
         method can tell signal from noise in 100 cases; without, 4,950 pairs remain.
     n1, n2
         Number of signal and noise modes; the shares do not depend on them.
@@ -133,7 +134,7 @@ def transmission_curve(
 def _critical_alphas(
     kind: type[Regularizer], a: int, b: int, n1: int, n2: int
 ) -> tuple[Fraction | float, Fraction | float]:
-    """Where signal and noise of levels a and b (in hundredths) fall silent, exactly.
+    """Alphas at which signal and noise of levels a and b (in hundredths) fall silent, exactly.
 
     A mode of some level falls silent where the threshold reaches that level; what is measured then is one
     sample, the whole input, and what the signal is above the level.
@@ -145,7 +146,7 @@ def _critical_alphas(
 
 
 class PhaseBoundary(NamedTuple):
-    """For each noise-to-signal ratio, ``low <= alpha < high`` transmits all signal and no noise."""
+    """Range ``low <= alpha < high`` that transmits all signal and no noise, by noise-to-signal ratio."""
 
     regularizer: type[Regularizer]
     low: NDArray[np.float64]
@@ -153,7 +154,7 @@ class PhaseBoundary(NamedTuple):
 
 
 def phase_diagram(ratios: ArrayLike, *, n1: int = 10, n2: int = 10) -> tuple[PhaseBoundary, PhaseBoundary]:
-    """Fig. phase_diag: where the two self-calibrating regularizers reach the goal, by ``r = b / a``.
+    """Fig. 2: ranges of alpha in which the two self-calibrating regularizers reach the goal, by ``r = b/a``.
 
     The scale-dependent one has no such diagram: its range depends on a itself, not on the ratio.
 

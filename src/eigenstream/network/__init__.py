@@ -1,4 +1,4 @@
-"""How neurons find it: the networks of the similarity-matching family as printed, in plain NumPy.
+"""Networks of neurons: the similarity-matching family as printed, in plain NumPy.
 
 `HebbianNetwork` is the paper's, with one layer. Its siblings of Pehlevan and Chklovskii (2015) have a second
 layer of inhibitory interneurons: `HardThresholdNetwork` does not shrink what it transmits, and
@@ -10,5 +10,5 @@ from .interneurons import EqualizingNetwork as EqualizingNetwork
 from .interneurons import HardThresholdNetwork as HardThresholdNetwork
 from .interneurons import InterneuronNetwork as InterneuronNetwork
 from .network import INITIAL_GAIN as INITIAL_GAIN
-from .network import Network as Network
+from .network import LocalNetwork as LocalNetwork
 from .settling import ConvergenceError as ConvergenceError

@@ -24,17 +24,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..orthonormal import random_orthonormal
 from ..regularizers import Regularizer
-from .network import INITIAL_GAIN, Network, Options
+from .network import INITIAL_GAIN, LocalNetwork, Options
 from .settling import ConvergenceError, gauss_seidel, jacobi, settled
 
 
-class HebbianNetwork(Network):
+class HebbianNetwork(LocalNetwork):
     """One network of the paper, one sample at a time.
 
     Parameters
     ----------
     n_inputs, n_outputs
-        n and k. The network transmits at most k modes; how many it does is up to the regularizer.
+        n and k. The network transmits at most k modes; the regularizer decides their number.
     regularizer
         One of the three, with its alpha.
     initial_gain
@@ -47,7 +47,7 @@ class HebbianNetwork(Network):
         Seed of the initial weights.
     **options
         Forgetting (``beta``), settling (``settling``, ``eta``, ``tol``, ``max_iter``) and
-        ``initial_activity``, the initial cumulative activity ``mu``: see `Network`. The Jacobi iteration
+        ``initial_activity``, the initial cumulative activity ``mu``: see `LocalNetwork`. The Jacobi iteration
         converges for ``eta < 2 / n_outputs``.
 
     Examples
@@ -92,7 +92,7 @@ class HebbianNetwork(Network):
 
     @property
     def filter(self) -> NDArray[np.float64]:
-        """What the settled network does to its input, ``F = (I + W_yy)^-1 W_yx``."""
+        """Filter from input to settled output, ``F = (I + W_yy)^-1 W_yx``."""
         return np.asarray(np.linalg.solve(np.eye(len(self.mu)) + self.W_yy, self.W_yx), dtype=np.float64)
 
     def respond(self, x: ArrayLike) -> NDArray[np.float64]:

@@ -32,26 +32,27 @@ from numpy.typing import ArrayLike
 from .. import offline
 from ..orthonormal import orthogonal_complement, random_orthonormal
 from ..regularizers import Regularizer
-from .network import INITIAL_GAIN, Array, Network, Options
+from .network import INITIAL_GAIN, Array, LocalNetwork, Options
 from .settling import ConvergenceError, gauss_seidel, jacobi, settled
 
+# Weights of zero never learn: a mode could not come back. At 0.1 it passes with 1 % of its variance.
 SEED_GAIN = 0.1
-"""Gain that the closed-form start leaves to modes below the threshold, so that they can come back."""
+"""Gain that the closed-form start leaves to modes below the threshold."""
 
 
-class InterneuronNetwork(Network):
-    """What the two networks share; use one of them.
+class InterneuronNetwork(LocalNetwork):
+    """Base class of the two networks with interneurons; use one of them.
 
     Parameters
     ----------
     n_inputs, n_outputs
         n and k; there are as many interneurons as outputs.
     regularizer
-        What the threshold is measured by, with its alpha > 0: any regularizer.
+        Measure of the threshold, with its alpha > 0: any regularizer.
     random_state
         Seed of the initial weights.
     **options
-        Forgetting (``beta > 0``), settling and ``initial_activity``, that of D and E: see `Network`. The
+        Forgetting (``beta > 0``), settling and ``initial_activity``, that of D and E: see `LocalNetwork`. The
         Jacobi iteration converges for eta below twice the threshold over the largest eigenvalue of the input;
         ``"gauss-seidel"`` takes one principal cell after the other, the interneurons following at once.
     """
@@ -176,7 +177,7 @@ class InterneuronNetwork(Network):
         return y
 
     def _loop(self) -> tuple[Array, Array]:
-        """``A`` of ``A y = W_yx x`` with the interneurons settled, and what they do to y."""
+        """``A`` of ``A y = W_yx x`` with the interneurons settled, and the filter from y to them."""
         one = np.eye(len(self.W_yx))
         interneurons = np.linalg.solve(one + self.W_zz, self.W_zy)
         return one + self.W_yz @ interneurons, np.asarray(interneurons, dtype=np.float64)
@@ -235,7 +236,7 @@ class EqualizingNetwork(InterneuronNetwork):
     n_inputs, n_outputs, regularizer
         As in `InterneuronNetwork`. The regularizer must not measure by the output: gamma sets its power.
     gamma
-        The output eigenvalue per unit of what the regularizer measures by: the eigenvalue itself for
+        The output eigenvalue per unit of the regularizer's measure: the eigenvalue itself for
         `ScaleDependent`, its share of the input's power for `InputOutput`.
     random_state, **options
         As in `InterneuronNetwork`.

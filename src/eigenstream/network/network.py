@@ -1,4 +1,4 @@
-"""What the networks of the family share: size, regularizer, forgetting, settling, the loop over samples."""
+"""Base class of the networks: size, regularizer, forgetting, settling, the loop over samples."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from .settling import Settling, checked_settling
 
 Array = NDArray[np.float64]
 
+# The paper states none. It is the gain, sqrt((lam - theta) / lam), that a mode of twice the threshold has at
+# the optimum. A gain of 0.1 keeps errors large for 10,000 samples (`eigenstream reproduce open-choices`).
 INITIAL_GAIN = np.sqrt(0.5)
-"""Length of each neuron's initial feed-forward weights: as if half of its activity were the threshold's."""
+"""Length of each neuron's initial feed-forward weights."""
 
 
 class Options(TypedDict, total=False):
-    """The keyword arguments of `Network`, which its kinds pass on."""
+    """The keyword arguments of `LocalNetwork`, which its kinds pass on."""
 
     beta: float
     eta: float
@@ -28,15 +30,15 @@ class Options(TypedDict, total=False):
     initial_activity: float
 
 
-class Network(ABC):
-    """A network that responds to one sample and learns from it; use one of the family.
+class LocalNetwork(ABC):
+    """A network with local learning rules, one sample at a time; use one of the family.
 
     Parameters
     ----------
     n_inputs, n_outputs
-        n and k. The network transmits at most k modes; how many it does is up to the regularizer.
+        n and k. The network transmits at most k modes; the regularizer decides their number.
     regularizer
-        What the threshold is measured by, with its alpha.
+        Measure of the threshold, with its alpha.
     beta
         Discount of past activities per sample; second moments forget with ``beta^2``. 1 never forgets.
     eta, tol, max_iter
@@ -81,7 +83,7 @@ class Network(ABC):
     @property
     @abstractmethod
     def filter(self) -> Array:
-        """What the settled network does to its input: y = F x."""
+        """Filter F from input to settled output: y = F x."""
 
     @abstractmethod
     def respond(self, x: ArrayLike) -> Array:
@@ -92,11 +94,11 @@ class Network(ABC):
         """Respond to one input, learn from it, and return the response."""
 
     def run(self, X: ArrayLike) -> Array:
-        """`step` through the rows of X; returns the responses as rows."""
+        """Take a `step` for each row of X, and return the responses as rows."""
         return np.array([self.step(x) for x in np.asarray(X)]).reshape(-1, len(self.W_yx))
 
     def _measured(self, x: Array, y: Array) -> float:
-        """What the threshold is measured by: the number that all synapses share, over alpha."""
+        """Increment of the threshold's measure: the number that all synapses share, over alpha."""
         r0, r1, r2 = self.regularizer.increment
         return float(r0 + r1 * (x @ x) + r2 * (y @ y))
 

@@ -1,4 +1,4 @@
-"""Two ways in which activity settles, and what happens when it does not.
+"""Two ways in which activity settles, and the error if it does not.
 
     jacobi        all neurons at once, each a step of weight eta:  y <- (1 - eta) y + eta (drive - W y)
     gauss-seidel  one neuron after the other, each all the way:    y_i <- drive_i - sum_j W_ij y_j
@@ -29,7 +29,7 @@ def checked_settling(settling: str) -> None:
 
 
 def settled(updates: Iterator[Array], tol: float, max_iter: int) -> Array | None:
-    """The first activity whose relative change is at most tol; None if there is none in so many updates."""
+    """The first activity whose relative change is at most tol; None if ``max_iter`` updates have none."""
     with np.errstate(over="ignore", invalid="ignore"):
         before = next(updates)
         for _ in range(max_iter):
@@ -44,7 +44,7 @@ def settled(updates: Iterator[Array], tol: float, max_iter: int) -> Array | None
 
 
 def jacobi(step: Callable[[Array], Array], start: Array, eta: float) -> Iterator[Array]:
-    """The start, then all neurons moved by a share eta towards what ``step`` says of the current activity."""
+    """The start, then all neurons moved by a share eta towards ``step`` of the current activity."""
     y = start
     while True:
         yield y

@@ -1,4 +1,4 @@
-"""What the answer is: the closed forms of Section II and Appendix A, and the costs they minimize.
+"""Offline answers: the closed forms of Section II and Appendix A, and the costs they minimize.
 
     X        (T, n)  input, rows are samples        lam  eigenvalues of the second moment X'X / T
     Y        (T, k)  output                         d    eigenvalues of Y'Y / T, d = max(lam - theta, 0)

@@ -24,7 +24,7 @@ class Solution(NamedTuple):
     """Orthonormal principal axes as rows, min(k, T, n) of them, signs fixed."""
     threshold: float
     n_components: int
-    """The rank: how many output eigenvalues are positive."""
+    """The rank: number of positive output eigenvalues."""
 
 
 def solve(
@@ -45,7 +45,7 @@ def solve(
     max_components
         The capacity k; min(T, n) if None.
     sample_weight
-        One weight a row, not negative.
+        One weight per row, not negative.
 
     Examples
     --------

@@ -26,7 +26,7 @@ class SaddleSolution(NamedTuple):
     """Orthonormal principal axes as rows, signs fixed."""
     threshold: float
     n_components: int
-    """The rank: how many output eigenvalues are positive."""
+    """The rank: number of positive output eigenvalues."""
 
 
 def solve_hard(
@@ -109,7 +109,7 @@ def solve_equalizing(
 
 
 def check_gamma(regularizer: Regularizer, gamma: float) -> None:
-    """Refuse what sets no output variance: gamma must be positive, and the output not its own measure."""
+    """Raise unless gamma sets an output variance: it is positive, and the regularizer not measured by it."""
     if not 0 < gamma < np.inf:
         raise ValueError(f"gamma must be a finite number > 0, got {gamma!r}")
     if regularizer.increment[2]:

@@ -1,4 +1,4 @@
-"""Spectra of second moments, and checks of what comes in."""
+"""Spectra of second moments, and checks of the input."""
 
 from __future__ import annotations
 
@@ -65,6 +65,8 @@ def fixed_signs(U: Floats) -> Floats:
 def _gram(A: Floats, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """``A' diag(weights) A`` summed over chunks of rows in float64, without a copy of A."""
     rows, columns = A.shape
+    # 2 M numbers at a time: bounds the copy of weighted rows to 16 MB. At least as many rows as columns:
+    # adding a product to the total should cost little beside the product.
     chunk = max(columns, 2**21 // columns)
     weighted = bool(np.any(weights != 1))
     total = np.zeros((columns, columns))
@@ -79,7 +81,7 @@ def _gram(A: Floats, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def checked(
     X: ArrayLike, sample_weight: ArrayLike | None, name: str = "X"
 ) -> tuple[Floats, NDArray[np.float64]]:
-    """The matrix as float32 or float64 and one weight a row, or an error that says what came."""
+    """The matrix as float32 or float64 and one weight per row, or an error that says what came."""
     given = np.asarray(X)
     if given.dtype.kind not in "fiub":
         try:
@@ -93,7 +95,7 @@ def checked(
             f"{name} must be a matrix with at least one row (sample) and one column, got shape {given.shape}"
         )
     data = given if given.dtype in (np.float32, np.float64) else given.astype(np.float64)
-    # One multiply-add a number and no temporary: NaN and infinity both survive a sum of squares.
+    # One multiply-add per number and no temporary: NaN and infinity both survive a sum of squares.
     power = np.einsum("ij,ij->", data, data, dtype=np.float64)
     if not power < np.finfo(data.dtype).max:
         if np.isfinite(data).all():
@@ -115,7 +117,7 @@ def _checked_weights(sample_weight: ArrayLike | None, rows: int) -> NDArray[np.f
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (rows,) or not np.all((weights >= 0) & np.isfinite(weights)) or not weights.any():
         raise ValueError(
-            f"sample_weight must be {rows} finite numbers >= 0, one a row and not all zero, "
+            f"sample_weight must be {rows} finite numbers >= 0, one per row and not all zero, "
             f"got shape {weights.shape}"
         )
     return weights

@@ -1,8 +1,8 @@
 """Pictures of models and monitors, in colours that the colour-blind can tell apart.
 
-Each ``plot_`` function takes what is to be drawn and, if you like, an axis of matplotlib; it returns the
-axis. ``draw_history`` and ``draw_control`` put several of them into one figure, as ``--picture`` does on the
-command line. Needs the extra ``plot`` (matplotlib), which loads when something is drawn.
+Each ``plot_`` function takes a model, a monitor or its history and, if you like, an axis of matplotlib; it
+returns the axis. ``draw_history`` and ``draw_control`` put several of them into one figure, as ``--picture``
+does on the command line. Needs the extra ``plot`` (matplotlib), which loads when something is drawn.
 """
 
 from .axes import panels, require_matplotlib

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Times = Callable[[NDArray[Any]], NDArray[np.float64]]
-"""When samples were taken, in seconds since 1970, given how many had come by then."""
+"""Function from sample counts to times, in seconds since 1970."""
 
 LONGEST_NAME = 24
-"""Letters of an input's name that are shown."""
+"""Letters of an input's name that are shown, of which some stand side by side below an axis."""
 
 
 def require_matplotlib() -> None:
-    """An error that names the extra if there is no matplotlib."""
+    """Raise an error that names the extra if there is no matplotlib."""
     if find_spec("matplotlib") is None:
         raise ImportError("a picture needs matplotlib: pip install 'eigenstream[plot]'")
 
@@ -54,18 +54,18 @@ def given_or_new(ax: Axes | None, width: float = 7, height: float = 4) -> Axes:
 
 
 def legend_inside(axis: Axes, handles: list[Artist] | None = None) -> None:
-    """A legend where there is most room; lines shine through where there is none."""
+    """Put a legend where there is most room; lines shine through where there is none."""
     given: dict[str, Any] = {} if handles is None else {"handles": handles}
     axis.legend(**given, framealpha=0.8, edgecolor="none")
 
 
 def legend_below(figure: Figure, handles: list[Artist]) -> None:
-    """One legend for all panels."""
+    """Put one legend for all panels below them."""
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
 
 
 def on_axis(counts: NDArray[np.int64], times: Times | None) -> NDArray[Any]:
-    """Where samples with these counts stand on the horizontal axis: at their counts, or at their times."""
+    """Positions of samples on the horizontal axis: their counts, or their times."""
     return counts if times is None else (times(counts) * 1e3).astype("datetime64[ms]")
 
 

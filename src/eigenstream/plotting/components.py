@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .models import Model
 
 MOST_NAMES = 40
-"""More inputs than this are numbered, not named."""
+"""Most inputs that are named; more are numbered, since their names would overlap."""
 IN_ONE_ROW = 5
-"""So many images stand in one row; more of them in a square."""
+"""Most images in one row; more of them stand in a square."""
 GAP = 0.16
 """Space between images, as a share of their longer side."""
 LARGEST_IMAGE = 3.5
@@ -31,7 +31,7 @@ LARGEST_IMAGE = 3.5
 def plot_components(
     model: Model, ax: Axes | None = None, *, shape: tuple[int, int] | None = None, count: int | None = None
 ) -> Axes:
-    """The components: what weight each gives to each input. Blue is positive, red negative, white zero.
+    """Draw the components: the weight of each input in each. Blue is positive, red negative, white zero.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def plot_components(
         Rows and columns of an image, if the inputs are its pixels: components are then shown as images, side
         by side in reading order, each with its own scale.
     count
-        How many components to show, the leading ones; all that are kept if None.
+        Number of components to show, the leading ones; all that are kept if None.
 
     Examples
     --------
@@ -68,12 +68,12 @@ def plot_components(
 
 
 def _turned(names: list[str]) -> bool:
-    """Whether names stand upright, since they would overlap side by side."""
+    """True if names stand upright, since they would overlap side by side."""
     return len(names) > 8 or any(len(name) > 6 for name in names)
 
 
 def _height(count: int, names: list[str]) -> float:
-    """Inches for so many components, whatever room the names of the inputs below them take."""
+    """Height, in inches, for ``count`` components and the names of the inputs below them."""
     letters = max(len(short(name)) for name in names) if len(names) <= MOST_NAMES and _turned(names) else 3
     return max(1.3, 0.35 * count) + 0.3 + 0.085 * letters
 

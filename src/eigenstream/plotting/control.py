@@ -1,4 +1,4 @@
-"""What a monitor says: control charts, and the inputs to blame."""
+"""Pictures of a monitor: control charts, and the inputs to blame."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Watched: TypeAlias = MonitoredModel | ControlHistory | Verdicts | Any
 
 CHARTS = {**STATISTIC_NAMES, "index": "index"}
-"""What can be charted: the statistics, and the largest ratio of one to its limit."""
+"""Titles of charts: the statistics, and the largest ratio of one to its limit."""
 
 
 class Chart(NamedTuple):
@@ -36,7 +36,7 @@ class Chart(NamedTuple):
     limit: NDArray[np.float64]
     alarm: NDArray[np.bool_]
     meaning: str
-    """What each value is."""
+    """Meaning of each value."""
 
 
 def plot_control_chart(
@@ -106,7 +106,7 @@ def plot_contributions(
     statistic
         ``"t2"``, ``"spe"`` or ``"distance"``; None: the one that exceeds its limit most.
     count
-        How many inputs at most.
+        Most inputs to show.
     """
     shares, label = _of_last_alarm(monitor) if row is None else _of_row(monitor, row, statistic)
     largest = sorted(shares, key=lambda pair: pair[1], reverse=True)[:count]

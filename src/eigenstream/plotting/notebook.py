@@ -19,8 +19,9 @@ from .spectrum_svg import spectrum_svg
 if TYPE_CHECKING:
     from ..monitoring import Alarm
 
+# A card is to be seen without scrolling.
 MOST_COMPONENTS, MOST_ALARMS, MOST_INPUTS = 6, 5, 3
-"""What a card shows: the first components, the last alarms, the inputs that matter most to each."""
+"""Numbers of first components and last alarms on a card, and of the inputs that matter most to each."""
 
 STYLE = """
 .eigenstream-card {color: inherit; font-family: system-ui, sans-serif; font-size: 13px; max-width: 60em}
@@ -93,7 +94,7 @@ def _count(alarms: Sequence[Alarm]) -> str:
 
 
 def _components(model: Any) -> str:
-    """What the leading components are made of."""
+    """Table of the inputs with the largest weights in the leading components."""
     names, rows = model.input_names_, []
     axes = np.asarray(host(model.components_))[:MOST_COMPONENTS]
     for i, (axis, share) in enumerate(zip(axes, model.explained_variance_ratio_, strict=False)):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .axes import Times, on_axis
 
 FAR = 16.0
-"""A step of so many times the usual one is a pause ..."""
+"""Multiple of the usual step from which on a step is a pause ..."""
 SEEN = 0.01
 """... if it takes this share of the axis: shorter ones could hardly be seen."""
 
@@ -47,14 +47,14 @@ def pauses(counts: NDArray[np.int64], times: Times) -> NDArray[np.int64]:
 
 
 class Line:
-    """What is drawn at samples with these counts, at their counts or at their times, broken at pauses."""
+    """A line through samples with these counts, at their counts or at their times, broken at pauses."""
 
     def __init__(self, counts: NDArray[np.int64], times: Times | None) -> None:
         self.counts, self.times = counts, times
         self.before = np.array([], dtype=np.int64) if times is None else pauses(counts, times)
 
     def through(self, values: NDArray[Any], *, held: bool = False) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Where these values stand on the horizontal axis, and the values.
+        """Positions of these values on the horizontal axis, and the values.
 
         At both sides of a pause a value is added: the one before it if values are ``held``, otherwise one on
         a straight line over counts. Between the sides is NaN, which breaks the line.

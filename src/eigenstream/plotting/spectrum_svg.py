@@ -11,11 +11,11 @@ from ..model.history import above_rounding
 from .palette import BLUE, RED
 
 WIDTH, HEIGHT = 360, 150
-"""The picture, in pixels."""
+"""Size of the picture, in pixels."""
 LEFT, BOTTOM = 46, HEIGHT - 22
-"""Where its axes are."""
+"""Position of its axes, in pixels."""
 MOST = 64
-"""How many variances it shows, the first ones."""
+"""Most variances shown, the first ones: a dot for each needs 5 pixels."""
 MARGIN = 0.07
 """Room above and below the variances, as a share of their range."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .... import offline
-from ....network import EqualizingNetwork, HardThresholdNetwork, HebbianNetwork, Network
+from ....network import EqualizingNetwork, HardThresholdNetwork, HebbianNetwork, LocalNetwork
 from ....regularizers import Regularizer
 from ..experiment import KINDS, SPECTRUM, Array
 from ..switching import LINES
@@ -32,7 +32,7 @@ def gamma_of(case: Case) -> float:
     return case.gamma / (float(SPECTRUM.sum()) if case.regularizer == "input-output" else 1.0)
 
 
-def network_of(case: Case, regularizer: Regularizer, X: Array) -> Network:
+def network_of(case: Case, regularizer: Regularizer, X: Array) -> LocalNetwork:
     """Network after its first rows: the soft one has learnt from them, the others start in closed form."""
     options: dict[str, Any] = {"beta": case.beta, "settling": "gauss-seidel", "random_state": case.seed}
     n = X.shape[1]
