@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
+from tests.marks import slow
 
 WAYS = 8
 """Chunkings of each configuration."""
@@ -119,10 +120,6 @@ def all_ways(seed, made, configured, folder):
         ways = [stored(fed(rng, made(parameters), X, times, weights, folder), folder) for _ in range(WAYS)]
     wrong = [number for number, way in enumerate(ways) if way != whole]
     return f"seed {seed}, ways {wrong}: {parameters}, {X.shape}, {X.dtype}" if wrong else None
-
-
-def slow(*arguments):
-    return pytest.param(*arguments, marks=pytest.mark.slow)
 
 
 def _seeds(few, many):

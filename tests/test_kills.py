@@ -10,13 +10,10 @@ import pytest
 
 from eigenstream.streams import Fault
 from tests.environment import ENVIRONMENT
+from tests.marks import slow
 from tests.plant_files import write_plant
 
 HERE = Path(__file__).parent
-
-
-def slow(*arguments):
-    return pytest.param(*arguments, marks=pytest.mark.slow)
 
 
 def one_file(folder, output, overwrite):

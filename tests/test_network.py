@@ -57,16 +57,16 @@ def test_jacobi_settles_on_the_fixed_point(kind):
 
 
 def test_learning_rate_saturates_under_forgetting(kind):
-    X = paper(1500)
+    X = paper(600)
     regularizer = kind.for_threshold(SPECTRUM, 2.0)
     forgetful, retentive = (
         HebbianNetwork(64, 5, regularizer, beta=beta, random_state=0) for beta in (0.95, 1.0)
     )
     halfway = []
     for network in (forgetful, retentive):
-        network.run(X[:750])
+        network.run(X[:300])
         halfway.append(network.mu.sum())
-        network.run(X[750:])
+        network.run(X[300:])
     assert forgetful.mu.sum() == pytest.approx(halfway[0], rel=0.5)
     assert retentive.mu.sum() == pytest.approx(2 * halfway[1], rel=0.2)
 

@@ -15,6 +15,7 @@ from eigenstream.estimators.checks import (
     sample_stream,
     streaming_checks,
 )
+from tests.marks import slow
 from tests.online_model import paper, stored, with_gaps
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
@@ -67,8 +68,9 @@ def test_streaming_contract(online, check, variant):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("gaps", [0, 0.05])
+@pytest.mark.parametrize(
+    ("dtype", "gaps"), [(np.float64, 0.05), (np.float32, 0), slow(np.float64, 0), slow(np.float32, 0.05)]
+)
 def test_chunking_is_exact_to_the_bit(online, variant, dtype, gaps):
     """Through the start, blocks, looks and consolidations, whatever the cuts: model and scores."""
     X = with_gaps(sample_stream(900, dtype=dtype), gaps)

@@ -6,10 +6,11 @@ from sklearn.datasets import load_digits
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, load, metrics, streams
 from eigenstream.model.imputation import Belief, Gaussian, gaussian
+from tests.marks import slow
 from tests.online_model import paper, stored, with_gaps
 
 
-@pytest.mark.parametrize("share", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("share", [slow(0.01), 0.05, 0.2])
 def test_missing_values_are_imputed_without_bias(online, share):
     X = paper(6000)
     model = online(missing="impute", random_state=0).fit(with_gaps(X, share))

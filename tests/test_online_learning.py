@@ -11,12 +11,13 @@ from eigenstream import AdaptivePCA, InputOutput, SquaredOutput, metrics, stream
 from eigenstream.model import RankChange
 from eigenstream.rank import noise_edge
 from eigenstream.regularizers import REGULARIZERS
+from tests.marks import slow
 from tests.online_model import live_signal, needs_compilation, paper, stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("scale", [slow(1e-6), 1.0, 1e6])
 def test_four_components_on_the_paper_stream_at_any_scale(online, kind, scale):
     for seed in range(3):
         model = online(kind.name, random_state=0)
@@ -28,7 +29,7 @@ def test_four_components_on_the_paper_stream_at_any_scale(online, kind, scale):
 
 @pytest.mark.parametrize("name", ["input-output", "squared-output"])
 @pytest.mark.parametrize("alpha", ["auto", 0.05])
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("scale", [1e-6, slow(1e-3), slow(1e3), 1e6])
 def test_units_do_not_matter(online, name, alpha, scale):
     X = paper(1500)
     one, other = (online(name, alpha, random_state=0).fit(X * s) for s in (1.0, scale))
@@ -39,8 +40,8 @@ def test_units_do_not_matter(online, name, alpha, scale):
 
 
 @needs_compilation
-@pytest.mark.parametrize("half_life", [50, 500, None])
-@pytest.mark.parametrize("scale", [1e-3, 1e3])
+@pytest.mark.parametrize("half_life", [50, slow(500), None])
+@pytest.mark.parametrize("scale", [slow(1e-3), 1e3])
 def test_white_noise_has_no_components(online, kind, half_life, scale):
     rng = np.random.default_rng(0)
     model = online(kind.name, half_life=half_life, random_state=0)
@@ -52,7 +53,7 @@ def test_white_noise_has_no_components(online, kind, half_life, scale):
 
 
 @needs_compilation
-@pytest.mark.parametrize("half_life", [50, 500, None])
+@pytest.mark.parametrize("half_life", [50, slow(500), None])
 def test_three_spikes_are_three(online, kind, half_life):
     rng = np.random.default_rng(1)
     model = online(kind.name, half_life=half_life, random_state=0)
@@ -67,8 +68,8 @@ def test_three_spikes_are_three(online, kind, half_life):
 
 
 @needs_compilation
-@pytest.mark.parametrize("half_life", [50, 300])
-@pytest.mark.parametrize("regularizer", [InputOutput(0.1), SquaredOutput(0.15)])
+@pytest.mark.parametrize("half_life", [50, slow(300)])
+@pytest.mark.parametrize("regularizer", [InputOutput(0.1), slow(SquaredOutput(0.15))])
 def test_what_appears_and_vanishes_is_reported_within_ten_windows(online, regularizer, half_life):
     """Even after 100,000 silent samples: a second component of 1.5 theta at least, then none again."""
     rng = np.random.default_rng(0)
@@ -212,7 +213,7 @@ def test_idle_readings_are_no_signal(online, options, idle_rows):
 
 
 @needs_compilation
-@pytest.mark.parametrize("quiet", [0.0, 1e-14, 1e-9])
+@pytest.mark.parametrize("quiet", [0.0, slow(1e-14), 1e-9])
 def test_a_signal_that_stops_and_returns(online, quiet):
     """Next to nothing, or nothing at all for 1,000 half-lives; then fourteen orders of magnitude more."""
     rng = np.random.default_rng(0)
