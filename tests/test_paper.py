@@ -12,6 +12,7 @@ from eigenstream.paper import ITEMS
 from eigenstream.paper.items.experiment import KINDS
 from eigenstream.paper.reproduction.item import Verdict, sheets_of
 from eigenstream.regularizers import REGULARIZERS, Regularizer
+from tests.marks import slow
 
 SEED = 0
 
@@ -218,13 +219,15 @@ def test_another_seed_is_another_draw():
     assert one["subspace"] != two["subspace"]
 
 
-def test_a_fourth_registered_regularizer_changes_nothing(monkeypatch):
+@pytest.mark.parametrize(
+    "name", [slow("derivations"), "table-1", "phase-diagram", "signal-to-noise", slow("local-learning")]
+)
+def test_a_fourth_registered_regularizer_changes_nothing(name, monkeypatch):
     mixed = type("Mixed", (Regularizer,), {"name": "mixed", "increment": (0.5, 0.02, 0.3)})
     before = {name: item.cases(item.QUICK, SEED) for name, item in ITEMS.items()}
     monkeypatch.setitem(REGULARIZERS, "mixed", mixed)
     assert {name: item.cases(item.QUICK, SEED) for name, item in ITEMS.items()} == before
-    for name in ("derivations", "table-1", "phase-diagram", "signal-to-noise", "local-learning"):
-        item = ITEMS[name]
-        tables = json.loads(json.dumps([item.simulate(case) for case in before[name]]))
-        assert all(claim.as_expected for claim in item.claims(item.QUICK, tables))
-        item.draw(item.QUICK, tables)
+    item = ITEMS[name]
+    tables = simulated(item)
+    assert all(claim.as_expected for claim in item.claims(item.QUICK, tables))
+    item.draw(item.QUICK, tables)
