@@ -29,7 +29,7 @@ from eigenstream.learners.network.state import (
 from eigenstream.learners.network.stream import drop_denormals
 from eigenstream.regularizers import InputOutput, SquaredOutput
 from eigenstream.streams import random_orthonormal
-from tests.engine_samples import ALPHA, SPECTRUM, assert_same_state, colored, names
+from tests.learner_samples import ALPHA, SPECTRUM, assert_same_state, colored, names
 from tests.online_model import paper
 from tests.oracle import centered_scatter
 

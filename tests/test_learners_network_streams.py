@@ -9,7 +9,7 @@ from eigenstream.learners.network import learn
 from eigenstream.learners.network.optimum import random_start
 from eigenstream.learners.network.state import Rule, read_spectrum, response_filter, threshold
 from eigenstream.regularizers import InputOutput, ScaleDependent
-from tests.engine_samples import SPECTRUM
+from tests.learner_samples import SPECTRUM
 from tests.online_model import needs_compilation, paper
 
 pytestmark = pytest.mark.kernel

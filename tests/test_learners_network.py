@@ -25,7 +25,7 @@ from eigenstream.learners.network.state import (
 )
 from eigenstream.learners.network.stream import learn_rows
 from eigenstream.regularizers import REGULARIZERS, InputOutput
-from tests.engine_samples import ALPHA, assert_same_state, betas, colored, names
+from tests.learner_samples import ALPHA, assert_same_state, betas, colored, names
 from tests.online_model import needs_compilation, paper
 from tests.oracle import DirectNetwork, accumulate
 
