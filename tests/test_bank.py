@@ -74,8 +74,8 @@ def learnt(bank, calls):
         {},
         {"max_components": 2, "workers": 2},
         {"half_life": 30.0, "workers": 3},
-        {"half_life": 400.0, "alpha": rules.ParallelAnalysis()},
-        {"alpha": rules.VarianceShare(0.9), "center": False},
+        {"half_life": 400.0, "n_components": rules.ParallelAnalysis()},
+        {"n_components": rules.VarianceShare(0.9), "center": False},
         {"alpha": 0.3, "regularizer": "squared-output"},
         {"scores": "whitened", "outliers": "cap"},
         {"standardize": True},
@@ -170,7 +170,7 @@ def test_a_bank_goes_on_from_what_was_saved(tmp_path):
     path, X = tmp_path / "models.bank", streams(300)
     pieces = list(calls(X))
     half = len(pieces) // 2
-    with Bank(path, half_life=50.0, alpha=rules.VarianceShare(0.9), max_models=4) as bank:
+    with Bank(path, half_life=50.0, n_components=rules.VarianceShare(0.9), max_models=4) as bank:
         learnt(bank, pieces[:half])
         bank.save({"row": 5})
         learnt(bank, pieces[half : half + 5])  # not saved: gone
@@ -178,7 +178,7 @@ def test_a_bank_goes_on_from_what_was_saved(tmp_path):
         assert bank.position_ == {"row": 5}
         assert bank.parameters["half_life"] == 50.0
         learnt(bank, pieces[half:])
-        assert_models_of_their_own(bank, X, half_life=50.0, alpha=rules.VarianceShare(0.9))
+        assert_models_of_their_own(bank, X, half_life=50.0, n_components=rules.VarianceShare(0.9))
 
 
 KILLED = """

@@ -27,7 +27,7 @@ def configuration(rng, solver):
     parameters = {
         "solver": solver,
         "regularizer": one_of(rng, "input-output", "squared-output", "scale-dependent"),
-        "alpha": one_of(rng, "auto", "auto", 0.1),
+        **one_of(rng, {}, {}, {"alpha": 0.1}),
         "max_components": int(rng.integers(1, n + 1)),
         "half_life": "20s" if timed else one_of(rng, None, 3, 40, 500),
         "center": bool(rng.random() < 0.8),

@@ -167,7 +167,7 @@ def test_inspect_tells_what_a_model_is(folder):
 def test_inspect_says_what_other_rules_would_find_and_what_became_of_rows(folder, X):
     shown = call("inspect", "sensors.model")
     facts = json.loads(call("inspect", "sensors.model", "--json"))
-    assert set(facts["other_ranks"]) == {"edge", "parallel", "share:0.95"}
+    assert set(facts["other_ranks"]) == {"edge", "parallel", "95%"}
     for rule, rank in facts["other_ranks"].items():
         assert f"{rule} {rank}" in shown
     assert facts["tally"] == {"learnt": len(X), "imputed": 0, "skipped": 0, "capped": 0}
@@ -188,17 +188,17 @@ def test_run_says_what_other_rules_would_keep_where_that_is_clearly_different(fo
     ranks = json.loads(call("inspect", "digits.model", "--json"))["other_ranks"]
     assert ranks["parallel"] >= 2 * ranks["edge"]
     assert (
-        f"note: Other rules would keep: parallel analysis (--rank-rule parallel): {ranks['parallel']}; "
-        f"95 % of the variance (--rank-rule share:0.95): {ranks['share:0.95']}." in shown
+        f"note: Other rules would keep: parallel analysis (--components parallel): {ranks['parallel']}; "
+        f"95 % of the variance (--components 95%): {ranks['95%']}." in shown
     )
     assert "Other rules" not in call("inspect", "digits.model"), "inspect names the rank by each rule"
-    assert "above the noise (--rank-rule edge): 4" in call(
-        "run", "digits.npy", "--standardize", "--rank-rule", "parallel"
+    assert "above the noise (--components auto): 4" in call(
+        "run", "digits.npy", "--standardize", "--components", "parallel"
     )
     np.save("noisy.npy", np.vstack([*streams.changing_rank(2000, ranks={0: 3}, random_state=0)]))
     assert "Other rules" not in call("run", "noisy.npy", "--save", "noisy.model")
     ranks = json.loads(call("inspect", "noisy.model", "--json"))["other_ranks"]
-    assert ranks["share:0.95"] > 2 * ranks["edge"] == 2 * ranks["parallel"]
+    assert ranks["95%"] > 2 * ranks["edge"] == 2 * ranks["parallel"]
 
 
 def test_other_rules_are_said_once(folder, rng):

@@ -65,7 +65,7 @@ def test_feature_shards_give_the_result_of_numpy(client, shards):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"half_life": 60}, {"alpha": "parallel"}, {"center": False, "scores": "whitened"}]
+    "parameters", [{"half_life": 60}, {"n_components": "parallel"}, {"center": False, "scores": "whitened"}]
 )
 def test_feature_shards_take_parameters(client, parameters):
     X = rows_with_factors(300, 30)

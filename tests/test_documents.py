@@ -111,7 +111,7 @@ def test_the_table_of_rules_is_that_of_the_benchmark():
     real = json.loads((ROOT / "benchmarks" / "results" / "rules.json").read_text())["real"]
     data = ("digits", "Tennessee Eastman (normal), standardized", "photograph (china)")
     text = (ROOT / "docs" / "choosing.md").read_text()
-    for option, rule in {"edge": "default", "parallel": "parallel analysis", "share:0.95": "95 %"}.items():
+    for option, rule in {"edge": "default", "parallel": "parallel analysis", "95%": "95 %"}.items():
         ranks = [str(real[name]["ranks"][rule]) for name in data]
         assert f"| `{option}` | {' | '.join(ranks)} |" in text
 

@@ -32,13 +32,13 @@ class Mixed(regularizers.Regularizer):
 def test_a_regularizer_is_three_numbers_and_an_entry(monkeypatch, tmp_path):
     monkeypatch.setitem(regularizers.REGULARIZERS, "mixed", Mixed)
     X = paper(2000)
-    model = OnlineAdaptivePCA("mixed", alpha=0.05, solver="exact", center=False).fit(X)
+    model = OnlineAdaptivePCA(regularizer="mixed", alpha=0.05, solver="exact", center=False).fit(X)
     found = offline.solve(X, Mixed(0.05), 32)
     np.testing.assert_allclose(model.threshold_, found.threshold, rtol=1e-9)
-    assert model.n_components_ == AdaptivePCA(Mixed(0.05), center=False).fit(X).n_components_ > 0
+    assert model.n_components_ == AdaptivePCA(regularizer=Mixed(0.05), center=False).fit(X).n_components_ > 0
     model.save(tmp_path / "mixed")
     assert load(tmp_path / "mixed").partial_fit(X).threshold_ == model.partial_fit(X).threshold_
-    assert OnlineAdaptivePCA("mixed", solver="network", random_state=0).fit(X).n_components_ == 4
+    assert OnlineAdaptivePCA(regularizer="mixed", solver="network", random_state=0).fit(X).n_components_ == 4
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ def test_a_rule_is_a_class_and_an_entry(monkeypatch, tmp_path):
     monkeypatch.setitem(rules.RULES, "fixed", Fixed)
     X = paper(2000)
     for made in (Fixed(2), "fixed:2"):
-        model = OnlineAdaptivePCA(alpha=made).fit(X)
-        assert model.n_components_ == AdaptivePCA(alpha=made).fit(X).n_components_ == 2
+        model = OnlineAdaptivePCA(n_components=made).fit(X)
+        assert model.n_components_ == AdaptivePCA(n_components=made).fit(X).n_components_ == 2
     model.save(tmp_path / "fixed")
-    assert load(tmp_path / "fixed").alpha == Fixed(2)
+    assert load(tmp_path / "fixed").n_components == Fixed(2)
 
 
 class EverySecondBlock(Scatter):

@@ -175,14 +175,14 @@ def test_a_model_in_the_middle_of_its_source_is_finished_first(folder):
 
 
 def test_settings_are_the_model_s_own(folder):
-    call("run", "mon.csv", "--half-life", "200", "--alpha", "parallel", "--save", "m", "--quiet")
+    call("run", "mon.csv", "--half-life", "200", "--components", "parallel", "--save", "m", "--quiet")
     said = call("run", "tue.csv", "--model", "m", "--half-life", "100", code=1)
     assert (
         "m was made with --half-life 200.0, not with --half-life 100.0: a model goes on with its own" in said
     )
     call("run", "tue.csv", "--model", "m", "--save", "m", "--half-life", "200", "--quiet")
     facts = json.loads(call("inspect", "m", "--json"))
-    assert (facts["parameters"]["half_life"], facts["parameters"]["alpha"]) == (200.0, "parallel")
+    assert (facts["parameters"]["half_life"], facts["parameters"]["n_components"]) == (200.0, "parallel")
     assert "can go on with any source: name one" in call("run", "--model", "m", code=1)
     assert "--relearn needs --model" in call("run", "mon.csv", "--relearn", code=2)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenstream import HebbianNetwork, OnlineAdaptivePCA, streams
+from eigenstream import HebbianNetwork, Network, OnlineAdaptivePCA, streams
 from eigenstream.learners.axes import matched
 from eigenstream.learners.network.state import read_spectrum
 from tests.online_model import paper
@@ -11,11 +11,8 @@ from tests.online_model import paper
 pytestmark = pytest.mark.kernel
 
 PAPER = {
-    "solver": "network",
+    "solver": Network(init_samples=0, consolidation=None, spontaneous_activity=0),
     "center": False,
-    "init_samples": 0,
-    "consolidation": None,
-    "spontaneous_activity": 0,
 }
 SPECTRUM = np.r_[6, 5, 4, 2, np.full(60, 0.1)]
 
@@ -24,7 +21,7 @@ def test_everything_off_is_the_papers_network(kind):
     """Random start and nothing else: outputs' spectrum and filter as `HebbianNetwork` learns them."""
     X = paper(400)
     regularizer = kind.for_threshold(SPECTRUM, 2.0)
-    model = OnlineAdaptivePCA(regularizer, max_components=8, random_state=0, **PAPER).fit(X)
+    model = OnlineAdaptivePCA(regularizer=regularizer, max_components=8, random_state=0, **PAPER).fit(X)
     activity = float(X[0] @ X[0])
     network = HebbianNetwork(
         64, 8, regularizer, initial_activity=activity, random_state=np.random.default_rng([0, 1]), tol=1e-10
@@ -39,7 +36,11 @@ def test_dead_modes_do_not_read_as_components(kind):
     """The switching stream in the paper's mode: silent modes decay to rounding, and must stay unread."""
     half_life = 0.5 * np.log(0.5) / np.log(0.995)
     model = OnlineAdaptivePCA(
-        kind.for_threshold(SPECTRUM, 2.0), max_components=20, half_life=half_life, random_state=0, **PAPER
+        regularizer=kind.for_threshold(SPECTRUM, 2.0),
+        max_components=20,
+        half_life=half_life,
+        random_state=0,
+        **PAPER,
     )
     for batch in streams.switching_stream(10_000, random_state=0):
         assert model.partial_fit(batch).n_components_ <= 4

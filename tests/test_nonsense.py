@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from eigenstream import OnlineAdaptivePCA, StreamMonitor, load, merge
+from eigenstream import Network, OnlineAdaptivePCA, StreamMonitor, load, merge
 from eigenstream.io import checkpoint
 from tests.damage.models import ROWS
 from tests.damage.sources import DATA
@@ -177,14 +177,16 @@ def whole(**parameters):
         lambda: merge([whole(missing="skip").partial_fit(X) for X in (np.full((3, 5), np.nan), ROWS[:100])]),
         lambda: whole().partial_fit(np.ones((1, 5))),
         lambda: whole().partial_fit(np.ones((500, 5))),
-        lambda: whole(alpha=0.0, init_samples=0, consolidation=None, center=False).partial_fit(
-            np.eye(5)[[0] * 50]
-        ),
+        lambda: whole(
+            alpha=0.0, solver=Network(init_samples=0, consolidation=None), center=False
+        ).partial_fit(np.eye(5)[[0] * 50]),
         lambda: whole(half_life=1e-3).partial_fit(ROWS),
-        lambda: whole(consolidation=1e30, init_samples=10**30).partial_fit(ROWS),
-        lambda: whole(consolidation=1e30).partial_fit(ROWS),
+        lambda: whole(solver=Network(init_samples=10**30, consolidation=1e30)).partial_fit(ROWS),
+        lambda: whole(solver=Network(consolidation=1e30)).partial_fit(ROWS),
         lambda: whole().set_params(random_state=2**63 - 1).partial_fit(ROWS),
-        lambda: whole(half_life=20, spontaneous_activity=2.0).partial_fit(ROWS.astype(np.float32)),
+        lambda: whole(half_life=20, solver=Network(spontaneous_activity=2.0)).partial_fit(
+            ROWS.astype(np.float32)
+        ),
         lambda: whole().partial_fit(ROWS * 1e60),
         lambda: whole().partial_fit((ROWS * 1e8).astype(np.float32)),
         lambda: whole().partial_fit(ROWS * 1e-150),

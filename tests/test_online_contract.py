@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from eigenstream import OnlineAdaptivePCA
+from eigenstream import Network, OnlineAdaptivePCA
 from eigenstream.estimators.checks import (
     check_learn_one,
     check_saving_midstream,
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_compone
 @parametrize_with_checks(
     [
         OnlineAdaptivePCA(),
-        OnlineAdaptivePCA(alpha=0.01, max_components=2),
+        OnlineAdaptivePCA(standardize=True, half_life=100),
         OnlineAdaptivePCA(solver="subspace"),
         OnlineAdaptivePCA(solver="network"),
     ]
@@ -39,10 +39,7 @@ VARIANTS = {
     "squared-output": {"regularizer": "squared-output", "half_life": 80},
     "scale-dependent": {"regularizer": "scale-dependent", "center": False},
     "paper": {
-        "solver": "network",
-        "init_samples": 0,
-        "consolidation": None,
-        "spontaneous_activity": 0,
+        "solver": Network(init_samples=0, consolidation=None, spontaneous_activity=0),
         "alpha": 0.05,
     },
     "forgetting": {"half_life": 50, "max_components": 4},

@@ -41,8 +41,8 @@ def test_a_transition_shows_in_the_components(rng):
     cause = rng.standard_normal(3000)
     X = np.column_stack((cause, np.r_[0.0, cause[:-1]], rng.standard_normal((3000, 4))))
     X += 0.1 * rng.standard_normal(X.shape)
-    assert OnlineAdaptivePCA(alpha=ParallelAnalysis()).fit(X).n_components_ == 0
-    model = OnlineAdaptivePCA(alpha=ParallelAnalysis(), lags=1).fit(X)
+    assert OnlineAdaptivePCA(n_components=ParallelAnalysis()).fit(X).n_components_ == 0
+    model = OnlineAdaptivePCA(n_components=ParallelAnalysis(), lags=1).fit(X)
     assert model.n_components_ == 1
     leading = {model.input_names_[i] for i in np.argsort(-np.abs(model.components_[0]))[:2]}
     assert leading == {"x1", "x0(t-1)"}

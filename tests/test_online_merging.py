@@ -14,7 +14,7 @@ def test_merged_shards_know_what_one_model_knows(online, kind):
     before = [stored(model) for model in shards]
     merged = merge(shards)
     assert [stored(model) for model in shards] == before
-    truth = AdaptivePCA(kind(alpha)).fit(X)
+    truth = AdaptivePCA(regularizer=kind(alpha)).fit(X)
     assert merged.n_components_ == truth.n_components_
     assert merged.n_samples_seen_ == 8000
     np.testing.assert_allclose(merged.explained_variance_, truth.explained_variance_, rtol=0.02)
@@ -34,7 +34,7 @@ def test_merging_sees_the_distance_between_means(online, kind):
     X[:1000, 0] += 5
     alpha = {"scale-dependent": 1.0, "input-output": 0.1, "squared-output": 0.2}[kind.name]
     merged = merge([online(kind(alpha), random_state=0).fit(part) for part in np.split(X, 2)])
-    truth = AdaptivePCA(kind(alpha)).fit(X)
+    truth = AdaptivePCA(regularizer=kind(alpha)).fit(X)
     assert merged.n_components_ == truth.n_components_ == 1
     np.testing.assert_allclose(merged.explained_variance_, truth.explained_variance_, rtol=0.02)
     assert abs(merged.components_[0, 0]) > 0.99
@@ -72,7 +72,7 @@ def test_incompatible_models_are_refused(online, options, word):
 @pytest.mark.parametrize("half_life", [None, 400])
 def test_online_is_compared_with_offline(online, kind, half_life):
     X = paper(4000)
-    model = online(kind.name, half_life=half_life, random_state=0).fit(X)
+    model = online(regularizer=kind.name, half_life=half_life, random_state=0).fit(X)
     report = compare_to_offline(model, X)
     assert report.rank_online == report.rank_offline == 4
     assert report.eigenvalue_error < 0.02

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenstream import InputOutput, merge
+from eigenstream import InputOutput, Network, merge
 from tests.online_model import paper, stored, with_gaps
 
 
@@ -11,7 +11,15 @@ from tests.online_model import paper, stored, with_gaps
     ("options", "says"),
     [
         ({"alpha": -1.0}, "alpha"),
-        ({"alpha": "best"}, "'auto'"),
+        ({"alpha": "best"}, "is n_components"),
+        ({"n_components": "best"}, "'auto'"),
+        ({"n_components": 0}, "got 0"),
+        ({"n_components": True}, "got True"),
+        ({"n_components": 1.0}, "got 1.0"),
+        ({"n_components": 65}, "at most n_features"),
+        ({"n_components": 3, "max_components": 2}, "its own capacity"),
+        ({"n_components": 3, "alpha": 0.1}, "give one of them"),
+        ({"n_components": 3, "regularizer": InputOutput(0.1)}, "give one of them"),
         ({"regularizer": InputOutput(0.1), "alpha": 0.1}, "brings its own alpha"),
         ({"regularizer": "nuclear"}, "nuclear"),
         ({"max_components": 65}, "n_features=64"),
@@ -20,12 +28,6 @@ from tests.online_model import paper, stored, with_gaps
         ({"solver": "magic"}, "solver"),
         ({"missing": "ignore"}, "missing"),
         ({"scores": "raw"}, "scores"),
-        ({"init_samples": -1}, "init_samples"),
-        ({"init_samples": "many"}, "init_samples"),
-        ({"consolidation": 1.0}, "consolidation"),
-        ({"consolidation": "often"}, "consolidation"),
-        ({"spontaneous_activity": -0.1}, "spontaneous_activity"),
-        ({"spontaneous_activity": "some"}, "spontaneous_activity"),
     ],
 )
 def test_bad_parameters_are_named_and_change_nothing(online, options, says):
@@ -38,6 +40,23 @@ def test_bad_parameters_are_named_and_change_nothing(online, options, says):
     with pytest.raises(ValueError, match=says):
         model.fit(X[:, :64])
     assert stored(model)[:2] == before
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"init_samples": -1},
+        {"init_samples": "many"},
+        {"consolidation": 1.0},
+        {"consolidation": "often"},
+        {"spontaneous_activity": -0.1},
+        {"spontaneous_activity": "some"},
+    ],
+)
+def test_bad_settings_of_the_network_are_named(settings):
+    (name,) = settings
+    with pytest.raises(ValueError, match=name):
+        Network(**settings)
 
 
 @pytest.mark.parametrize("missing", ["raise", "skip", "impute"])

@@ -202,9 +202,9 @@ def test_surprise_does_not_depend_on_units(signal):
 
 def test_advice_says_standardize_where_units_differ(signal):
     for model in (AdaptivePCA, OnlineAdaptivePCA):
-        raw = model(alpha=ParallelAnalysis()).fit(signal * UNITS)
+        raw = model(n_components=ParallelAnalysis()).fit(signal * UNITS)
         assert "standardize=True" in raw.advice_
-        assert model(alpha=ParallelAnalysis(), standardize=True).fit(signal * UNITS).advice_ == ""
+        assert model(n_components=ParallelAnalysis(), standardize=True).fit(signal * UNITS).advice_ == ""
 
 
 def test_other_ranks_of_the_offline_model(signal):

@@ -217,7 +217,7 @@ def test_a_checkpoint_of_the_format_from_before_continues_without_an_output(fold
         {"output": 5}, {"output": ["s.csv"]}, {"output": "s.csv"}, {"source": 3}, {"rows": [5, 2]},
         {"rows": [0]}, {"rows": [0.5, None]}, {"rows": [0, 10**30]}, {"batch_rows": 0}, {"batch_rows": True},
         {"batch_rows": "9"}, {"columns": 7}, {"columns": [1.5]}, {"on_bad_row": "guess"}, {"delimiter": 1},
-        {"header": "yes"}, {"alpha": {"a": 1}},
+        {"header": "yes"}, {"n_components": {"a": 1}},
     ],
     ids=str,
 )  # fmt: skip

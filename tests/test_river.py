@@ -15,7 +15,7 @@ river = pytest.importorskip("river", reason="needs eigenstream[river]")
 checks, linear_model, preprocessing = (
     pytest.importorskip(f"river.{name}") for name in ("checks", "linear_model", "preprocessing")
 )
-from eigenstream.integrations.river import StreamingPCA, StreamMonitor  # noqa: E402
+from eigenstream.integrations.river import AnomalyMonitor, StreamingPCA  # noqa: E402
 
 NAMES = [f"x{i:02d}" for i in range(12)]
 
@@ -183,7 +183,7 @@ class Payments:
 
 def test_the_monitor_passes_every_check_of_river(monkeypatch):
     monkeypatch.setattr("river.datasets.CreditCard", Payments)
-    model = StreamMonitor()
+    model = AnomalyMonitor()
     assert not model._unit_test_skips()
     number = 0
     for check in checks.yield_checks(model):
@@ -193,7 +193,7 @@ def test_the_monitor_passes_every_check_of_river(monkeypatch):
 
 
 def test_the_monitor_ranks_strange_samples_above_usual_ones():
-    model, scores, labels = StreamMonitor(seed=0), [], []
+    model, scores, labels = AnomalyMonitor(seed=0), [], []
     for x, strange in islice(card_payments(0.02), 3000):
         scores.append(model.score_one(x))
         labels.append(strange)
@@ -205,8 +205,8 @@ def test_the_monitor_ranks_strange_samples_above_usual_ones():
 
 def test_scores_are_the_verdicts_of_the_library():
     rows = sample_stream(400)
-    own = MonitoredModel(alpha="parallel", missing="impute", random_state=0).judge_many(rows)
-    model, scores = StreamMonitor(seed=0), []
+    own = MonitoredModel(n_components="parallel", missing="impute", random_state=0).judge_many(rows)
+    model, scores = AnomalyMonitor(seed=0), []
     for x in samples(rows):
         scores.append(model.score_one(x))
         model.learn_one(x)
@@ -216,7 +216,7 @@ def test_scores_are_the_verdicts_of_the_library():
 
 def test_the_monitor_grows_with_its_features():
     rows = sample_stream(900)
-    model = StreamMonitor(seed=0)
+    model = AnomalyMonitor(seed=0)
     for x in samples(rows[:300], NAMES[:10]) + samples(rows[300:]):
         assert np.isfinite(model.score_one(x))
         model.learn_one(x)

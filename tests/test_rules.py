@@ -155,8 +155,8 @@ def test_without_noise_everything_is_kept_and_nothing_else(rng):
 
 def test_squared_output_is_silent_on_noise_with_a_rule(rng):
     X = rng.standard_normal((500, 20))
-    assert AdaptivePCA("squared-output").fit(X).n_components_ == 0
-    assert AdaptivePCA("squared-output", alpha=10.0).fit(X).n_components_ >= 1
+    assert AdaptivePCA(regularizer="squared-output").fit(X).n_components_ == 0
+    assert AdaptivePCA(regularizer="squared-output", alpha=10.0).fit(X).n_components_ >= 1
 
 
 class TestParallelAnalysis:
@@ -192,7 +192,7 @@ class TestParallelAnalysis:
         for seed in range(30):
             rng = np.random.default_rng(seed)
             X = rng.standard_normal((400, 30)) * np.sqrt(rng.gamma(0.5, 2.0, 30))
-            assert AdaptivePCA(alpha=ParallelAnalysis()).fit(X).n_components_ == 0
+            assert AdaptivePCA(n_components=ParallelAnalysis()).fit(X).n_components_ == 0
 
     def test_it_agrees_with_shuffles(self):
         X = standardized(datasets.load_wine().data)
@@ -203,7 +203,7 @@ class TestParallelAnalysis:
         ]
         lam = np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1]
         expected = int(np.count_nonzero(lam > np.quantile(shuffled, 0.95)))
-        assert AdaptivePCA(alpha=ParallelAnalysis()).fit(X).n_components_ == expected == 2
+        assert AdaptivePCA(n_components=ParallelAnalysis()).fit(X).n_components_ == expected == 2
 
 
 class TestVarianceShare:
@@ -212,7 +212,9 @@ class TestVarianceShare:
         X = datasets.load_digits().data
         expected = PCA(n_components=share).fit(X).n_components_
         for model in (AdaptivePCA, OnlineAdaptivePCA):
-            assert model(alpha=VarianceShare(share), max_components=64).fit(X).n_components_ == expected
+            assert (
+                model(n_components=VarianceShare(share), max_components=64).fit(X).n_components_ == expected
+            )
 
     @pytest.mark.parametrize("share", [0, 1, -0.5, 1.5, float("nan"), True, "all"])
     def test_what_is_no_share_is_refused(self, share):
@@ -220,25 +222,37 @@ class TestVarianceShare:
             VarianceShare(share)
 
 
-@pytest.mark.parametrize("text", ["edge", "parallel", "share:0.9", "share:0.12345678901234567"])
+@pytest.mark.parametrize("text", ["edge", "parallel", "90%", "12.345678901234567%", "5"])
 def test_texts_name_rules_and_back(text):
     assert rule_of(str(rule_of(text))) == rule_of(text)
     assert rule_of("auto") == NoiseEdge()
 
 
-@pytest.mark.parametrize("text", ["noise", "share:2", "share:x", "edge:1", "share:.5:.5", "", "parallel:"])
+@pytest.mark.parametrize(
+    "text", ["noise", "200%", "x%", "edge:1", "0", "-1", "1.0", "3.5", "", "%", "parallel:"]
+)
 def test_other_texts_are_refused(text):
-    with pytest.raises(ValueError, match="is no rule"):
+    with pytest.raises(ValueError, match="expected 'auto', 'edge' or 'parallel', a whole number"):
         rule_of(text)
-    with pytest.raises(ValueError, match="alpha must be 'auto'"):
-        AdaptivePCA(alpha=text).fit(np.eye(3))
+    with pytest.raises(ValueError, match="n_components: expected 'auto'"):
+        AdaptivePCA(n_components=text).fit(np.eye(3))
 
 
-@pytest.mark.parametrize("alpha", [ParallelAnalysis(), VarianceShare(0.7), NoiseEdge(), "parallel", 0.1])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(
+            {"n_components": rule}
+            for rule in (ParallelAnalysis(), VarianceShare(0.7), NoiseEdge(), "parallel")
+        ),
+        *({"n_components": number} for number in (4, 0.7)),
+        {"alpha": 0.1},
+    ],
+)
 @pytest.mark.parametrize("solver", ["exact", "subspace"])
-def test_a_model_with_a_rule_continues_from_its_file(alpha, solver, tmp_path):
+def test_a_model_with_a_rule_continues_from_its_file(asked, solver, tmp_path):
     X = np.vstack(list(streams.changing_rank(2600, ranks={0: 3, 1300: 5}, random_state=0)))
-    options = {"alpha": alpha, "half_life": 200, "solver": solver, "random_state": 0}
+    options = {**asked, "half_life": 200, "solver": solver, "random_state": 0}
     whole = OnlineAdaptivePCA(**options).fit(X)
     half = OnlineAdaptivePCA(**options).fit(X[:1450])
     half.save(tmp_path / "half.model")
@@ -323,7 +337,7 @@ class TestAdvice:
         assert model.n_components_ == 0
         assert model.advice_.startswith("no component stands out: the largest variance")
         assert "only 39 samples for 20 inputs" in model.advice_
-        assert "rules.ParallelAnalysis()" in model.advice_
+        assert "n_components='parallel'" in model.advice_
         assert "There is only 1 sample for 20 inputs" in model.fit(rng.standard_normal((2, 20))).advice_
         assert "a longer one" in OnlineAdaptivePCA(half_life=30).fit(rng.standard_normal((400, 20))).advice_
 
@@ -366,29 +380,35 @@ class TestAdvice:
     def test_a_number_for_alpha_names_all_rules(self):
         lam = np.r_[6.0, 5.0, np.linspace(0.15, 0.05, 61)]
         said = advice(Evidence(lam, lam.sum(), 8, 63, 900), 0, 10.0)
-        assert all(word in said for word in ("alpha='auto'): 2", "ParallelAnalysis", "VarianceShare"))
+        assert all(word in said for word in ("n_components='auto'): 2", "'parallel'", "=0.95"))
 
 
 def test_other_ranks_are_those_of_models_with_these_rules():
     X = real("digits")
     evidence = OnlineAdaptivePCA().fit(X)._tracker.evidence()
     for text, found in rules.other_ranks(evidence).items():
-        assert AdaptivePCA(alpha=text, max_components=64).fit(X).n_components_ == found
+        assert AdaptivePCA(n_components=text, max_components=64).fit(X).n_components_ == found
         assert decide(InputOutput, rule_of(text), evidence).rank == found
 
 
 @pytest.mark.parametrize(
     ("given", "value"),
-    [("auto", "auto"), ("edge", "edge"), ("share:.9", "share:0.9"), ("parallel", "parallel"), ("0.25", 0.25)],
+    [
+        ("auto", "auto"),
+        ("edge", "edge"),
+        ("90%", "90%"),
+        ("parallel", "parallel"),
+        ("0.25", "25%"),
+        ("3", "3"),
+    ],
 )
 def test_the_command_line_takes_rules_by_name(given, value):
     @click.command()
     @estimator_options
-    def command(alpha, **others):
-        print(repr(alpha))
+    def command(n_components, **others):
+        print(repr(n_components))
 
-    for option in ("--rank-rule", "--alpha"):
-        assert CliRunner().invoke(command, [option, given]).output.strip() == repr(value)
-    refused = CliRunner().invoke(command, ["--rank-rule", "share:2"])
+    assert CliRunner().invoke(command, ["--components", given]).output.strip() == repr(value)
+    refused = CliRunner().invoke(command, ["--components", "200%"])
     assert refused.exit_code == 2
-    assert "expected edge, parallel or share:0.95, or a number" in " ".join(refused.output.split())
+    assert "'200%' is neither a number of components" in " ".join(refused.output.split())

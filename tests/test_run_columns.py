@@ -85,7 +85,7 @@ def test_residuals_need_an_output():
 
 
 def test_components_are_told_by_the_inputs_that_make_them_up():
-    said = call("run", "x.csv", *KEEPING, "--save", "m", "--alpha", "share:0.95")
+    said = call("run", "x.csv", *KEEPING, "--save", "m", "--components", "95%")
     assert re.search(r"component 0: ([+-])0\.7\d heat, \1(0\.7|0\.6)\d flow", said)
     assert "600 learnt" in said
     assert "times in 'time' are read as ISO 8601" in said
@@ -93,14 +93,14 @@ def test_components_are_told_by_the_inputs_that_make_them_up():
     first = json.loads(call("inspect", "m", "--json"))["loadings"][0]
     assert list(first)[:2] == ["heat", "flow"]
     np.savetxt("bare.csv", X, delimiter=",")
-    assert "x1, " in call("run", "bare.csv", "--alpha", "share:0.95")
+    assert "x1, " in call("run", "bare.csv", "--components", "95%")
 
 
 def test_errors_and_advice_name_flags():
     rng = np.random.default_rng(0)
     np.save("noise.npy", rng.standard_normal((500, 6)))
     said = call("run", "noise.npy", "--save", "m")
-    assert "--rank-rule parallel" in said
+    assert "--components parallel" in said
     assert "rules." not in said
     said = call("run", "x.csv", *KEEPING, "--save", "m", code=1)
     assert (
@@ -323,7 +323,7 @@ def test_a_half_life_in_time_goes_on_and_resumes(output):
 
 
 def test_with_lags_predecessors_are_named():
-    said = call("run", "x.csv", *KEEPING, "--lags", "1", "--alpha", "share:0.95")
+    said = call("run", "x.csv", *KEEPING, "--lags", "1", "--components", "95%")
     assert re.search(r"component 0: .*(flow|heat)", said)
 
 

@@ -15,12 +15,11 @@ from benchmarks.peers.peer import Array
 from benchmarks.sections.accuracy.data import load
 from benchmarks.sections.accuracy.methods import known_axes, quietly
 from benchmarks.sections.accuracy.passes import error
-from eigenstream import OnlineAdaptivePCA
+from eigenstream import Network, OnlineAdaptivePCA
 from eigenstream.offline import spectrum
 from eigenstream.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, panels
 
 TITLE = "The network's defaults, and what they bring"
-SOLVER = "network"
 
 STARTS: dict[str, dict[str, Any]] = {
     "the paper's network": {"init_samples": 0, "consolidation": None},
@@ -90,7 +89,7 @@ def _one_pass(X: Array, truth: Array, seed: int, options: dict[str, Any]) -> flo
     m, n = truth.shape
     capacity = min(2 * m, n - 1)
     model = OnlineAdaptivePCA(
-        alpha=0.1 / n, max_components=capacity, solver=SOLVER, random_state=seed, **options
+        alpha=0.1 / n, max_components=capacity, solver=Network(**options), random_state=seed
     )
     return error(known_axes(quietly(model, rows)), truth)
 
@@ -101,9 +100,8 @@ def _windows_to_wake(half_life: int, activity: float, silence: int) -> float | N
     model = OnlineAdaptivePCA(
         alpha=0.1,
         max_components=6,
-        solver=SOLVER,
+        solver=Network(spontaneous_activity=activity),
         half_life=half_life,
-        spontaneous_activity=activity,
         random_state=0,
     )
     window = half_life / np.log(2)

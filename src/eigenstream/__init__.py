@@ -27,11 +27,16 @@ if TYPE_CHECKING:
     from .estimators import merge as merge
     from .io import sources as sources
     from .model.calibration import calibrate_alpha as calibrate_alpha
+    from .model.network import Network as Network
     from .model.portable import export_json as export_json
     from .network import ConvergenceError as ConvergenceError
     from .network import EqualizingNetwork as EqualizingNetwork
     from .network import HardThresholdNetwork as HardThresholdNetwork
     from .network import HebbianNetwork as HebbianNetwork
+    from .rank import FixedRank as FixedRank
+    from .rank import NoiseEdge as NoiseEdge
+    from .rank import ParallelAnalysis as ParallelAnalysis
+    from .rank import VarianceShare as VarianceShare
     from .regularizers import InputOutput as InputOutput
     from .regularizers import ScaleDependent as ScaleDependent
     from .regularizers import SquaredOutput as SquaredOutput
@@ -42,11 +47,16 @@ _HOME_OF = {
     "HardThresholdNetwork": "network",
     "HebbianNetwork": "network",
     "AdaptivePCA": "estimators",
+    "FixedRank": "rank",
     "InputOutput": "regularizers",
+    "Network": "model.network",
+    "NoiseEdge": "rank",
     "OnlineAdaptivePCA": "estimators",
+    "ParallelAnalysis": "rank",
     "ScaleDependent": "regularizers",
     "SquaredOutput": "regularizers",
     "StreamMonitor": "estimators",
+    "VarianceShare": "rank",
     "calibrate_alpha": "model.calibration",
     "compare_half_lives": "estimators",
     "compare_to_offline": "estimators",
@@ -74,13 +84,18 @@ __all__ = [
     "AdaptivePCA",
     "ConvergenceError",
     "EqualizingNetwork",
+    "FixedRank",
     "HardThresholdNetwork",
     "HebbianNetwork",
     "InputOutput",
+    "Network",
+    "NoiseEdge",
     "OnlineAdaptivePCA",
+    "ParallelAnalysis",
     "ScaleDependent",
     "SquaredOutput",
     "StreamMonitor",
+    "VarianceShare",
     "calibrate_alpha",
     "compare_half_lives",
     "compare_to_offline",

@@ -18,7 +18,12 @@ def prepare_models(folder):
         "young": OnlineAdaptivePCA(random_state=0).partial_fit(ROWS[:30]),
         "plain": OnlineAdaptivePCA(max_components=3, random_state=0).fit(ROWS),
         "forgetful": OnlineAdaptivePCA(
-            "squared-output", alpha=0.1, max_components=2, half_life=50, missing="impute", random_state=3
+            regularizer="squared-output",
+            alpha=0.1,
+            max_components=2,
+            half_life=50,
+            missing="impute",
+            random_state=3,
         ).partial_fit(ROWS[:251].astype(np.float32)),
         "named": OnlineAdaptivePCA(max_components=3, scores="projected", random_state=0).fit(
             pd.DataFrame(ROWS, columns=list("abcde"))

@@ -113,7 +113,7 @@ def _say_all(
         say(console, state + frozen)
         notes = [*([in_flags(job.model.advice_)] if job.model.advice_ else []), *notes]
     else:
-        note = job.model.advice_ or job.model._fitted().second_opinion()
+        note = job.model.advice_ or job.model.fitted().second_opinion()
         print_model(console, job.model, job.names or source.names, note)
         notes = [*_unlearnt(outcome), *notes]
     if source.skipped:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-FLAGS = {"random_state": "--seed"}
+FLAGS = {"n_components": "--components", "random_state": "--seed"}
 """Flags with other names than their parameters."""
 
 
 WORDS = {
-    "alpha=rules.ParallelAnalysis()": "--rank-rule parallel",
-    "alpha=rules.VarianceShare(0.95)": "--rank-rule share:0.95",
-    "alpha='auto'": "--rank-rule edge",
+    "n_components='parallel'": "--components parallel",
+    "n_components=0.95": "--components 95%",
+    "n_components='auto'": "--components auto",
     "max_components=": "--max-components ",
     "raise max_components": "raise --max-components",
     "standardize=True": "--standardize",

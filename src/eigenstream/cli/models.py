@@ -180,7 +180,7 @@ def _show(name: str, model: StreamModel) -> None:
         print_watching(console, watched(model))
     print_model(console, model, input_names(model), model.advice_)
     ranks = ", ".join(f"{rule} {rank}" for rule, rank in model.other_ranks_.items())
-    say(console, f"rank by each rule (--rank-rule): {ranks}")
+    say(console, f"rank by each rule (--components): {ranks}")
     made = table("made with", "value")
     for parameter, value in {**_parameters(model), **_made_by(model)}.items():
         if value is not None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from .sections import Decorator, Section
-from .types import NumberOrRule, RowRange, SamplesOrDuration
+from .types import Components, RowRange, SamplesOrDuration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -149,14 +149,18 @@ _threshold_options = together(
         help="The paper's regularizer, from which the threshold comes.",
     ),
     Section.LEARN.option(
-        "--alpha",
-        "--rank-rule",
-        "alpha",
-        type=NumberOrRule(),
+        "--components",
+        "n_components",
+        type=Components(),
         default="auto",
         show_default=True,
-        help="Regularization coefficient, or the rule that finds it: edge (what stands out of the noise; the "
-        "same as auto), parallel (parallel analysis: all correlation), share:0.95 (a share of the variance).",
+        help="Components to keep: what stands out of the noise (auto, edge), exactly this many (5), a share "
+        "of the variance (95%), or all correlation (parallel: parallel analysis).",
+    ),
+    Section.METHOD.option(
+        "--alpha",
+        type=click.FloatRange(min=0),
+        help="The paper's regularization coefficient, in the place of --components.",
     ),
     Section.LEARN.option(
         "--max-components",

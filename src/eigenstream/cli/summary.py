@@ -48,7 +48,7 @@ def loadings(model: Model, names: Sequence[str] | None, most: int = LARGEST) -> 
 
     from ..model.delays import input_names as delayed_names
 
-    plan = model._fitted().plan
+    plan = model.fitted().plan
     named = delayed_names(names or [f"x{i}" for i in range(plan.width)], plan.lags)
     found = []
     for axis in model.components_:

@@ -44,24 +44,23 @@ class SamplesOrDuration(ParamType):
         return number
 
 
-class NumberOrRule(ParamType):
-    """A coefficient, or the rule that finds it, as a text that `eigenstream.rules.rule_of` reads."""
+class Components(ParamType):
+    """A number of components, or how to find it, as a text that `eigenstream.rules.rule_of` reads."""
 
-    name = "auto|edge|parallel|share:0.95|number"
+    name = "auto|5|95%|edge|parallel"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from ..rank import rule_of
 
-        if isinstance(value, int | float):
-            return value
         try:
-            return float(value)
+            return "auto" if value == "auto" else str(rule_of(value))
         except ValueError:
-            pass
-        try:
-            return "auto" if value == "auto" else str(rule_of(str(value)))
-        except ValueError as error:
-            self.fail(f"{error}, or a number", param, ctx)
+            self.fail(
+                f"{value!r} is neither a number of components such as 5, nor a share of the variance such as "
+                "95%, nor auto, edge or parallel",
+                param,
+                ctx,
+            )
 
 
 class RowRange(ParamType):

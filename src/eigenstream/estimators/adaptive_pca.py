@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..learners.knowledge import Profile
 from ..model.delays import embedded
 from ..model.moments import moments
-from ..model.parameters import checked_lags, chosen_alpha
+from ..model.parameters import capacity_and_solver, checked_lags, chosen_alpha
 from ..model.reading import Reading
-from ..rank import Evidence, Rule, other_ranks
+from ..rank import Evidence, FixedRank, Rule, other_ranks
 from ..rank.advice import advice
 from ..rank.decision import decide
 from ..regularizers import Regularizer
@@ -27,15 +27,22 @@ class AdaptivePCA(ReadingTransformer):
 
     Parameters
     ----------
+    n_components
+        The number of components, or how to find it. ``"auto"`` finds what stands out of the noise
+        (`eigenstream.rules.NoiseEdge`), which it estimates from what the kept components leave. An integer:
+        exactly so many; fewer only if the data have fewer directions. A number between 0 and 1: as few as
+        make up more than this share of the variance, counted as scikit-learn's PCA counts them. Or a rule,
+        such as ``rules.ParallelAnalysis()``.
     regularizer
         ``"input-output"``, ``"squared-output"`` or ``"scale-dependent"``, or a regularizer object that
-        brings its own alpha.
+        brings its own alpha: how threshold and alpha depend on each other.
     alpha
-        The regularization coefficient, or how to find it: a rule of `eigenstream.rules`, such as
-        ``rules.ParallelAnalysis()`` or ``rules.VarianceShare(0.95)``. ``"auto"`` is ``rules.NoiseEdge()``:
-        the threshold stands above the edge of the noise, estimated from what the kept components leave.
+        The paper's regularization coefficient, from which threshold and number of components follow. None:
+        it follows from ``n_components``. Give one of the two.
     max_components
-        The capacity: how many components at most; ``min(n_features, 32)`` if None.
+        The capacity, which is also the number of columns that `transform` returns: how many components at
+        most. If None, ``n_components`` if that is an integer, ``n_features`` for a share of the variance of
+        up to 256 features, and ``min(n_features, 32)`` otherwise.
     center
         Whether to subtract the mean.
     standardize
@@ -97,15 +104,17 @@ class AdaptivePCA(ReadingTransformer):
 
     def __init__(
         self,
-        regularizer: str | Regularizer = "input-output",
-        alpha: float | Rule | Literal["auto"] = "auto",
-        max_components: int | None = None,
+        n_components: int | float | Rule | Literal["auto"] = "auto",
         *,
+        regularizer: str | Regularizer = "input-output",
+        alpha: float | None = None,
+        max_components: int | None = None,
         center: bool = True,
         standardize: bool = False,
         lags: int = 0,
         scores: Literal["shrunk", "projected", "whitened"] = "shrunk",
     ) -> None:
+        self.n_components = n_components
         self.regularizer = regularizer
         self.alpha = alpha
         self.max_components = max_components
@@ -119,14 +128,14 @@ class AdaptivePCA(ReadingTransformer):
 
         Rows of a Dask array stay with its workers: they need not fit into memory.
         """
-        kind, alpha = chosen_alpha(self.regularizer, self.alpha)
+        kind, alpha = chosen_alpha(self.regularizer, self.n_components, self.alpha)
         self._checked_scores()
         lags = checked_lags(self.lags)
         data: Any = without_gaps(self, X)
         refuse_lags(data, lags)
         self._lags = lags
         data = embedded(data, lags) if lags else data
-        k = self._capacity(data.shape[1])
+        k, _ = capacity_and_solver(alpha, self.max_components, data.shape[1], "auto")
         found = moments(data, k, center=self.center, standardize=self.standardize)
         lam, axes, T = found.lam, found.axes, found.n_samples
         evidence = Evidence(
@@ -143,7 +152,7 @@ class AdaptivePCA(ReadingTransformer):
         rank, threshold = decision.rank, decision.threshold
         self._evidence = evidence
         self.advice_ = advice(evidence, rank, alpha)
-        if rank == len(axes) < lam.size and lam[rank] > threshold:
+        if rank == len(axes) < lam.size and lam[rank] > threshold and not isinstance(alpha, FixedRank):
             message = f"more than max_components={k} components exceed the threshold; {self.advice_}"
             warnings.warn(message, UserWarning, stacklevel=2)
         self.max_components_ = k

@@ -16,7 +16,7 @@ from ..model import row_times
 from ..model.pace import Pace
 from ..model.reading import Floats
 from ..offline import spectrum
-from ..rank import Evidence
+from ..rank import Evidence, Rule
 from ..rank.decision import decide
 from .online_adaptive_pca import OnlineAdaptivePCA, require_online
 from .validation import FLOAT_TYPES, filled, times_of
@@ -95,8 +95,10 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
     lam, axes = spectrum(data, min(plan.k, len(data)), sample_weight=weights)
     lam = lam.astype(np.float64)
     powers = weights @ np.square(data, dtype=np.float64) / weights.sum()
+    # A network knows no variance that it drops: where those set the threshold, it is compared without them.
+    told = len(lam) if tracker.learner.tells_below_threshold or _is_patient(plan.alpha) else plan.k
     evidence = Evidence(
-        lam.astype(np.float64),
+        lam[:told].astype(np.float64),
         float(lam.sum()),
         len(axes),
         tracker.n_inputs,
@@ -127,6 +129,10 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
         variances_offline=tuple(map(float, lam[:rank])),
         alignment=tuple(_alignment(components[i], axes[i]) for i in range(shared)),
     )
+
+
+def _is_patient(alpha: float | Rule) -> bool:
+    return not isinstance(alpha, Rule) or alpha.patient
 
 
 def _same_rows(model: OnlineAdaptivePCA, X: ArrayLike, timestamps: Any) -> tuple[Floats, Vector]:

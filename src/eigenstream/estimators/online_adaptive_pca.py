@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..learners.arrays import is_foreign
 from ..model import RankChange, Tracker, network_weights, row_times
 from ..model.attributes import TrackedAttributes
+from ..model.network import Network
 from ..model.parameters import LARGEST_POWER, check_words
 from ..model.reading import Floats
 from ..model.tracker import FILLED
@@ -36,20 +37,29 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
 
     Parameters
     ----------
+    n_components
+        The number of components, or how to find it. ``"auto"`` finds what stands out of the noise
+        (`eigenstream.rules.NoiseEdge`), which needs noise to look at: at least half of the inputs' directions
+        have to be noise. An integer: exactly so many; fewer only while the data have fewer directions. A
+        number between 0 and 1: as few as make up more than this share of the variance, counted as
+        scikit-learn's PCA counts them. Or a rule, such as ``rules.ParallelAnalysis()``. With a half-life,
+        ``"auto"`` and ``rules.ParallelAnalysis()`` change the rank only when the change is clear or lasts; a
+        number or a share holds at once.
     regularizer
         ``"input-output"``, ``"squared-output"`` or ``"scale-dependent"``, or a regularizer object that
-        brings its own alpha.
+        brings its own alpha: how threshold and alpha depend on each other.
     alpha
-        The regularization coefficient, or how to find it: a rule of `eigenstream.rules`, such as
-        ``rules.ParallelAnalysis()`` or ``rules.VarianceShare(0.95)``. ``"auto"`` is ``rules.NoiseEdge()``:
-        the threshold follows the edge of the noise. That needs noise to look at: at least half of the inputs'
-        directions have to be noise. Under a rule the rank changes only when the change is clear or lasts.
+        The paper's regularization coefficient, from which threshold and number of components follow. None:
+        it follows from ``n_components``. Give one of the two.
     max_components
-        The capacity: how many components at most; ``min(n_features, 32)`` if None.
+        The capacity, which is also the number of columns that `transform` returns: how many components at
+        most. If None, ``n_components`` if that is an integer, ``n_features`` for a share of the variance with
+        the exact solver, and ``min(n_features, 32)`` otherwise.
     solver
         How the answer is kept up to date. ``"exact"`` keeps the whole scatter matrix: the closed form to
         rounding, for narrow input. ``"subspace"`` keeps the leading directions, for any width. ``"network"``
-        is the paper's network, with local learning. ``"auto"`` takes the faster of the first two.
+        is the paper's network, with local learning; an `eigenstream.Network` has its settings. ``"auto"``
+        takes the faster of the first two.
     half_life
         After how many samples a sample counts half; None never forgets. A duration, such as ``"10min"``,
         ``"1h30min"`` or a `timedelta`, forgets by the clock: every row then needs its time (``timestamps``).
@@ -78,15 +88,6 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         ``"shrunk"``: as the paper's networks transmit them; ``"projected"``: plain projections, as
         `HardThresholdNetwork` transmits them; ``"whitened"``: projections with variance 1, as
         `EqualizingNetwork` does.
-    init_samples
-        (Network only, as the next two.) How many rows are kept to start from in closed form; ``"auto"`` is
-        200 (fewer, but at least twice the capacity, where rows are very wide); 0 is the paper's random start.
-    consolidation
-        The factor by which the sample count grows between returns to the optimum; ``"auto"`` is 1.25; None
-        never returns, as in the paper.
-    spontaneous_activity
-        Random activity that keeps silent modes alive, as a share of the input's root mean square; ``"auto"``
-        is 0.01 with a half-life and 0 without; 0 is the paper's network.
     random_state
         Seed of the random directions and of spontaneous activity.
     on_rank_change
@@ -139,11 +140,12 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
 
     def __init__(
         self,
-        regularizer: str | Regularizer = "input-output",
-        alpha: float | Rule | Literal["auto"] = "auto",
-        max_components: int | None = None,
+        n_components: int | float | Rule | Literal["auto"] = "auto",
         *,
-        solver: Literal["auto", "exact", "subspace", "network"] = "auto",
+        regularizer: str | Regularizer = "input-output",
+        alpha: float | None = None,
+        max_components: int | None = None,
+        solver: Literal["auto", "exact", "subspace", "network"] | Network = "auto",
         half_life: float | str | timedelta | None = None,
         center: bool = True,
         standardize: bool = False,
@@ -151,12 +153,10 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         outliers: Literal["keep", "cap"] = "keep",
         missing: Literal["raise", "skip", "impute"] = "raise",
         scores: Literal["shrunk", "projected", "whitened"] = "shrunk",
-        init_samples: int | Literal["auto"] = "auto",
-        consolidation: float | Literal["auto"] | None = "auto",
-        spontaneous_activity: float | Literal["auto"] = "auto",
         random_state: Any = None,
         on_rank_change: Callable[[RankChange], object] | None = None,
     ) -> None:
+        self.n_components = n_components
         self.regularizer = regularizer
         self.alpha = alpha
         self.max_components = max_components
@@ -168,9 +168,6 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         self.outliers = outliers
         self.missing = missing
         self.scores = scores
-        self.init_samples = init_samples
-        self.consolidation = consolidation
-        self.spontaneous_activity = spontaneous_activity
         self.random_state = random_state
         self.on_rank_change = on_rank_change
 
@@ -321,15 +318,15 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
 
     @property
     def feedforward_weights_(self) -> NDArray[np.float64]:
-        return network_weights(self._fitted()).W_yx
+        return network_weights(self.fitted()).W_yx
 
     @property
     def lateral_weights_(self) -> NDArray[np.float64]:
-        return network_weights(self._fitted()).W_yy
+        return network_weights(self.fitted()).W_yy
 
     @property
     def cumulative_activity_(self) -> NDArray[np.float64]:
-        return network_weights(self._fitted()).mu
+        return network_weights(self.fitted()).mu
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tracker")
@@ -342,7 +339,7 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         )
         return tags
 
-    def _fitted(self) -> Tracker:
+    def fitted(self) -> Tracker:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(
                 f"this {type(self).__name__} has not learnt anything yet: call fit or partial_fit"

@@ -13,7 +13,6 @@ from ..learners.arrays import host, is_chunked, is_foreign, of_rows
 from ..model.attributes import ReadingAttributes
 from ..model.delays import embedded, input_names
 from ..model.filling import filled_by
-from ..model.parameters import capacity
 from ..model.reading import SCORES, Floats
 from ..plotting.notebook import ShownAsCard
 from .validation import FLOAT_TYPES, filled, finite, matrix, refuse_infinite, refuse_lags, shaped
@@ -117,10 +116,6 @@ class ReadingTransformer(
         if self.scores not in SCORES:
             raise ValueError(f"scores must be one of {', '.join(map(repr, SCORES))}, got {self.scores!r}")
         return self.scores
-
-    def _capacity(self, n_features: int) -> int:
-        """``max_components_`` for this width."""
-        return capacity(self.max_components, n_features)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -134,7 +134,7 @@ class Metrics(Watcher):
         self._last = {name: float(getattr(verdicts, name)[-1]) for name in names}
 
     def learnt(self, model: Model, batch: Batch) -> None:
-        tracker = model._fitted()
+        tracker = model.fitted()
         skipped = batch.skipped + tracker.tally.skipped
         numbers = [
             Number("counter", "rows_read", "Rows that came.", batch.count),

@@ -41,7 +41,7 @@ def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, resid
             "columns"
         )
     output, rows = None, 0
-    lags, before = model._fitted().plan.lags, None
+    lags, before = model.fitted().plan.lags, None
     try:
         for batch in source:
             # With lags, a batch goes on where the one before it ended.

@@ -79,41 +79,42 @@ class ReadingAttributes:
 
 
 class TrackedAttributes(ReadingAttributes):
-    """Abstract: attributes of a model that provides ``_fitted``, which returns its tracker or raises."""
+    """Abstract: attributes of a model that provides ``fitted``, which returns its tracker or raises."""
 
-    def _fitted(self) -> Tracker:
+    def fitted(self) -> Tracker:
+        """The tracker of what has been learnt; AttributeError if there is none."""
         raise NotImplementedError
 
     @property
     def _reading(self) -> Reading:  # type: ignore[override]
-        tracker = self._fitted()
+        tracker = self.fitted()
         return tracker.reading().astype(tracker.plan.dtype)
 
     @property
     def rank_history_(self) -> list[RankChange]:
-        return list(self._fitted().changes)
+        return list(self.fitted().changes)
 
     @property
     def spectrum_history_(self) -> SpectrumHistory:
-        return self._fitted().history.history()
+        return self.fitted().history.history()
 
     @property
     def advice_(self) -> str:
-        return self._fitted().advice()
+        return self.fitted().advice()
 
     @property
     def other_ranks_(self) -> dict[str, int]:
         """How many components each rule of `eigenstream.rules` would find, by its text."""
-        tracker = self._fitted()
+        tracker = self.fitted()
         return other_ranks(tracker.evidence()) if tracker.reading().count > 0 else {}
 
     @property
     def n_samples_seen_(self) -> int:
-        return self._fitted().time
+        return self.fitted().time
 
     @property
     def tally_(self) -> Tally:
-        return replace(self._fitted().tally)
+        return replace(self.fitted().tally)
 
     @property
     def alpha_(self) -> float:
@@ -121,9 +122,9 @@ class TrackedAttributes(ReadingAttributes):
 
     @property
     def beta_(self) -> float:
-        tracker = self._fitted()
+        tracker = self.fitted()
         return tracker.plan.beta if tracker.plan.seconds is None else math.sqrt(tracker.beta2)
 
     @property
     def max_components_(self) -> int:
-        return self._fitted().plan.k
+        return self.fitted().plan.k

@@ -21,7 +21,7 @@ WORDS = {
     "n": "number of features",
     "k": "max_components",
     "kind": "regularizer",
-    "alpha": "alpha",
+    "alpha": "n_components or alpha",
     "solver": "solver",
     "beta": "half_life",
     "seconds": "half_life",

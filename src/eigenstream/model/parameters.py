@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from ..io.durations import is_duration, seconds
 from ..learners.arrays import host
 from ..learners.sparse import numbers
-from ..rank import Rule, rule_of
+from ..rank import FixedRank, Rule, VarianceShare, rule_of
 from ..regularizers import Regularizer, kind_of
+from .network import Network
 from .plan import DEVICE_BLOCK, LEARNERS, Plan, automatic_solver, window_of
 from .reading import SCORES
 
 DEFAULT_CAPACITY = 32
+"""Components at most where nobody says: what scores, histories and files of a wide stream have to hold."""
+
 MISSING = ("raise", "skip", "impute")
 OUTLIERS = ("keep", "cap")
 
@@ -32,15 +35,17 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any, *, launches: boo
     n, dtype
         Width and type of the rows as they come.
     launches
-        Whether they live on a device of its own: blocks are long if rows are learnt there.
+        True if they live on a device of its own: blocks are long if rows are learnt there.
     """
-    kind, alpha = chosen_alpha(parameters["regularizer"], parameters["alpha"])
+    kind, alpha = chosen_alpha(parameters["regularizer"], parameters["n_components"], parameters["alpha"])
     lags = checked_lags(parameters["lags"])
     n *= lags + 1
-    k = capacity(parameters["max_components"], n)
     timed = is_duration(parameters["half_life"])
     beta = 1.0 if timed else discount(parameters["half_life"])
-    chosen = solver(parameters["solver"], n, k, window_of(beta))
+    asked = parameters["solver"]
+    network = asked if isinstance(asked, Network) else Network()
+    name = "network" if isinstance(asked, Network) else asked
+    k, chosen = capacity_and_solver(alpha, parameters["max_components"], n, name, window_of(beta))
     _refuse_for_network(parameters, chosen)
     plan = Plan(
         kind=kind,
@@ -55,9 +60,9 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any, *, launches: boo
         seconds=seconds(parameters["half_life"]) if timed else None,
         lags=lags,
         cap_outliers=cap_outliers(parameters["outliers"], chosen),
-        init_samples=init_samples(parameters["init_samples"], n, k),
-        consolidation=consolidation(parameters["consolidation"]),
-        spontaneous=spontaneous_activity(parameters["spontaneous_activity"], beta),
+        init_samples=network.rows_to_start(n, k),
+        consolidation=network.growth,
+        spontaneous=network.activity(beta),
         seed=seed(parameters["random_state"]),
     )
     there = launches and plan.anywhere and parameters["missing"] == "raise"
@@ -72,49 +77,75 @@ def check_words(parameters: Mapping[str, Any]) -> None:
 
 
 def chosen_alpha(
-    regularizer: str | Regularizer, alpha: float | str | Rule
+    regularizer: str | Regularizer, n_components: object, alpha: float | None
 ) -> tuple[type[Regularizer], float | Rule]:
     """The kind of regularizer, and its alpha or the rule that finds it."""
     kind = kind_of(regularizer)
     if isinstance(regularizer, Regularizer):
-        if alpha != "auto":
+        if alpha is not None:
             raise ValueError(
                 f"{regularizer!r} brings its own alpha, but alpha={alpha!r} was given too: "
                 f"give a name such as {kind.name!r} with alpha, or leave alpha out"
             )
-        return kind, float(regularizer.alpha)
-    if isinstance(alpha, Rule):
-        return kind, alpha
-    if isinstance(alpha, str):
+        alpha = regularizer.alpha
+    if alpha is None:
         try:
-            return kind, rule_of(alpha)
-        except ValueError:
-            raise ValueError(
-                "alpha must be 'auto', a number >= 0 or a rule such as "
-                f"eigenstream.rules.VarianceShare(0.95), got {alpha!r}"
-            ) from None
+            return kind, rule_of(n_components)
+        except ValueError as error:
+            raise ValueError(f"n_components: {error}") from None
+    if n_components != "auto":
+        raise ValueError(
+            f"n_components={n_components!r} is the number of components, or how to find it; "
+            f"alpha={alpha!r} is the paper's regularization coefficient, which decides about their number by "
+            "itself: give one of them"
+        )
+    if isinstance(alpha, str | Rule):
+        raise ValueError(
+            f"alpha is the paper's regularization coefficient, a number >= 0, got {alpha!r}: the number of "
+            "components, or how to find it, is n_components"
+        )
     return kind, float(kind(alpha).alpha)
 
 
-def capacity(max_components: int | None, n: int) -> int:
-    """``max_components_`` for this width."""
-    if max_components is None:
-        return min(n, DEFAULT_CAPACITY)
-    if not isinstance(max_components, int | np.integer) or not 1 <= max_components <= n:
+def capacity_and_solver(
+    alpha: float | Rule, max_components: int | None, n: int, solver: str, window: float = np.inf
+) -> tuple[int, str]:
+    """``max_components_`` and the learner to use for this width.
+
+    A number of components is its own capacity. For a share of the variance there is no default capacity where
+    the exact learner is used, which knows the whole spectrum anyway.
+    """
+    names = ("auto", *LEARNERS)
+    if solver not in names:
+        words = ", ".join(map(repr, names))
+        raise ValueError(f"solver must be one of {words} or an eigenstream.Network, got {solver!r}")
+    k = _capacity(alpha, max_components, n)
+    chosen = automatic_solver(n, k, window) if solver == "auto" else solver
+    whole = max_components is None and isinstance(alpha, VarianceShare) and chosen == "exact"
+    return n if whole else k, chosen
+
+
+def _capacity(alpha: float | Rule, max_components: int | None, n: int) -> int:
+    most = min(n, DEFAULT_CAPACITY)
+    if max_components is not None:
+        if not isinstance(max_components, int | np.integer) or not 1 <= max_components <= n:
+            raise ValueError(
+                f"max_components must be None or a whole number from 1 to n_features={n}, got "
+                f"{max_components!r}"
+            )
+        most = int(max_components)
+    if not isinstance(alpha, FixedRank):
+        return most
+    if alpha.number > n:
         raise ValueError(
-            f"max_components must be None or a whole number from 1 to n_features={n}, got {max_components!r}"
+            f"n_components={alpha.number} is more than the data have: expected at most n_features={n}"
         )
-    return int(max_components)
-
-
-def solver(value: str, n: int, k: int, window: float) -> str:
-    """Which learner to use."""
-    if value == "auto":
-        return automatic_solver(n, k, window)
-    if value not in LEARNERS:
-        words = ", ".join(map(repr, ("auto", *LEARNERS)))
-        raise ValueError(f"solver must be one of {words}, got {value!r}")
-    return value
+    if max_components is not None and max_components < alpha.number:
+        raise ValueError(
+            f"n_components={alpha.number} is more than max_components={max_components}: leave max_components "
+            "out, since a number of components is its own capacity"
+        )
+    return alpha.number
 
 
 def cap_outliers(value: str, solver: str) -> bool:
@@ -153,39 +184,14 @@ def checked_lags(value: Any) -> int:
 
 def discount(half_life: float | None) -> float:
     """beta, the discount of activities per sample: ``beta^(2 half_life) = 1/2``."""
-    expected = "None, a number of samples > 0, or a duration such as '10min'"
-    h = _number("half_life", half_life, above=0, expected=expected)
-    return 1.0 if h is None else float(0.5 ** (0.5 / h))
-
-
-def init_samples(value: int | str, n: int, k: int) -> int:
-    """Rows a network starts from: 200, fewer where they are very wide, but at least twice the capacity.
-
-    What that brings on real data is measured in benchmarks/results/defaults.md; with more rows, looking at
-    them costs more than it brings.
-    """
-    if value == "auto":
-        return max(2 * k, min(200, 2**23 // n))
-    if not isinstance(value, int | np.integer) or value < 0:
-        raise ValueError(f"init_samples must be 'auto' or a whole number >= 0, got {value!r}")
-    return int(value)
-
-
-def consolidation(value: float | str | None) -> float | None:
-    """The factor between consolidations."""
-    factor = 1.25 if value == "auto" else value
-    number = _number("consolidation", factor, above=1, expected="'auto', None or a number > 1")
-    # With such a factor a second consolidation never happens, and the count of the first stays finite.
-    return None if number is None else min(number, 1e9)
-
-
-def spontaneous_activity(value: float | str, beta: float) -> float:
-    """Needed under forgetting, where silent modes die; without it nothing decays."""
-    if value == "auto":
-        return 0.0 if beta == 1 else 0.01
-    if isinstance(value, str) or not 0 <= value < np.inf:
-        raise ValueError(f"spontaneous_activity must be 'auto' or a number >= 0, got {value!r}")
-    return float(value)
+    if half_life is None:
+        return 1.0
+    if isinstance(half_life, str) or not 0 < half_life < np.inf:
+        raise ValueError(
+            f"half_life must be None, a number of samples > 0, or a duration such as '10min', got "
+            f"{half_life!r}"
+        )
+    return float(0.5 ** (0.5 / float(half_life)))
 
 
 def seed(random_state: Any) -> int:
@@ -272,11 +278,3 @@ def row_weights(sample_weight: ArrayLike | None, rows: int) -> NDArray[np.float6
             "common factor, which changes nothing else"
         )
     return given
-
-
-def _number(name: str, value: Any, *, above: float, expected: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, str) or not above < value < np.inf:
-        raise ValueError(f"{name} must be {expected}, got {value!r}")
-    return float(value)

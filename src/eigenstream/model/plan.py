@@ -173,9 +173,9 @@ def _subspace(plan: Plan, alpha: float) -> Learner:
 
 
 def _network(plan: Plan, alpha: float) -> Learner:
-    from ..learners.network.learner import Network
+    from ..learners.network.learner import NetworkLearner
 
-    return Network(plan.network(), alpha)
+    return NetworkLearner(plan.network(), alpha)
 
 
 LEARNERS: dict[str, Callable[[Plan, float], Learner]] = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
@@ -21,14 +22,16 @@ from . import parameters as meaning
 from .attributes import TrackedAttributes
 from .delays import input_names
 from .events import RankChange
+from .network import Network
 from .stamps import row_times
 from .stored_form import restored, stored
 from .tracker import Tracker
 from .whole_calls import Callers, reverting, whole_call
 
 DEFAULTS: dict[str, Any] = {
+    "n_components": "auto",
     "regularizer": "input-output",
-    "alpha": "auto",
+    "alpha": None,
     "max_components": None,
     "solver": "auto",
     "half_life": None,
@@ -38,15 +41,9 @@ DEFAULTS: dict[str, Any] = {
     "outliers": "keep",
     "missing": "raise",
     "scores": "shrunk",
-    "init_samples": "auto",
-    "consolidation": "auto",
-    "spontaneous_activity": "auto",
     "random_state": None,
 }
 """The parameters of a model and their defaults."""
-
-SINCE_3 = {"standardize", "lags"}
-"""Parameters that files of format version 2 do not have."""
 
 
 class StreamModel(TrackedAttributes):
@@ -90,12 +87,12 @@ class StreamModel(TrackedAttributes):
 
     @property
     def n_features_in_(self) -> int:
-        return self._fitted().plan.width
+        return self.fitted().plan.width
 
     @property
     def input_names_(self) -> list[str]:
         """Names of the numbers that are learnt from together: with lags, also of predecessors."""
-        plan = self._fitted().plan
+        plan = self.fitted().plan
         return input_names(self.features or [f"x{i}" for i in range(plan.width)], plan.lags)
 
     @property
@@ -133,14 +130,14 @@ class StreamModel(TrackedAttributes):
 
     def transform(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Scores of each row, as `OnlineAdaptivePCA.transform`."""
-        tracker = self._fitted()
+        tracker = self.fitted()
         if not tracker.plan.anywhere:
             rows = host(rows)
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
 
     def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
-        tracker = self._fitted()
+        tracker = self.fitted()
         rows = tracker.completed(self._typed(rows, tracker), self.missing)
         return tracker.reading().astype(tracker.plan.dtype).beside(rows).squared_residuals(rows)
 
@@ -183,7 +180,8 @@ class StreamModel(TrackedAttributes):
             for change in changes:
                 self.on_rank_change(change)
 
-    def _fitted(self) -> Tracker:
+    def fitted(self) -> Tracker:
+        """The tracker; AttributeError before the first row."""
         if self.tracker is None:
             raise AttributeError("this model has not learnt anything yet")
         return self.tracker
@@ -221,7 +219,7 @@ class StreamModel(TrackedAttributes):
 
     def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """What of that is not the position."""
-        tracker = self._fitted()
+        tracker = self.fitted()
         arrays, document = stored(tracker)
         parameters = plain(self.parameters, tracker.plan.seed)
         return arrays, {"parameters": parameters, "features": self.features, "tracker": document}
@@ -248,32 +246,40 @@ class StreamModel(TrackedAttributes):
         return model
 
 
-def _alpha_of(text: str) -> str | Rule:
-    return text if text == "auto" else rule_of(text)
-
-
 def rebuilt_parameters(written: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of which `plain` made values for JSON."""
     parameters = dict(written)
-    if not set(DEFAULTS) - SINCE_3 <= set(parameters) <= set(DEFAULTS):
+    if set(parameters) != set(DEFAULTS):
         raise ValueError(f"its parameters are {sorted(parameters)}, expected {sorted(DEFAULTS)}")
-    if isinstance(parameters["regularizer"], dict):
-        named = parameters["regularizer"]
-        parameters["regularizer"] = REGULARIZERS[named["name"]](named["alpha"])
-    if isinstance(parameters["alpha"], str):
-        parameters["alpha"] = _alpha_of(parameters["alpha"])
+    regularizer, n_components, solver = (parameters[name] for name in RICH)
+    if isinstance(regularizer, dict):
+        parameters["regularizer"] = REGULARIZERS[regularizer["name"]](regularizer["alpha"])
+    if isinstance(n_components, str) and n_components != "auto":
+        parameters["n_components"] = rule_of(n_components)
+    if isinstance(solver, dict):
+        parameters["solver"] = Network(**solver)
     meaning.check_words(parameters)
     return parameters
 
 
+RICH = ("regularizer", "n_components", "solver")
+"""Parameters that may be objects."""
+
+
 def plain(parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Parameters as values that JSON can hold."""
-    values = {name: v.item() if isinstance(v, np.generic) else v for name, v in parameters.items()}
-    regularizer = values["regularizer"]
+    values = {name: _plain_number(value) for name, value in parameters.items()}
+    regularizer, n_components, solver = (values[name] for name in RICH)
     if isinstance(regularizer, Regularizer):
         values["regularizer"] = {"name": regularizer.name, "alpha": float(regularizer.alpha)}
-    if isinstance(values["alpha"], Rule):
-        values["alpha"] = str(values["alpha"])
+    if isinstance(n_components, Rule):
+        values["n_components"] = str(n_components)
+    if isinstance(solver, Network):
+        values["solver"] = {name: _plain_number(value) for name, value in asdict(solver).items()}
     if not isinstance(values["random_state"], int | None):
         values["random_state"] = seed
     return values
+
+
+def _plain_number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 def network_weights(tracker: Tracker) -> Weights:
     """W_yx, W_yy and mu: the network's own, or those of a network at the optimum of what is known."""
-    from ..learners.network.learner import Network
+    from ..learners.network.learner import NetworkLearner
     from ..learners.network.state import to_weights
 
     learner = tracker.learner
-    if not isinstance(learner, Network):
-        learner = Network(tracker.plan.network(), tracker.reading().alpha)
+    if not isinstance(learner, NetworkLearner):
+        learner = NetworkLearner(tracker.plan.network(), tracker.reading().alpha)
         learner.restart(tracker.known().on_host(), tracker.time)
     return to_weights(learner.network(), learner.rule)

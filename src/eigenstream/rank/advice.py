@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import Evidence, NoiseEdge, ParallelAnalysis, Rule, other_ranks
+from . import Evidence, FixedRank, NoiseEdge, ParallelAnalysis, Rule, other_ranks
 
 FEW_SAMPLES = 4
 """Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
@@ -46,7 +46,7 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
     units = _units(evidence)
     if rank == 0:
         return " ".join([_flat(evidence), *_few(evidence), *units, _others(evidence, alpha)])
-    if rank >= evidence.capacity < evidence.n_inputs:
+    if rank >= evidence.capacity < evidence.n_inputs and not isinstance(alpha, FixedRank):
         return " ".join([_full(evidence), *units, _others(evidence, alpha)])
     if isinstance(alpha, NoiseEdge) and rank >= evidence.n_inputs // 2 > 1:
         return " ".join([_floorless(rank), *units, _others(evidence, alpha)])
@@ -64,7 +64,7 @@ def second_opinion(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
     >>> lam = 1 / np.arange(1.0, 31)
     >>> evidence = Evidence(lam, lam.sum(), capacity=20, n_inputs=30, n_samples=900)
     >>> print(second_opinion(evidence, 2, NoiseEdge()))  # doctest: +ELLIPSIS
-    Other rules would keep: parallel analysis (alpha=rules.ParallelAnalysis()): 5; 95 % of the variance ...
+    Other rules would keep: parallel analysis (n_components='parallel'): 5; 95 % of the variance ...
     """
     ranks = other_ranks(evidence)
     found = [ranks[str(rule)] for rule in (NoiseEdge(), ParallelAnalysis())]
@@ -140,9 +140,9 @@ def _others(evidence: Evidence, alpha: float | Rule, ranks: dict[str, int] | Non
         if text != own
     }
     words = {
-        "edge": "above the noise (alpha='auto'): {}",
-        "parallel": "parallel analysis (alpha=rules.ParallelAnalysis()): {}",
-        "share:0.95": "95 % of the variance (alpha=rules.VarianceShare(0.95)): {}",
+        "edge": "above the noise (n_components='auto'): {}",
+        "parallel": "parallel analysis (n_components='parallel'): {}",
+        "95%": "95 % of the variance (n_components=0.95): {}",
     }
     listed = "; ".join(words[text].format(count) for text, count in found.items())
     return f"Other rules would keep: {listed}."

@@ -62,9 +62,9 @@ def decide(
     effective samples), or by fewer for longer: the deviations by which the rule asks for more components, or
     for fewer, without pause, have to add up to those of one deviation during six windows. While the window
     fills, the number of samples has to double between two changes. There is no memory where alpha is a
-    number, or where nothing is forgotten: such a model becomes ever more certain, and says what an offline
-    model of the same rows says. Nor is there one for a network, which does not learn what its threshold holds
-    back.
+    number, where the rule is a number or a share, or where nothing is forgotten: such a model becomes ever
+    more certain, and says what an offline model of the same rows says. Nor is there one for a network, which
+    does not learn what its threshold holds back.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def decide(
     if isinstance(alpha, Rule):
         judgement = alpha.judge(evidence)
         rank = judgement.rank()
-        if before is not None and evidence.tells_below_threshold:
+        if alpha.patient and before is not None and evidence.tells_below_threshold:
             rank, memory = _remembered(judgement, evidence, before)
         # The rank is what exceeds this threshold, whatever the regularizer: squared-output by itself would
         # always keep one mode.

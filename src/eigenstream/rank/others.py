@@ -1,11 +1,13 @@
-"""Rules that answer other questions than the default does."""
+"""Rules that answer other questions than the default: all correlation, a share of the variance, a number."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .edges import edge_of_noise, independence_edge, samples_of
 from .evidence import Evidence
@@ -45,9 +47,10 @@ class ParallelAnalysis(Rule):
 
 @dataclass(frozen=True)
 class VarianceShare(Rule):
-    """Keep as few components as make up this share of the variance, as ``PCA(n_components=0.95)`` does.
+    """Keep as few components as make up more than this share of the variance: ``n_components=0.95``.
 
-    Noise counts as variance too: white noise in 100 inputs takes 95 components. Choose it to compress.
+    The rank is that of scikit-learn's ``PCA(n_components=0.95)``, at once, without waiting for a change to
+    last. Noise counts as variance too: white noise in 100 inputs takes 95 components. Choose it to compress.
 
     Parameters
     ----------
@@ -57,12 +60,13 @@ class VarianceShare(Rule):
     Examples
     --------
     >>> lam = np.array([6.0, 3.0, 0.8, 0.2])
-    >>> VarianceShare(0.9).judge(Evidence(lam, 10.0, capacity=4, n_inputs=4, n_samples=100)).rank()
+    >>> VarianceShare(0.89).judge(Evidence(lam, 10.0, capacity=4, n_inputs=4, n_samples=100)).rank()
     2
     """
 
     share: float = 0.95
     name: ClassVar[str] = "share"
+    patient: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         number = isinstance(self.share, int | float | np.number) and not isinstance(self.share, bool)
@@ -72,7 +76,52 @@ class VarianceShare(Rule):
     def judge(self, evidence: Evidence) -> Judgement:
         lam = evidence.variances
         kept_before = np.concatenate(([0.0], np.cumsum(lam)[:-1]))[: len(lam)]
-        missing = 1 - kept_before / max(evidence.total, TINY)
-        # A share is a sum, which fluctuates less than one eigenvalue does: hence the power.
-        ratios = np.where(lam > evidence.ground, (missing / (1 - self.share) * (1 - 1e-12)) ** 4, 0.0)
-        return Judgement(ratios, np.append(np.maximum(lam, evidence.ground), evidence.ground))
+        # At equality one more is kept, as scikit-learn does.
+        wanted = kept_before <= self.share * max(evidence.total, TINY)
+        return _first_ones(evidence, wanted)
+
+    def __str__(self) -> str:
+        # By decimal digits, so that reading the text gives the same number.
+        return f"{Decimal(repr(float(self.share))).scaleb(2).normalize():f}%"
+
+
+@dataclass(frozen=True)
+class FixedRank(Rule):
+    """Keep exactly this number of components: ``n_components=5``.
+
+    There are fewer only while the data have fewer directions: before as many rows have come, or where inputs
+    depend on each other exactly. The threshold lies at the largest variance that is dropped.
+
+    Parameters
+    ----------
+    number
+        At least 1.
+
+    Examples
+    --------
+    >>> lam = np.array([6.0, 3.0, 0.8, 0.2])
+    >>> FixedRank(3).judge(Evidence(lam, 10.0, capacity=3, n_inputs=4, n_samples=100)).rank()
+    3
+    """
+
+    number: int
+    name: ClassVar[str] = "number"
+    patient: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.number, int | np.integer) and not isinstance(self.number, bool)
+        if not whole or self.number < 1:
+            raise ValueError(f"number must be a whole number, at least 1, got {self.number!r}")
+
+    def judge(self, evidence: Evidence) -> Judgement:
+        return _first_ones(evidence, np.arange(len(evidence.variances)) < self.number)
+
+    def __str__(self) -> str:
+        return str(int(self.number))
+
+
+def _first_ones(evidence: Evidence, wanted: NDArray[np.bool_]) -> Judgement:
+    """Keep the wanted eigenvalues as far as they are more than rounding; the threshold is the next one."""
+    lam, ground = evidence.variances, evidence.ground
+    ratios = np.where(wanted & (lam > ground), np.inf, 0.0)
+    return Judgement(ratios, np.append(np.maximum(lam, ground), ground))

@@ -1,4 +1,4 @@
-"""What all rules share."""
+"""The base of all rules."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 class Judgement(NamedTuple):
-    """What a rule says of each known eigenvalue, largest first."""
+    """A rule's opinion on each known eigenvalue, largest first."""
 
     ratios: Vector
-    """By what factor it stands above its line. Components are kept up to the first one that does not."""
+    """Factor by which it stands above its line. Components are kept up to the first that is not above 1."""
     lines: Vector
-    """Where the threshold stands if this is the first one that is dropped; one more for dropping none."""
+    """Position of the threshold if this is the first one that is dropped; one more for dropping none."""
 
     def rank(self, slack: float = 1.0) -> int:
-        """How many stand above their lines by more than this factor before one does not."""
+        """Number of leading eigenvalues that stand above their lines by more than this factor."""
         below = self.ratios <= slack
         return int(below.argmax()) if below.any() else len(below)
 
@@ -34,21 +34,32 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """What all rules share; use one of them."""
+    """Base of all rules: a frozen dataclass with a ``name`` and ``judge``."""
 
     name: ClassVar[str]
+    patient: ClassVar[bool] = True
+    """True if, on a stream that forgets, the rank changes only where the change is clear or lasts."""
 
     def judge(self, evidence: Evidence) -> Judgement:
-        """How far each known eigenvalue stands above its line."""
+        """Compare each known eigenvalue with its line."""
         raise NotImplementedError
 
     def judge_together(self, evidence: Evidence) -> Judgement:
-        """The same for evidence about many streams."""
-        inputs = evidence.input_variances
+        """`judge` for evidence about many streams."""
+        inputs, profile = evidence.input_variances, evidence.profile
         assert inputs is not None
         found = [
-            self.judge(evidence._replace(variances=lam, total=float(total), input_variances=v))
-            for lam, total, v in zip(evidence.variances, np.asarray(evidence.total), inputs, strict=True)
+            self.judge(
+                evidence._replace(
+                    variances=lam,
+                    total=float(total),
+                    input_variances=v,
+                    profile=profile and profile._replace(inputs=profile.inputs[i], held=profile.held[i]),
+                )
+            )
+            for i, (lam, total, v) in enumerate(
+                zip(evidence.variances, np.asarray(evidence.total), inputs, strict=True)
+            )
         ]
         return Judgement(np.array([one.ratios for one in found]), np.array([one.lines for one in found]))
 

@@ -49,7 +49,10 @@ def decide_together(kind: type[Regularizer], rule: Rule, evidence: Evidence, bef
     """
     variances, capacity = evidence.variances, evidence.capacity
     judgement = rule.judge_together(evidence)
-    rank, memory = _remembered_together(judgement, evidence, before)
+    if rule.patient:
+        rank, memory = _remembered_together(judgement, evidence, before)
+    else:
+        rank, memory = judgement.ranks(), Memories(*np.zeros((4, len(variances))))
     threshold = np.maximum(_between_together(variances, rank, judgement.lines), evidence.grounds[:, 0])
     lam = np.ascontiguousarray(variances[:, :capacity])
     r0, r1, r2 = kind.increment

@@ -43,7 +43,7 @@ class FeatureShardedPCA(ReadingAttributes):
 
     Parameters
     ----------
-    regularizer, alpha, max_components, center, scores
+    n_components, regularizer, alpha, max_components, center, scores
         As of `eigenstream.OnlineAdaptivePCA`.
     half_life
         After how many samples a sample counts half; None never forgets.
@@ -69,14 +69,16 @@ class FeatureShardedPCA(ReadingAttributes):
 
     def __init__(
         self,
-        regularizer: str | Regularizer = "input-output",
-        alpha: float | Rule | Literal["auto"] = "auto",
-        max_components: int | None = None,
+        n_components: int | float | Rule | Literal["auto"] = "auto",
         *,
+        regularizer: str | Regularizer = "input-output",
+        alpha: float | None = None,
+        max_components: int | None = None,
         half_life: float | None = None,
         center: bool = True,
         scores: Literal["shrunk", "projected", "whitened"] = "shrunk",
     ) -> None:
+        self.n_components = n_components
         self.regularizer = regularizer
         self.alpha = alpha
         self.max_components = max_components
@@ -162,7 +164,7 @@ class FeatureShardedPCA(ReadingAttributes):
         return self
 
     def _new_stream(self, X: da.Array) -> FeatureStream:
-        own = ("regularizer", "alpha", "max_components", "half_life", "center", "scores")
+        own = ("n_components", "regularizer", "alpha", "max_components", "half_life", "center", "scores")
         parameters: dict[str, Any] = DEFAULTS | {name: getattr(self, name) for name in own}
         check_words(parameters)
         if is_duration(self.half_life):

@@ -1,7 +1,7 @@
 """Streaming PCA and monitoring as parts of river: dictionaries in, features that come and go.
 
 >>> from river import datasets, linear_model, metrics, preprocessing
->>> pca = StreamingPCA(alpha="parallel")
+>>> pca = StreamingPCA(n_components="parallel")
 >>> model = preprocessing.StandardScaler() | pca | linear_model.LogisticRegression()
 >>> accuracy = metrics.Accuracy()
 >>> for x, y in datasets.Phishing():
@@ -18,7 +18,7 @@ try:
 except ImportError as error:
     raise ImportError("to use eigenstream in river, pip install 'eigenstream[river]'") from error
 
-from .stream_monitor import StreamMonitor as StreamMonitor
+from .anomaly_monitor import AnomalyMonitor as AnomalyMonitor
 from .streaming_pca import StreamingPCA as StreamingPCA
 
-__all__ = ["StreamMonitor", "StreamingPCA"]
+__all__ = ["AnomalyMonitor", "StreamingPCA"]

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from river import base
 
-from ...model import StreamModel, plan_for, widened
+from ...model import StreamModel
+from ...model.network import Network
 from ...model.parameters import refuse_huge
-from ...model.stream_model import DEFAULTS
 from .features import Features, Inputs, Rows, row_of, rows_of
+from .growing import for_width, let_in
 
 if TYPE_CHECKING:
     import pandas
+
+OWN = (
+    *("n_components", "max_components", "alpha", "half_life", "regularizer", "solver"),
+    *("center", "standardize", "outliers", "scores"),
+)
+"""Parameters that river's transformer shares with `OnlineAdaptivePCA`."""
 
 
 class StreamingPCA(base.MiniBatchTransformer):
@@ -30,14 +37,17 @@ class StreamingPCA(base.MiniBatchTransformer):
 
     Parameters
     ----------
+    n_components
+        As of `eigenstream.OnlineAdaptivePCA`, or a text: ``"auto"``, ``"parallel"``, ``"95%"``. Never more
+        than there are features.
     max_components
-        The capacity: how many components at most; 32 if None. Never more than there are features.
+        The capacity: components at most. Never more than there are features.
     alpha
-        The regularization coefficient, or how to find it: ``"auto"``, ``"edge"``, ``"parallel"`` or
-        ``"share:0.95"`` (see `eigenstream.rules`).
+        The paper's regularization coefficient, from which the number of components follows; None: it follows
+        from ``n_components``.
     half_life
         After how many samples a sample counts half; None never forgets.
-    regularizer, solver, center, outliers, scores
+    regularizer, solver, center, standardize, outliers, scores
         As of `eigenstream.OnlineAdaptivePCA`.
     seed
         Seed of the random directions; only the network has any.
@@ -56,22 +66,26 @@ class StreamingPCA(base.MiniBatchTransformer):
 
     def __init__(
         self,
+        n_components: int | float | str = "auto",
         max_components: int | None = None,
-        alpha: float | str = "auto",
+        alpha: float | None = None,
         half_life: float | None = None,
         regularizer: str = "input-output",
-        solver: str = "auto",
+        solver: str | Network = "auto",
         center: bool = True,
+        standardize: bool = False,
         outliers: str = "keep",
         scores: str = "shrunk",
         seed: int | None = None,
     ) -> None:
+        self.n_components = n_components
         self.max_components = max_components
         self.alpha = alpha
         self.half_life = half_life
         self.regularizer = regularizer
         self.solver = solver
         self.center = center
+        self.standardize = standardize
         self.outliers = outliers
         self.scores = scores
         self.seed = seed
@@ -109,24 +123,11 @@ class StreamingPCA(base.MiniBatchTransformer):
 
     def _join(self, first: Rows) -> None:
         """Let features into the model that had been constant so far."""
-        width = len(self.inputs)
-        parameters = self._parameters(width)
+        parameters = {name: getattr(self, name) for name in OWN} | {"random_state": self.seed}
         if self.model is None or self.model.tracker is None:
-            self.model = StreamModel(**parameters)
-            return
-        self.model.parameters = parameters
-        self.model.tracker = widened(self.model.tracker, plan_for(parameters, width, np.float64), first)
-
-    def _parameters(self, width: int) -> dict[str, Any]:
-        own = ("regularizer", "alpha", "solver", "half_life", "center", "outliers", "scores")
-        most = None if self.max_components is None else min(self.max_components, width)
-        return {
-            **DEFAULTS,
-            **{name: getattr(self, name) for name in own},
-            "max_components": most,
-            "missing": "impute",
-            "random_state": self.seed,
-        }
+            self.model = StreamModel(**for_width(parameters, len(self.inputs)))
+        else:
+            let_in(self.model, parameters, len(self.inputs), first)
 
     def _scores(self, names: Sequence[Hashable], rows: Rows) -> Rows:
         if self.model is None or self.model.tracker is None:

@@ -29,10 +29,10 @@ class StreamingPCA(torch.nn.Module):
 
     Parameters
     ----------
-    max_components
-        The capacity; ``min(n_features, 32)`` if None.
+    n_components
+        As of `eigenstream.OnlineAdaptivePCA`.
     **parameters
-        As of `eigenstream.OnlineAdaptivePCA`: ``half_life``, ``alpha``, ``standardize``, ...
+        As of `eigenstream.OnlineAdaptivePCA`: ``max_components``, ``half_life``, ``standardize``, ...
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class StreamingPCA(torch.nn.Module):
     (3, (64, 4))
     """
 
-    def __init__(self, max_components: int | None = None, **parameters: Any) -> None:
+    def __init__(self, n_components: Any = "auto", **parameters: Any) -> None:
         # Here, since it needs more than NumPy and PyTorch, which is all that `arrays` needs.
         from ...model.stream_model import StreamModel
 
         super().__init__()
-        self.model = StreamModel(**{"solver": "subspace", "max_components": max_components, **parameters})
+        self.model = StreamModel(**{"solver": "subspace", "n_components": n_components, **parameters})
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         rows = x.reshape(-1, x.shape[-1])

@@ -1,7 +1,7 @@
 """The paper's networks in accumulator form, compiled: arrays in, arrays out.
 
 `state` says what a network remembers, `optimum` how one starts; `stream` and `block` are two exact drivers
-over one state, and `learn` picks between them by size. `learner.Network` follows a stream with them.
+over one state, and `learn` picks between them by size. `learner.NetworkLearner` follows a stream with them.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class NetworkSettings:
         return np.random.default_rng([self.seed, time])
 
 
-class Network(Marked):
+class NetworkLearner(Marked):
     """A network in accumulator form, and the rows it waits for before it starts."""
 
     block = 1

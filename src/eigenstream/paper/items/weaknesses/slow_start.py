@@ -50,9 +50,10 @@ def _errors(X: Array, times: list[int], best: list[Any], seed: int, variant: str
 def estimator(regularizer: Regularizer, k: int, seed: int, options: dict[str, Any]) -> Any:
     """The library's estimator with the paper's network inside, on input as it comes."""
     from ....estimators import OnlineAdaptivePCA
+    from ....model.network import Network
 
-    network: dict[str, Any] = {"solver": "network", "center": False, "random_state": seed}
-    return OnlineAdaptivePCA(regularizer, max_components=k, **network, **options)
+    network: dict[str, Any] = {"solver": Network(**options), "center": False, "random_state": seed}
+    return OnlineAdaptivePCA(regularizer=regularizer, max_components=k, **network)
 
 
 def learnt_filter(model: Any) -> Array:

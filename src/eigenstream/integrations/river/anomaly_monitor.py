@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 from river import base
 
-from ...model import plan_for, widened
 from ...model.parameters import refuse_huge
-from ...model.stream_model import DEFAULTS
 from ...monitoring import MonitoredModel, Settings
 from .features import Features, Inputs, row_of
+from .growing import for_width, let_in
 
 
-class StreamMonitor(base.AnomalyDetector):
+class AnomalyMonitor(base.AnomalyDetector):
     """A monitor for river: how far a sample leaves the usual pattern, by limits that keep their word.
 
     The score is the largest ratio of a statistic (T², SPE, distance) to its limit: above 1 is an alarm, which
@@ -30,13 +29,13 @@ class StreamMonitor(base.AnomalyDetector):
         Share of usual samples that alarm.
     learn_from_alarms
         Whether to learn samples that alarm, too.
-    max_components, alpha, half_life, seed
+    n_components, max_components, half_life, seed
         As of `StreamingPCA`.
 
     Examples
     --------
     >>> import random
-    >>> rng, monitor = random.Random(0), StreamMonitor()
+    >>> rng, monitor = random.Random(0), AnomalyMonitor()
     >>> for _ in range(1000):
     ...     load = rng.gauss(0, 3)
     ...     flow = {"in": load + rng.gauss(0, 0.1), "out": load + rng.gauss(0, 0.1)}
@@ -50,15 +49,15 @@ class StreamMonitor(base.AnomalyDetector):
         self,
         false_alarm_rate: float = 1e-3,
         learn_from_alarms: bool = False,
+        n_components: int | float | str = "parallel",
         max_components: int | None = None,
-        alpha: float | str = "parallel",
         half_life: float | None = None,
         seed: int | None = None,
     ) -> None:
         self.false_alarm_rate = false_alarm_rate
         self.learn_from_alarms = learn_from_alarms
+        self.n_components = n_components
         self.max_components = max_components
-        self.alpha = alpha
         self.half_life = half_life
         self.seed = seed
         self.model: MonitoredModel | None = None
@@ -84,20 +83,16 @@ class StreamMonitor(base.AnomalyDetector):
 
     def _join(self, first: Any) -> None:
         """Let features into the model that had been constant so far."""
-        width = len(self.inputs)
-        most = None if self.max_components is None else min(self.max_components, width)
-        parameters = DEFAULTS | {
-            "alpha": self.alpha,
+        parameters = {
+            "n_components": self.n_components,
+            "max_components": self.max_components,
             "half_life": self.half_life,
-            "max_components": most,
-            "missing": "impute",
             "random_state": self.seed,
         }
-        if self.model is None or self.model.monitor is None:
+        width, model = len(self.inputs), self.model
+        if model is None or model.monitor is None:
             settings = Settings(self.false_alarm_rate, self.learn_from_alarms)
-            self.model = MonitoredModel(settings, **parameters)
+            self.model = MonitoredModel(settings, **for_width(parameters, width))
             return
-        assert self.model.tracker is not None
-        self.model.parameters = parameters
-        self.model.tracker = widened(self.model.tracker, plan_for(parameters, width, np.float64), first)
-        self.model.monitor.go_on_with(self.model.tracker)
+        let_in(model, parameters, width, first)
+        model.monitor.go_on_with(model.fitted())
