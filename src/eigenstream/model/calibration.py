@@ -48,7 +48,7 @@ def calibrate_alpha(
     if (n_components is None) == (threshold is None):
         raise ValueError(
             "give either n_components or threshold, and only one of them; "
-            "for a choice from the data alone use alpha='auto' in an estimator"
+            "for a choice from the data alone use n_components='auto' in an estimator"
         )
     kind = kind_of(regularizer)
     given = np.asarray(X_or_eigenvalues)

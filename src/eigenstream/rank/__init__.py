@@ -86,7 +86,7 @@ def other_ranks(evidence: Evidence) -> dict[str, int]:
     >>> import numpy as np
     >>> lam = np.r_[6.0, 5.0, np.linspace(0.15, 0.05, 61)]
     >>> other_ranks(Evidence(lam, lam.sum(), capacity=8, n_inputs=63, n_samples=900))
-    {'edge': 2, 'parallel': 2, '95%': 50}
+    {'edge': 2, 'parallel': 2, '95%': 49}
     """
     return {
         str(rule): rule.judge(evidence).rank() for rule in (NoiseEdge(), ParallelAnalysis(), VarianceShare())
