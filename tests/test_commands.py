@@ -339,7 +339,7 @@ def test_rows_that_were_not_learnt_from_are_told(folder):
         (["sensors.csv", "--resume"], "--resume needs --save"),
         (["sensors.csv", "--save", "new.model", "--output", "-"], "cannot be cut back"),
         (["sensors.csv", "--rows", "9:3"], "not a range of rows"),
-        (["sensors.csv", "--alpha", "much"], "is no rule: expected edge, parallel or share"),
+        (["sensors.csv", "--components", "much"], "is neither a number of components"),
         (["sensors.csv", "--save", "sensors.model", "--resume"], "was not saved by eigenstream run"),
         (["sensors.csv", "--rows", "5000:"], "no rows"),
     ],
