@@ -65,6 +65,32 @@ def test_it_goes_on_from_its_file_with_its_own_settings(stream, tmp_path):
         assert bank.model("new").features == list("vwxyz")
 
 
+@pytest.mark.parametrize("max_models", [None, 1])
+def test_a_call_that_fails_leaves_all_monitors_as_they_were(stream, tmp_path, max_models):
+    keys, rows = stream
+    bank = new_bank(tmp_path / "bank", max_models=max_models)
+    bank.judge_many(keys[:1500], rows[:1500])
+
+    def bits():
+        return {key: bank.model(key).to_bytes() for key in bank}, bank.samples, bank.alarms
+
+    before, told = bits(), []
+
+    def fail(key, alarm):
+        told.append(key)
+        raise MemoryError
+
+    bank.on_alarm = fail
+    with pytest.raises(MemoryError):
+        bank.judge_many(np.append("new", keys[1500:]), np.vstack((rows[:1], rows[1500:])))
+    assert told == ["b"]
+    assert bits() == before
+    bank.on_alarm = None
+    bank.judge_many(keys[1500:], rows[1500:])
+    for key in "abc":
+        assert bank.model(key).to_bytes() == alone(stream, key)[0].to_bytes()
+
+
 def test_what_does_not_fit_is_refused(stream, tmp_path):
     keys, rows = stream
     with pytest.raises(TypeError, match="unknown parameters"):

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..io.sinks import Layout
 from ..keyed import MonitorBank
-from ..keyed.grouping import factorized, grouped
 from ..model import StreamModel
 from ..monitoring import COLUMNS, Alarm, Contributors, MonitoredModel, Settings, Verdicts
 from .alarms import AlarmEvent, Numbering, in_words
@@ -187,19 +186,19 @@ class KeyedJudging(KeyedStage):
 
     def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
         assert batch.texts is not None
-        own, events = grouped(*factorized(self._keys(batch))), list[AlarmEvent]()
         numbers = np.zeros((len(batch.rows), len(COLUMNS)))
         texts = np.empty((len(batch.rows), batch.texts.shape[1] + 1), dtype=object)
-        for key, rows in own.items():
-            monitor = self.model.monitor(key)
+
+        def judge(key: Any, monitor: MonitoredModel, rows: Any) -> list[AlarmEvent]:
             stage = Judging(monitor, self.request.parameters, self.names, monitor.position_ or [])
             said = stage.learn(_part(batch, rows), scored=scored, residuals=False)
             monitor.position_ = stage.numbering.breaks  # saved with the monitor
             if said is not None:
                 numbers[rows], texts[rows] = said
-            events += [event._replace(key=key) for event in stage.events]
-        self.events = sorted(events, key=lambda event: event.row)
-        self.model.judged(list(own), batch.rows, sum(event.state == "began" for event in events))
+            return [event._replace(key=key) for event in stage.events]
+
+        judged = self.model.each(self._keys(batch), batch.rows, judge)
+        self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
         return Said(numbers, texts) if scored else None
 
 

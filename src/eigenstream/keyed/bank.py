@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..model.parameters import check_words, refuse_gaps, refuse_huge, refuse_tin
 from ..model.plan import Plan
 from ..model.stored_form import restored, stored
 from ..model.stream_model import DEFAULTS, plain, rebuilt_parameters
-from ..model.whole_calls import Callers, whole_call
+from ..model.whole_calls import whole_call
 from .grouping import factorized, grouped
 from .keyed_models import KeyedModels, refuse_count
 from .models import Call, Models, cores
@@ -88,17 +88,6 @@ class Bank(KeyedModels):
         except BaseException:
             self.store.close()
             raise
-        self.callers = Callers()
-        self._undo: list[Callable[[], object]] = []
-        """Steps that take back what the present call has done so far, the last one first."""
-
-    def _reverting(self) -> Callable[[], None]:
-        self._undo = []
-        return self._take_back
-
-    def _take_back(self) -> None:
-        while self._undo:
-            self._undo.pop()()
 
     @property
     def plan(self) -> Plan | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from ..model import RankChange
+from ..model.whole_calls import Callers
 from .shelf import Shelf
 from .store import Entry, Key, Store
 
@@ -42,6 +43,17 @@ class KeyedModels(ABC):
         self.position_: Any = self.store.fact("position")
         self.samples: int = self.store.fact("samples") or 0
         self._shelf = Shelf(self.store, self._packed)
+        self.callers = Callers()
+        self._undo: list[Callable[[], object]] = []
+        """Steps that take back what the present call has done so far, the last one first."""
+
+    def _reverting(self) -> Callable[[], None]:
+        self._undo = []
+        return self._take_back
+
+    def _take_back(self) -> None:
+        while self._undo:
+            self._undo.pop()()
 
     @property
     @abstractmethod

@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.stream_model import plain, rebuilt_parameters
+from ..model.whole_calls import reverting, whole_call
 from ..monitoring import Alarm, Contributors, MonitoredModel, Settings, Verdicts
 from .bank import Bank
 from .grouping import factorized, grouped
 from .keyed_models import KeyedModels
 from .store import Entry, Key, Store
+
+Answer = TypeVar("Answer")
+Judge = Callable[[Key, MonitoredModel, NDArray[np.intp]], Answer]
 
 
 class MonitorBank(KeyedModels):
@@ -110,26 +115,53 @@ class MonitorBank(KeyedModels):
         self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
     ) -> tuple[Verdicts, list[Contributors]]:
         """`judge_many`, and for each row that alarms the inputs to blame, with their shares."""
-        X, (names, codes) = np.asarray(rows), factorized(keys)
-        if X.ndim != 2 or len(codes) != len(X) or (self.width is not None and X.shape[1] != self.width):
+        X, times = np.asarray(rows), None if timestamps is None else np.asarray(timestamps)
+        parts = self.each(
+            keys,
+            X,
+            lambda key, monitor, own: monitor.explain_many(X[own], None if times is None else times[own]),
+        )
+        order = np.argsort(np.concatenate([*(own for own, _ in parts), np.zeros(0, np.intp)]))
+        columns: Iterable[Any] = Verdicts.joined([verdicts for _, (verdicts, _) in parts])
+        blamed = [one for _, (_, contributors) in parts for one in contributors]
+        return Verdicts(*(column[order] for column in columns)), [blamed[i] for i in order]
+
+    @whole_call
+    def each(
+        self, keys: Sequence[Key] | NDArray[Any], rows: NDArray[Any], judge: Judge[Answer]
+    ) -> list[tuple[NDArray[np.intp], Answer]]:
+        """Let ``judge`` put the rows of each key to the monitor of the key; returns places and answers.
+
+        Parameters
+        ----------
+        keys, rows
+            As of `judge_many`.
+        judge
+            Called for each key with the key, its monitor and the places of its rows. The ``position_`` that
+            it gives a monitor is saved with the monitor.
+        """
+        names, codes = factorized(keys)
+        if rows.ndim != 2 or len(codes) != len(rows) or self.width not in (None, rows.shape[1]):
             width = "" if self.width is None else f" of {self.width} numbers"
             raise ValueError(
-                f"expected a table of rows{width} and one key per row, got shape {X.shape} and {len(codes)} "
-                "keys"
+                f"expected a table of rows{width} and one key per row, got shape {rows.shape} and "
+                f"{len(codes)} keys"
             )
-        own, times = grouped(names, codes), None if timestamps is None else np.asarray(timestamps)
-        parts, alarms = list[tuple[Verdicts, list[Contributors]]](), 0
-        for key, places in own.items():
-            monitor = self.monitor(key)
-            before = 0 if monitor.monitor is None else monitor.monitor.counts.alarms
-            parts.append(monitor.explain_many(X[places], None if times is None else times[places]))
-            assert monitor.monitor is not None
-            alarms += monitor.monitor.counts.alarms - before
-        self.judged(list(own), X, alarms)
-        order = np.argsort(np.concatenate([*own.values(), np.zeros(0, np.intp)]))
-        columns: Iterable[Any] = Verdicts.joined([verdicts for verdicts, _ in parts])
-        blamed = [one for _, contributors in parts for one in contributors]
-        return Verdicts(*(column[order] for column in columns)), [blamed[i] for i in order]
+        new = [key for key in names if key not in self]
+        counts = {"samples": self.samples, "alarms": self.alarms, "_width": self.width}
+        self._undo.append(lambda: vars(self).update(counts))
+        answers = []
+        for key, own in grouped(names, codes).items():
+            monitor = self._monitor(key)
+            self._undo.append(partial(self._monitors.pop, key, None) if key in new else _mark(monitor))
+            alarms = _alarms(monitor)
+            answers.append((own, judge(key, monitor, own)))
+            self.alarms += _alarms(monitor) - alarms
+        self.samples, self._width = self.samples + len(rows), rows.shape[1]
+        self._undo.append(lambda: self._shelf.unlearn(new))
+        self._shelf.learnt(names)
+        self._evict(new)
+        return answers
 
     def model(self, key: Key) -> MonitoredModel:
         """The monitor of this key as a monitor of its own; a copy. Its position is the bank's."""
@@ -141,11 +173,8 @@ class MonitorBank(KeyedModels):
         model.position_ = self.position_
         return model
 
-    def monitor(self, key: Key) -> MonitoredModel:
-        """The monitor of this key itself: from memory, from the file, or a new one.
-
-        Whoever lets it judge rows tells `judged` so. Its ``position_`` is saved with it.
-        """
+    def _monitor(self, key: Key) -> MonitoredModel:
+        """The monitor of this key itself: from memory, from the file, or a new one."""
         monitor = self._monitors.pop(key, None)
         if monitor is None:
             state = self.store.state(key)
@@ -159,18 +188,16 @@ class MonitorBank(KeyedModels):
         self._monitors[key] = monitor  # behind all that are idle for longer
         return monitor
 
-    def judged(self, keys: Sequence[Key], rows: NDArray[Any], alarms: int) -> None:
-        """Count rows that monitors of these keys have judged, and the alarms that began to count.
-
-        The monitors that were idle for longest leave memory.
-        """
-        self.samples, self.alarms, self._width = self.samples + len(rows), self.alarms + alarms, rows.shape[1]
-        self._shelf.learnt(keys)
-        if self.max_models is not None:
-            idle = list(islice(self._monitors, max(len(self._monitors) - self.max_models, 0)))
-            self._shelf.put_away(idle)
-            for key in idle:
-                del self._monitors[key]
+    def _evict(self, new: list[Key]) -> None:
+        """Put the longest idle monitors into the file, some of which may be new."""
+        most = len(self._monitors) if self.max_models is None else self.max_models
+        idle = list(islice(self._monitors, max(len(self._monitors) - most, 0)))
+        changed, held = self._shelf.changed.intersection(idle), {key: self._monitors[key] for key in idle}
+        self._undo.append(lambda: self._shelf.take_back(changed, new) if idle else None)
+        self._undo.append(lambda: self._monitors.update(held))
+        self._shelf.put_away(idle)
+        for key in idle:
+            del self._monitors[key]
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -200,6 +227,15 @@ class MonitorBank(KeyedModels):
     def _tell(listener: Callable[[Key, Any], object] | None, key: Key, event: object) -> None:
         if listener is not None:
             listener(key, event)
+
+
+def _alarms(monitor: MonitoredModel) -> int:
+    return 0 if monitor.monitor is None else monitor.monitor.counts.alarms
+
+
+def _mark(monitor: MonitoredModel) -> Callable[[], None]:
+    """Mark a monitor that has seen rows; returns the way back."""
+    return reverting(monitor, monitor.monitor)
 
 
 def open_bank(path: str | os.PathLike[str]) -> Bank | MonitorBank:
