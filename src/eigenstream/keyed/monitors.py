@@ -147,7 +147,7 @@ class MonitorBank(KeyedModels):
                 f"expected a table of rows{width} and one key per row, got shape {rows.shape} and "
                 f"{len(codes)} keys"
             )
-        new = [key for key in names if key not in self]
+        new = {key for key in names if key not in self}
         counts = {"samples": self.samples, "alarms": self.alarms, "_width": self.width}
         self._undo.append(lambda: vars(self).update(counts))
         answers = []
@@ -188,7 +188,7 @@ class MonitorBank(KeyedModels):
         self._monitors[key] = monitor  # behind all that are idle for longer
         return monitor
 
-    def _evict(self, new: list[Key]) -> None:
+    def _evict(self, new: set[Key]) -> None:
         """Put the longest idle monitors into the file, some of which may be new."""
         most = len(self._monitors) if self.max_models is None else self.max_models
         idle = list(islice(self._monitors, max(len(self._monitors) - most, 0)))
