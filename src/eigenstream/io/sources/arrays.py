@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from operator import index
 from typing import Any
 
@@ -16,6 +16,8 @@ from .options import ReadOptions
 
 PRINT = 16
 """Rows at the beginning, and before the place reached, that are hashed to recognise a matrix on resuming."""
+
+Pieces = Generator[NDArray[Any], None, None]
 
 
 class RowReader(Reader):
@@ -143,31 +145,58 @@ class ForwardReader(RowReader):
         self._last = last
 
 
+class Forward:
+    """Rows that come in pieces, as an array of which any rows can be asked for.
+
+    Parameters
+    ----------
+    begin
+        Yields the pieces from a row on; called again to go back.
+    name
+        For messages.
+    """
+
+    def __init__(self, begin: Callable[[int], Pieces], name: str) -> None:
+        self._begin, self._name = begin, name
+        self._at = -1
+        self._pieces: Pieces | None = None
+        self._rest: list[NDArray[Any]] = []
+
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        """Return these rows."""
+        if start != self._at or self._pieces is None:
+            self.close()
+            self._pieces, self._rest = self._begin(start), []
+        parts, wanted = self._rest, stop - start
+        while sum(map(len, parts)) < wanted:
+            try:
+                parts.append(next(self._pieces))
+            except StopIteration:
+                raise SourceError(f"{self._name} is damaged: it has fewer rows than it says") from None
+        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        self._at, self._rest = stop, [rows[wanted:]]
+        return rows[:wanted]
+
+    def close(self) -> None:
+        """Close the pieces, and the file that they hold open."""
+        if self._pieces is not None:
+            self._pieces.close()
+        self._pieces = None
+
+
 class Generated(RowReader):
     """A generated stream, the same each time."""
 
     kind = "generated"
 
     def __init__(
-        self,
-        name: str,
-        shape: tuple[int, int],
-        make: Callable[[int], Iterator[Floats]],
-        options: ReadOptions,
+        self, name: str, shape: tuple[int, int], make: Callable[[int], Pieces], options: ReadOptions
     ) -> None:
-        self.make, self._at = make, -1
-        self._batches: Iterator[Floats] = iter(())
-        self._rest = np.zeros((0, shape[1]))
+        self._rows = Forward(make, name)
         super().__init__(name, shape, np.float64, options)
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
-        if start != self._at:  # from the beginning again: it has no memory of what it made
-            self._batches, self._rest = self.make(start), np.zeros((0, self._rest.shape[1]))
-        while len(self._rest) < stop - start:
-            self._rest = np.vstack((self._rest, next(self._batches)))
-        rows, self._rest = self._rest[: stop - start], self._rest[stop - start :]
-        self._at = stop
-        return rows
+        return self._rows.fetch(start, stop)
 
     def fingerprint(self, row: int) -> str:
         return self.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .lines import PRINT, fingerprint
+from .lines import hash_of_ends
 
 if TYPE_CHECKING:
     from .batch import Reader
@@ -44,20 +44,11 @@ def learnt_place(reader: Reader, learnt: list[Identity]) -> Identity | None:
 
 
 def _file(path: Path, size: int, has_rows: bool) -> Identity:
-    return {"name": str(path), "bytes": size, "sha256": _ends(path, size), "has_rows": has_rows}
+    return {"name": str(path), "bytes": size, "sha256": hash_of_ends(path, size), "has_rows": has_rows}
 
 
 def _begins_as(path: Path, one: Identity) -> bool:
     """Return True if the file is the one learnt; it may have grown, unless it had no rows then."""
     size, now = one["bytes"], path.stat().st_size
     fits = now >= size if one.get("has_rows", True) else now == size
-    return bool(fits and _ends(path, size) == one["sha256"])
-
-
-def _ends(path: Path, size: int) -> str:
-    """Return a hash of the first bytes of a file, and of those before byte ``size``."""
-    some = min(PRINT, size)
-    with path.open("rb") as file:
-        head = file.read(some)
-        file.seek(size - some)
-        return fingerprint(head, file.read(some))
+    return bool(fits and hash_of_ends(path, size) == one["sha256"])

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -210,6 +211,13 @@ class Lines:
 
 def fingerprint(head: bytes, tail: bytes) -> str:
     """Return a hash of the first and the last bytes."""
-    digest = hashlib.sha256(head)
-    digest.update(tail)
-    return digest.hexdigest()
+    return hashlib.sha256(head + tail).hexdigest()
+
+
+def hash_of_ends(path: Path, size: int) -> str:
+    """Return a hash of the first bytes of a file, and of those before byte ``size``."""
+    some = min(PRINT, size)
+    with path.open("rb") as file:
+        head = file.read(some)
+        file.seek(size - some)
+        return fingerprint(head, file.read(some))

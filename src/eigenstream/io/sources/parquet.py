@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import ForwardReader, float_type
+from .arrays import Forward, ForwardReader, Pieces, float_type
 from .batch import CELLS, NO_TEXT, Chunk, SourceError, Texts
 from .options import ReadOptions
 
-Pieces = Generator[NDArray[Any], None, None]
 Convert = Callable[[list[Any]], NDArray[Any]]
 
 ROWS = 4096
@@ -51,8 +50,8 @@ class Parquet(ForwardReader):
         dtype = np.float32 if types == {np.float32} else np.float64
         super().__init__(str(path), (total, len(self.names)), dtype, ReadOptions())
         self.files, self.kept = self.parts, [names[i] for i in kept]
-        self._rows = _Forward(self._pieces_from(self.columns, self._as_floats), self.name)
-        self._texts = _Forward(self._pieces_from(self.kept, _as_texts), self.name)
+        self._rows = Forward(self._pieces_from(self.columns, self._as_floats), self.name)
+        self._texts = Forward(self._pieces_from(self.kept, _as_texts), self.name)
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
         return self._rows.fetch(start, stop)
@@ -120,35 +119,6 @@ class Parquet(ForwardReader):
             raise
         except Exception as error:  # a damaged file raises whatever its decoders raise
             raise SourceError(f"{self.name} cannot be read: {error}") from None
-
-
-class _Forward:
-    """Pieces in order as one array, of which any rows can be asked for; to go back is to begin again."""
-
-    def __init__(self, begin: Callable[[int], Pieces], name: str) -> None:
-        self._begin, self._name = begin, name
-        self._at = -1
-        self._pieces: Pieces | None = None
-        self._rest: list[NDArray[Any]] = []
-
-    def fetch(self, start: int, stop: int) -> NDArray[Any]:
-        if start != self._at or self._pieces is None:
-            self.close()
-            self._pieces, self._rest = self._begin(start), []
-        parts, wanted = self._rest, stop - start
-        while sum(map(len, parts)) < wanted:
-            try:
-                parts.append(next(self._pieces))
-            except StopIteration:
-                raise SourceError(f"{self._name} is damaged: it has fewer rows than it says") from None
-        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        self._at, self._rest = stop, [rows[wanted:]]
-        return rows[:wanted]
-
-    def close(self) -> None:
-        if self._pieces is not None:
-            self._pieces.close()
-        self._pieces = None
 
 
 def _as_texts(columns: list[Any]) -> Texts:

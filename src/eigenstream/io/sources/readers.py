@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from glob import glob
 from pathlib import Path
 
 from ...streams import changing_rank
-from .arrays import Generated
-from .batch import Floats, Reader, SourceError
+from .arrays import Generated, Pieces
+from .batch import Reader, SourceError
 from .npy import Npy, Npz
 from .options import ReadOptions
 from .parquet import Parquet
@@ -155,7 +155,7 @@ BUILT_IN_ROWS, BUILT_IN_RANKS = 10_000, {0: 3, 3000: 5, 6000: 2}
 def built_in(options: ReadOptions) -> Reader:
     """Return the built-in stream: 64 inputs, 3 components in noise, 5 from row 3,000, 2 from row 6,000 on."""
 
-    def make(start: int) -> Iterator[Floats]:
+    def make(start: int) -> Pieces:
         batches = changing_rank(BUILT_IN_ROWS, ranks=BUILT_IN_RANKS, batch_size=100, random_state=0)
         for _ in range(start // 100):
             next(batches)

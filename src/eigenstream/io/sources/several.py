@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 from operator import index
 from pathlib import Path
 
 from .batch import Chunk, Place, Reader, SourceError
-
-STAMP = 4096
-"""Bytes at both ends of a file that are hashed to recognise it after it has been read: one page each."""
+from .lines import hash_of_ends
 
 Open = Callable[[Path, tuple[str, ...] | None], Reader]
 
@@ -143,10 +140,6 @@ class Several(Reader):
 
 
 def _stamp(path: Path) -> bytes:
-    """Return a hash of a file's name, size, first and last bytes."""
-    digest = hashlib.sha256(f"{path.name}\0{path.stat().st_size}\0".encode(errors="surrogateescape"))
-    with path.open("rb") as file:
-        digest.update(file.read(STAMP))
-        file.seek(-min(STAMP, path.stat().st_size), os.SEEK_END)
-        digest.update(file.read())
-    return digest.digest()
+    """Return a file's name, size, and a hash of its ends."""
+    size = path.stat().st_size
+    return f"{path.name}\0{size}\0{hash_of_ends(path, size)}".encode(errors="surrogateescape")
