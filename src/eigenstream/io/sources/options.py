@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from numbers import Real
 from operator import index
 from typing import Any, Literal
 
@@ -134,7 +135,7 @@ class ReadOptions:
             **{name: _column(name, getattr(self, name)) for name in ("time_column", "key")},
             "rows": _rows(self.rows),
             "names": None if self.names is None else tuple(self.names),
-            "na": self.na if isinstance(self.na, str | None) else tuple(self.na),
+            "na": _na(self.na),
             "delimiter": NAMED_DELIMITERS.get(self.delimiter or "", self.delimiter),
         }
         for name, value in normal.items():
@@ -302,6 +303,15 @@ def _as_number(one: Any) -> float | None:
         return None if "_" in str(one) else float(one)
     except ValueError:
         return None
+
+
+def _na(value: Any) -> str | tuple[str | float, ...] | None:
+    if isinstance(value, str | None):
+        return value
+    words = tuple(value) if isinstance(value, Iterable) else (None,)
+    if not all(isinstance(one, str | Real) for one in words):
+        raise SourceError(f"na must be words and numbers for a missing value, got {value!r}")
+    return words
 
 
 def _count(name: str, value: Any, least: int) -> int:
