@@ -12,8 +12,8 @@ from rich.console import Console
 
 from eigenstream.cli.progress import progress
 from eigenstream.jobs.signals import StopRequest
-from eigenstream.paper.reproduction.runner import CaseError, Outcome, Reproduction
-from eigenstream.paper.reproduction.workers import Lost, Stopped
+from eigenstream.paper.reproduction.runner import Outcome, Reproduction
+from eigenstream.paper.reproduction.workers import Failed, Lost, Stopped
 from evaluation import page, sensors
 from evaluation.questions import QUESTIONS
 
@@ -70,8 +70,8 @@ def main(
         except Stopped:
             click.echo("Interrupted: the same command goes on from there.", err=True)
             raise SystemExit(stop.exit_code) from None
-        except (CaseError, Lost) as error:
-            raise click.ClickException(str(error) or "a worker process was ended from outside") from error
+        except (Failed, Lost) as error:
+            raise click.ClickException(str(error)) from error
     out = out or ROOT / "docs" / "evaluation"
     if renew:
         page.renew(outcomes, out)

@@ -131,8 +131,7 @@ def _carried_out(
     reproduction: Reproduction, out: Path, jobs: int | None, stop: StopRequest, no_cache: bool
 ) -> list[Outcome]:
     """Compute, draw and write; trouble on the way becomes words and an exit code."""
-    from ..paper.reproduction.runner import CaseError
-    from ..paper.reproduction.workers import Lost, Stopped
+    from ..paper.reproduction.workers import Failed, Lost, Stopped
 
     try:
         return _computed_and_written(reproduction, out, jobs, stop)
@@ -145,7 +144,7 @@ def _carried_out(
         raise CannotGoOnError(
             "a worker process was ended from outside, perhaps for want of memory: try again with fewer --jobs"
         ) from None
-    except (CaseError, OSError) as error:
+    except (Failed, OSError) as error:
         raise CannotGoOnError(str(error)) from error
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..reproduction.item import Claim, Table, verdict
 from . import experiment
-from .experiment import DEFAULT, KINDS, Case, Setup, cases_of, chosen
+from .drawing import DARK, LOOKS, MIDDLE, figure_of, lettered
+from .experiment import DEFAULT, KINDS, LINES, Case, Setup, cases_of, chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,9 +29,6 @@ ALT = (
     "eigenvalues lie on the dashed lines of the input at about 4, 3 and 2, and the fourth falls to "
     "about zero, where the fourth dashed line lies."
 )
-
-LINES = 4
-"""Number of eigenvalues shown."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,6 @@ def simulate(case: Case) -> Table:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from .drawing import figure_of, lettered
-
     figure, axes = figure_of(1, 3, 2.9, sharey=True)
     titles = []
     for axis, name in zip(axes, KINDS, strict=True):
@@ -88,8 +84,6 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 def _draw_lines(axis: Axes, table: Table, threshold: float) -> None:
-    from .drawing import DARK, LOOKS, MIDDLE
-
     T, x, y = (np.array(table[name]) for name in ("times", "input", "output"))
     lines = axis.plot(T, x - threshold, color=MIDDLE, ls=(0, (3, 1.5)), lw=1)
     lines[0].set_label(rf"$X^\top X/T - {threshold:g}$, top four")

@@ -32,6 +32,8 @@ SELF_CALIBRATING = ("input-output", "squared-output")
 N_INPUTS = 64
 N_SIGNAL = 3
 """Number of components to be transmitted."""
+LINES = 4
+"""Leading eigenvalues that are followed: the components to be transmitted, and the next."""
 SPECTRUM: Array = np.concatenate(([6.0, 5.0, 4.0, 2.0], np.full(60, 0.1)))
 """The input spectrum with its noise eigenvalues, uniform on [0, 0.2], at their mean."""
 

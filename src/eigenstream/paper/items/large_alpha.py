@@ -14,7 +14,8 @@ import numpy as np
 
 from ..reproduction.item import Claim, Table, verdict
 from . import experiment
-from .experiment import DEFAULT, KINDS, SELF_CALIBRATING, Setup, chosen
+from .drawing import DARK, LOOKS, figure_of, lettered
+from .experiment import DEFAULT, KINDS, LINES, SELF_CALIBRATING, Setup, chosen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +34,6 @@ ALT = (
     "like one over alpha. Marks of the online network lie on the curves."
 )
 
-LINES = 4
 ONLINE_ALPHAS = (0.02, 0.1, 0.2, 0.25, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 
@@ -90,8 +90,6 @@ def simulate(case: Case) -> Table:
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     """Draw offline solutions of one stream as lines, the engine's medians over seeds as marks."""
-    from .drawing import DARK, LOOKS, figure_of, lettered
-
     figure, axes = figure_of(1, 2, 3.2, sharey=True)
     styles, markers = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1.5, 1.5)), (0, (1, 1.2))), ("o", "s", "^", "D")
     for axis, name in zip(axes, SELF_CALIBRATING, strict=True):

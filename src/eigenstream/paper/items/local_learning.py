@@ -15,6 +15,7 @@ import numpy as np
 from ...network import HebbianNetwork
 from ..reproduction.item import Claim, Table, verdict
 from .experiment import KINDS, Array
+from .schematic import draw_network
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,16 +146,10 @@ def _change(name: str, before: Moment, after: Moment, i: int, j: int) -> float:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from .schematic import draw_network
-
     return draw_network()
 
 
-SCALAR = {
-    "scale-dependent": (),
-    "input-output": ("input power",),
-    "squared-output": ("output power",),
-}
+SCALAR = {"scale-dependent": (), "input-output": ("input power",), "squared-output": ("output power",)}
 QUOTE = {
     "scale-dependent": "",
     "input-output": "a new scalar variable ‖x_T‖² is needed that sums up the current input "

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import theory
 from ..reproduction.item import Claim, Sheet, Table, verdict
+from .drawing import DARK, LOOKS, figure_of, lettered
 from .experiment import KINDS, SELF_CALIBRATING, Array
 
 if TYPE_CHECKING:
@@ -136,8 +137,6 @@ def _universal(case: Case) -> tuple[float, list[float]]:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from .drawing import DARK, figure_of, lettered
-
     figure, axes = figure_of(1, 3, 3.3)
     for table, hatch in zip(tables, ("", "////"), strict=True):
         name = table["regularizer"]
@@ -171,8 +170,6 @@ def _edges(table: Table) -> tuple[Array, Array, Array]:
 
 
 def _draw_region(axis: Axes, table: Table, hatch: str) -> None:
-    from .drawing import LOOKS
-
     ratios, low, high = _edges(table)
     color = LOOKS[table["regularizer"]].color
     axis.fill_between(ratios, np.minimum(low, high), high, facecolor=color, alpha=0.35, lw=0)
@@ -185,8 +182,6 @@ def _draw_region(axis: Axes, table: Table, hatch: str) -> None:
 
 
 def _draw_gains(axis: Axes, table: Table) -> None:
-    from .drawing import DARK
-
     gains, levels = np.array(table["gains"]), GAINS_SHOWN[table["regularizer"]]
     alphas, shown = table["alphas"], np.where(gains > 0, gains, np.nan).T
     axis.contour(table["ratios"], alphas, shown, levels, colors=DARK, linewidths=0.7)

@@ -18,6 +18,7 @@ from ... import metrics, offline
 from ...network import ConvergenceError
 from ..reproduction.item import Claim, Table, verdict
 from . import experiment
+from .drawing import DARK, LIGHT, LOOKS, MIDDLE, curve, figure_of, lettered
 from .experiment import DEFAULT, KINDS, Setup, chosen
 
 if TYPE_CHECKING:
@@ -142,8 +143,6 @@ NESTED = {"input-output": 8.0, "scale-dependent": 6.0, "squared-output": 3.5}
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
-
-    from .drawing import DARK, LIGHT, LOOKS, MIDDLE, curve, figure_of, lettered
 
     short, long = _split(settings, tables)
     figure, (left, right) = figure_of(1, 2, 3.0)

@@ -14,7 +14,8 @@ import numpy as np
 
 from ... import theory
 from ..reproduction.item import Claim, Table, Verdict, verdict
-from .experiment import KINDS, SELF_CALIBRATING
+from .drawing import DARK, LOOKS, curve, figure_of, lettered
+from .experiment import KINDS, SELF_CALIBRATING, Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,7 +111,7 @@ def _same_shape(case: Case, curve: theory.TransmissionCurve) -> bool:
     return points[0] == points[1]
 
 
-def _just_above(alpha: np.ndarray[tuple[int, ...], np.dtype[np.float64]], step: int) -> float:
+def _just_above(alpha: Array, step: int) -> float:
     """An alpha within a step of the curve, off its ends, where rounding would decide."""
     return float((alpha[step] + alpha[step + 1]) / 2 if step + 1 < len(alpha) else 2 * alpha[step])
 
@@ -129,8 +130,6 @@ def _counted(case: Case, alpha: float) -> tuple[float, float]:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from .drawing import DARK, LOOKS, curve, figure_of, lettered
-
     figure, axes = figure_of(1, 2, 3.9)
     for table in tables:
         axis, name = axes[int(table["strict"])], table["regularizer"]

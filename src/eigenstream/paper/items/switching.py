@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 DOUBLED, RESTORED = 1000, 6000
 """The samples from which on the variance is twice as large, and as before."""
-LINES = 4
-"""Eigenvalues that are followed."""
+# As long as the paper's first stretch, so that after as many samples nothing of the old input is in it.
 WINDOW = 1000
+"""Latest samples whose spectra are followed."""
 
 
 def recent_eigenvalues(Z: Array, times: Sequence[int]) -> list[list[float]]:
     """The top eigenvalues of the second moment of the last min(T, 1000) rows, for each T."""
     sums = experiment.scatter_sums(Z, times)
     recent = ((sums[T] - sums[max(T - WINDOW, 0)]) / min(T, WINDOW) for T in times)
-    return [experiment.eigenvalues(moment)[:LINES].tolist() for moment in recent]
+    return [experiment.eigenvalues(moment)[: experiment.LINES].tolist() for moment in recent]
 
 
 def mark_changes(axis: Axes) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import cache, report, workers
 from .item import Table
-from .runner import CaseError, Outcome, Reproduction
+from .runner import Outcome, Reproduction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,7 @@ def write(
     ------
     workers.Stopped
         If ``stopping`` became true before the end. What was drawn is kept.
-    CaseError
+    workers.Failed
         If a figure could not be drawn.
     """
     outcomes = [reproduction.outcome(item) for item in reproduction.settings]
@@ -78,11 +78,8 @@ def _draw(
     missing = {file: outcome for file, outcome in kept.items() if cache.recall(file) is None}
     drawn = count(len(kept) - len(missing) + 1)
     calls = {file: (o.item.draw, o.settings, o.tables, file) for file, o in missing.items()}
-    try:
-        workers.run(_keep_drawn, calls, jobs, lambda file: progress(next(drawn)), stopping)
-    except workers.Failed as failed:
-        name = missing[failed.key].item.NAME
-        raise CaseError(f"{name}: its figure cannot be drawn: {failed.why}") from failed
+    names = {file: f"{outcome.item.NAME}: its figure cannot be drawn" for file, outcome in missing.items()}
+    workers.run(_keep_drawn, calls, names, jobs, lambda file: progress(next(drawn)), stopping)
     if not missing:
         progress(len(kept))
 

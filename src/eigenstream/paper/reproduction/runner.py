@@ -12,10 +12,6 @@ from . import cache, changes, workers
 from .item import Claim, Item, Table
 
 
-class CaseError(Exception):
-    """A case that could not be computed: its name, and why."""
-
-
 @dataclass(frozen=True)
 class Task:
     """One case of an item, and the file that holds its table once it is computed."""
@@ -108,7 +104,7 @@ class Reproduction:
             If ``stopping`` became true before the end. What was done is kept.
         workers.Lost
             If a worker was ended from outside.
-        CaseError
+        workers.Failed
             If a case could not be computed.
         """
         missing = [task for task in self.tasks if task.file not in self._tables]
@@ -120,11 +116,8 @@ class Reproduction:
             progress(self.n_done)
 
         calls = {task.file: (task.item.simulate, task.case, task.file) for task in missing}
-        try:
-            workers.run(_compute, calls, jobs, done, stopping)
-        except workers.Failed as failed:
-            task = next(task for task in missing if task.file == failed.key)
-            raise CaseError(f"{task.item.NAME}, {task.case}: {failed.why}") from failed
+        names = {task.file: f"{task.item.NAME}, {task.case}" for task in missing}
+        workers.run(_compute, calls, names, jobs, done, stopping)
 
     def outcome(self, item: Item) -> Outcome:
         """Judge the item's claims by its tables, which must all be there."""

@@ -34,15 +34,7 @@ class Stopped(Exception):
 
 
 class Failed(Exception):
-    """A call that raised: its key, with the exception as the cause."""
-
-    def __init__(self, key: Any) -> None:
-        super().__init__(key)
-        self.key = key
-
-    @property
-    def why(self) -> str:
-        return f"{type(self.__cause__).__name__}: {self.__cause__}"
+    """A call that raised: its name and the exception, which is the cause."""
 
 
 class Lost(Exception):
@@ -52,6 +44,7 @@ class Lost(Exception):
 def run(
     function: Callable[..., None],
     arguments: Mapping[T, tuple[Any, ...]],
+    names: Mapping[T, str],
     jobs: int,
     done: Callable[[T], None],
     stopping: Callable[[], bool],
@@ -85,7 +78,8 @@ def run(
             if stopping():
                 raise Stopped
             for key, error in errors.items():
-                raise (Lost if isinstance(error, BrokenProcessPool) else Failed(key)) from error
+                why = f"{names[key]}: {type(error).__name__}: {error}"
+                raise (Lost if isinstance(error, BrokenProcessPool) else Failed)(why) from error
     finally:
         with warnings.catch_warnings():
             # Without pgrep and psutil, joblib cannot find the workers' children, and warns: they have none.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...reproduction.item import Claim, Table
+from ..drawing import DARK, LOOKS, MIDDLE, curve, figure_of, lettered
 from . import appendix, closed_forms, forgetting, large_t, learning, rewriting, universality
 
 if TYPE_CHECKING:
@@ -78,8 +79,6 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     """Draw the terms that large T leaves out, the learning rates, and the readings of the discounted cost."""
-    from ..drawing import figure_of, lettered
-
     found = {theme: values for table in tables for theme, values in table.items()}
     figure, axes = figure_of(1, 3, 3.3)
     _draw_dropped(axes[0], found["large T"])
@@ -90,8 +89,6 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 def _draw_dropped(axis: Axes, found: Table) -> None:
-    from ..drawing import DARK, LOOKS, MIDDLE, curve
-
     for name, width in zip(LOOKS, (4.5, 2.8, 1.4), strict=True):  # all but the same
         row = found[name]
         curve(axis, name, row["times"], row["dropped"], lw=width, linestyle="-", label=f"{name}: left out")
@@ -106,8 +103,6 @@ def _draw_dropped(axis: Axes, found: Table) -> None:
 
 
 def _draw_rates(axis: Axes, found: Table) -> None:
-    from ..drawing import LOOKS, curve
-
     for name, width in zip(LOOKS, (4.0, 2.6, 1.2), strict=True):  # all but the same
         row = found[name]
         curve(axis, name, row["times"], row["forgetting"], lw=width, linestyle="-")
@@ -119,8 +114,6 @@ def _draw_rates(axis: Axes, found: Table) -> None:
 
 
 def _draw_readings(axis: Axes, found: Table) -> None:
-    from ..drawing import LOOKS
-
     styles = {
         "meant": ("o", "-", "as meant"),
         "scalar": ("s", (0, (1, 1.2)), "scalar minus matrix (printed)"),

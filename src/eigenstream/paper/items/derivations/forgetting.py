@@ -137,10 +137,7 @@ def claims(table: Table) -> list[Claim]:
 
 RULE = {"scale-dependent": "Eq. 26", "input-output": "Eq. 28", "squared-output": "Eq. 30"}
 COST = {"scale-dependent": "Eq. 25", "input-output": "Eq. 27", "squared-output": "Eq. 29"}
-QUOTE = {
-    "scalar": "",
-    "order": "B is a diagonal matrix with (β⁰, β¹, β², ..., β^(T-1)) on the diagonal",
-}
+QUOTE = {"scalar": "", "order": "B is a diagonal matrix with (β⁰, β¹, β², ..., β^(T-1)) on the diagonal"}
 WRONG = {
     "scalar": (
         "the regularizer's term, a scalar, is subtracted from the matrix",

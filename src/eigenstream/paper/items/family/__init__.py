@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .... import offline
+from ....network import EqualizingNetwork, HardThresholdNetwork, HebbianNetwork, LocalNetwork
+from ....regularizers import Regularizer
 from ...reproduction.item import Table
 from .. import experiment
-from ..experiment import KINDS
-from ..switching import LINES, RESTORED, mark_changes, recent_eigenvalues
+from ..drawing import DARK, LOOKS, MIDDLE, figure_of, lettered
+from ..experiment import KINDS, LINES, SPECTRUM, Array
+from ..switching import RESTORED, mark_changes, recent_eigenvalues
 from .claims import FORMS, LABEL, rank_of, tables_of
 from .claims import claims as claims
 from .claims import sheets as sheets
-from .networks import START, network_of, offline_eigenvalues, regularizer_of, scale_gap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +45,9 @@ ALT = (
     "self-calibrating, it stays at zero. The last panel shows ranks of four between the changes for "
     "fixed and of three for self-calibrating thresholds, for soft, hard and equalizing networks alike."
 )
+
+START = 200
+"""Rows from which the networks start in closed form."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +119,59 @@ def simulate(case: Case) -> Table:
     }
 
 
-def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from ..drawing import figure_of, lettered
+def regularizer_of(case: Case) -> Regularizer:
+    """Regularizer with the alpha that puts the threshold there on the paper's spectrum."""
+    kind = KINDS[case.regularizer]
+    if case.form == "soft" or case.regularizer != "squared-output":
+        return kind.for_threshold(SPECTRUM, case.threshold)
+    return kind(case.threshold / float(SPECTRUM[SPECTRUM > case.threshold].sum()))
 
+
+def gamma_of(case: Case) -> float:
+    """Gamma per unit of the quantity that the regularizer measures, so that the output variance is gamma."""
+    return case.gamma / (float(SPECTRUM.sum()) if case.regularizer == "input-output" else 1.0)
+
+
+def network_of(case: Case, regularizer: Regularizer, X: Array) -> LocalNetwork:
+    """Network after its first rows: the soft one has learnt from them, the others start in closed form."""
+    options: dict[str, Any] = {"beta": case.beta, "settling": "gauss-seidel", "random_state": case.seed}
+    n = X.shape[1]
+    if case.form == "soft":
+        network = HebbianNetwork(n, case.k, regularizer, **options)
+        network.run(X[:START])
+        return network
+    if case.form == "hard":
+        return HardThresholdNetwork(n, case.k, regularizer, **options).start_from(X[:START], case.seed)
+    return EqualizingNetwork(n, case.k, regularizer, gamma_of(case), **options).start_from(
+        X[:START], case.seed
+    )
+
+
+def offline_eigenvalues(
+    case: Case, regularizer: Regularizer, X: Array, weights: Array | None = None
+) -> list[float]:
+    """The leading output eigenvalues of the closed form on these rows."""
+    if case.form == "soft":
+        solution: Any = offline.solve(X, regularizer, case.k, sample_weight=weights)
+    elif case.form == "hard":
+        solution = offline.solve_hard(X, regularizer, case.k, sample_weight=weights)
+    else:
+        solution = offline.solve_equalizing(X, regularizer, gamma_of(case), case.k, sample_weight=weights)
+    return [float(d) for d in solution.output_eigenvalues[:LINES]]
+
+
+def scale_gap(case: Case, regularizer: Regularizer, X: Array) -> float | None:
+    """Change of the output, in units of the input, with those units; None where it may change."""
+    if case.regularizer == "scale-dependent" or case.form == "soft" or case.stream == "switching":
+        return None
+    outputs = [
+        network_of(case, regularizer, unit * X).run(unit * X[START:]) / unit for unit in (1.0, 1e-3, 1e3)
+    ]
+    largest = max(float(np.max(np.abs(other - outputs[0]))) for other in outputs[1:])
+    return largest / float(np.max(np.abs(outputs[0])))
+
+
+def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     figure, axes = figure_of(3, 2, 6.6)
     titles = []
     panels = [(form, name) for form in FORMS for name in ("scale-dependent", "input-output")]
@@ -136,8 +192,6 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 def _draw_spectrum(axis: Axes, chosen: Sequence[Table], settings: Settings) -> None:
-    from ..drawing import DARK, LOOKS, MIDDLE
-
     T = chosen[0]["times"]
     y, best = (np.array([t[key] for t in chosen]) for key in ("output", "offline"))
     for i in range(LINES):
@@ -152,8 +206,6 @@ def _draw_spectrum(axis: Axes, chosen: Sequence[Table], settings: Settings) -> N
 
 
 def _draw_ranks(axis: Axes, tables: Sequence[Table], names: Sequence[str], settings: Settings) -> None:
-    from ..drawing import LOOKS
-
     lines = {"soft": (0, (1, 1.2)), "hard": "-", "equalizing": (0, (5, 1.5))}
     shift = 0.0
     for form in lines:

@@ -14,8 +14,9 @@ import numpy as np
 
 from ...reproduction.item import Table
 from .. import experiment
-from ..experiment import DEFAULT, KINDS, Case, Setup, cases_of, chosen
-from ..switching import LINES, RESTORED, mark_changes, recent_eigenvalues
+from ..drawing import DARK, LOOKS, MIDDLE, figure_of, lettered
+from ..experiment import DEFAULT, KINDS, LINES, Case, Setup, cases_of, chosen
+from ..switching import RESTORED, mark_changes, recent_eigenvalues
 from .claims import AFTERWARDS
 from .claims import claims as claims
 
@@ -92,8 +93,6 @@ def simulate(case: Case) -> Table:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from ..drawing import figure_of, lettered
-
     figure, axes = figure_of(2, 3, 4.6, sharex=True, sharey=True)
     titles = []
     for row, beta in enumerate((settings.beta, 1.0)):
@@ -111,8 +110,6 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 def _draw_lines(axis: Axes, name: str, tables: Sequence[Table]) -> None:
-    from ..drawing import DARK, LOOKS, MIDDLE
-
     T = tables[0]["times"]
     x, y = (np.array([t[which] for t in tables]) for which in ("input", "output"))
     for i in range(LINES):

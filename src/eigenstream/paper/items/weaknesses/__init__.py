@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...reproduction.item import Claim, Table
+from ..drawing import figure_of, lettered
 from . import dead_modes, initial_scale, noise_edge, slow_start
 
 if TYPE_CHECKING:
@@ -67,8 +68,6 @@ def _by_theme(tables: Sequence[Table]) -> dict[str, list[Table]]:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from ..drawing import figure_of, lettered
-
     figure, axes = figure_of(2, 2, 5.4)
     titles = []
     for axis, (theme, found) in zip(axes, _by_theme(tables).items(), strict=True):

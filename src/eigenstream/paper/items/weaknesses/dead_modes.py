@@ -9,6 +9,7 @@ import numpy as np
 
 from ....regularizers import ScaleDependent
 from ...reproduction.item import Claim, Table, verdict
+from ..drawing import LOOKS
 from ..experiment import Engine, Setup
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ def _medians(tables: Sequence[Table]) -> dict[str, list[float]]:
 
 
 def draw(axis: Axes, tables: Sequence[Table]) -> str:
-    from ..drawing import LOOKS
-
     for (name, waits), color, style in zip(
         _medians(tables).items(),
         (LOOKS["scale-dependent"].color, LOOKS["input-output"].color),

@@ -10,6 +10,7 @@ import numpy as np
 from .... import metrics, offline
 from ...reproduction.item import Claim, Table, verdict
 from .. import experiment
+from ..drawing import LOOKS
 from ..experiment import SELF_CALIBRATING, Array
 from .slow_start import PAPER, estimator, learnt_filter
 
@@ -52,8 +53,6 @@ def _medians(tables: Sequence[Table], name: str, start: str) -> Array:
 
 
 def draw(axis: Axes, tables: Sequence[Table]) -> str:
-    from ..drawing import LOOKS
-
     for name in SELF_CALIBRATING:
         for start, style in (("constant", "o-"), ("scaled", "s--")):
             label = f"{name}, {STARTS[start]}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from ....rank import noise_edge
 from ...reproduction.item import Claim, Table, verdict
+from ..drawing import DARK, LOOKS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +47,6 @@ def _largest_eigenvalue(beta2: float, seed: int) -> float:
 
 
 def draw(axis: Axes, tables: Sequence[Table]) -> str:
-    from ..drawing import DARK, LOOKS
-
     windows, forgetting, plain = (tables[0][name] for name in ("windows", "forgetting", "plain"))
     red, blue = (LOOKS[name].color for name in ("scale-dependent", "input-output"))
     axis.plot(windows, plain, "--", color=red, lw=1.7, label="as if the window were plain samples")

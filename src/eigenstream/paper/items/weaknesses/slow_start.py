@@ -11,6 +11,7 @@ from .... import metrics, offline, streams
 from ....regularizers import InputOutput, Regularizer
 from ...reproduction.item import Claim, Table, verdict
 from .. import experiment
+from ..drawing import DARK, LOOKS
 from ..experiment import Array
 
 if TYPE_CHECKING:
@@ -67,8 +68,6 @@ def _medians(tables: Sequence[Table]) -> dict[str, Array]:
 
 
 def draw(axis: Axes, tables: Sequence[Table]) -> str:
-    from ..drawing import DARK, LOOKS
-
     for (name, values), color, style in zip(
         _medians(tables).items(),
         (LOOKS["scale-dependent"].color, LOOKS["input-output"].color, DARK),

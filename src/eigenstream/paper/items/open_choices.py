@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .... import metrics, streams
-from ....regularizers import Regularizer
-from ...reproduction.item import Claim, Sheet, Table, verdict
-from .. import experiment
-from ..error_decay import SIMILAR
-from ..experiment import DEFAULT, KINDS, Array, Setup, chosen
-from .variations import IN_FIGURE, IN_TEXT, TAKEN, Variation, variations
+from ... import metrics, streams
+from ...regularizers import Regularizer
+from ..reproduction.item import Claim, Sheet, Table, verdict
+from . import experiment
+from .drawing import DARK, LOOKS, MIDDLE, figure_of, lettered
+from .error_decay import SIMILAR
+from .experiment import DEFAULT, KINDS, Array, Setup, chosen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +33,58 @@ ALT = (
     "input-output regularizer are several times larger, and the ratio of the largest to the smallest "
     "exceeds 3."
 )
+
+TAKEN = "as taken"
+IN_TEXT = {"alpha": "α", "mu_0": "μ₀"}
+IN_FIGURE = {
+    "k": "$k$",
+    "n": "$n$",
+    "alpha": r"$\alpha$",
+    "mu_0": r"$\mu_0$",
+    "W_yx": "$W_{yx}$",
+    "W_yy": "$W_{yy}$",
+}
+"""Symbols of the choices, where they are not written as they are named."""
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One choice, made otherwise."""
+
+    choice: str
+    otherwise: str
+    setup: Setup
+    network: str = "engine"
+    lateral: float = 0.0
+    n_noise: int = 60
+    true_spectrum: bool = False
+    """True if alpha is chosen from the noise eigenvalues drawn rather than from their mean."""
+    shared_generator: bool = False
+
+
+def variations(setup: Setup) -> list[Variation]:
+    """The choices taken first, then one change each."""
+    changed: list[tuple[str, str, dict[str, Any]]] = [
+        ("k", "4", {"k": 4}),
+        ("k", "8", {"k": 8}),
+        ("k", "40", {"k": 40}),
+        ("mu_0", "1", {"mu_0": 1.0}),
+        ("mu_0", "100", {"mu_0": 100.0}),
+        ("W_yx", "length 0.1", {"W_yx_length": 0.1}),
+        ("W_yx", "length 0.3", {"W_yx_length": 0.3}),
+        ("W_yx", "length 1", {"W_yx_length": 1.0}),
+    ]
+    return [
+        Variation(TAKEN, "", setup),
+        *(Variation(choice, label, replace(setup, **change)) for choice, label, change in changed),
+        Variation("alpha", "from the spectrum drawn", setup, true_spectrum=True),
+        Variation("n", "56 noise eigenvalues", setup, n_noise=56),
+        Variation("generators", "one for both", setup, shared_generator=True),
+        Variation(TAKEN, "", setup, network="printed"),
+        Variation("tol", "1e-3", replace(setup, tol=1e-3), network="printed"),
+        Variation("tol", "1e-7", replace(setup, tol=1e-7), network="printed"),
+        Variation("W_yy", "random, spread 0.5", setup, network="printed", lateral=0.5),
+    ]
 
 
 @dataclass(frozen=True)
@@ -132,8 +184,6 @@ def _ratio(medians: dict[str, Array], time: int = -1) -> float:
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from ..drawing import DARK, LOOKS, MIDDLE, figure_of, lettered
-
     keys = [key for key in _keys(tables) if key[2] == "engine"]
     figure, (left, right) = figure_of(1, 2, 3.6, sharey=True, width_ratios=(3, 2))
     taken = _medians(tables, keys[0])
@@ -203,11 +253,7 @@ def _row(label: str, says: tuple[str, str], medians: dict[str, Array]) -> tuple[
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
-    return [
-        _small_weights_claim(settings, tables),
-        _harmless_claim(settings, tables),
-        _printed_claim(tables),
-    ]
+    return [_small_weights_claim(settings, tables), _harmless_claim(settings, tables), _printed_claim(tables)]
 
 
 def _small_weights_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
