@@ -29,7 +29,7 @@ def eigenvalue_error(outputs: ArrayLike, optimal: ArrayLike) -> float:
     0.5
     """
     found = np.asarray(outputs, dtype=np.float64)
-    if found.ndim == 2:
+    if found.ndim == 2:  # by singular values, since Y'Y would lose half of the digits of small ones
         found = np.linalg.svd(found, compute_uv=False) ** 2 / len(found)
     best = np.asarray(optimal, dtype=np.float64)
     if found.ndim != 1 or best.ndim != 1:

@@ -113,6 +113,7 @@ class Regularizer:
                 f"n_samples={n_samples!r}"
             )
         r0, r1, r2 = self.increment
+        # theta_p for p = 0, 1, ...: counting the modes above their own finds the largest such p.
         p = np.arange(lam.size + 1)
         S = np.concatenate(([0.0], np.cumsum(lam)))
         theta = self.alpha * (r0 * n_samples + r1 * total + r2 * S) / (1 + self.alpha * r2 * p)
@@ -129,6 +130,7 @@ class Regularizer:
         lam, k = _checked(eigenvalues, max_components)
         d = np.maximum(lam - self.threshold(lam, k), 0)
         d[k:] = 0
+        # float32 in, float32 out; whole numbers become float64.
         given = np.asarray(eigenvalues).dtype
         return d.astype(given) if np.issubdtype(given, np.floating) else d
 
@@ -157,6 +159,7 @@ class Regularizer:
                 f"{cls.name!r} has no alpha that keeps 0 components: its threshold is a share of the output, "
                 "so the largest mode always passes. Use 'input-output' or 'scale-dependent' instead."
             )
+        # The threshold may lie between these two: alpha at its ends is the answer.
         above = lam[p - 1] if p else math.inf
         below = lam[p] if p < k else 0.0
         if not below < above:

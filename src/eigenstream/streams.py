@@ -109,6 +109,7 @@ def switching_stream(
     True
     """
     rng = np.random.default_rng(random_state)
+    # Noise eigenvalues first, then the axes, then samples: the order is part of what a seed means.
     spectrum = np.concatenate((np.asarray(signal, dtype=np.float64), rng.uniform(0, noise, n_noise)))
     schedule = {0: 1.0, **({1000: 2.0, 6000: 1.0} if factors is None else factors)}
     return _piecewise({t: spectrum * f for t, f in schedule.items()}, n_samples, batch_size, rng)
@@ -204,6 +205,8 @@ def plant(
         if not 0 <= fault.sensor < n_sensors or fault.kind not in ("biased", "stuck", "noisy", "drifting"):
             raise ValueError(f"{fault} is no fault of {n_sensors} sensors: biased, stuck, noisy or drifting")
     mixing = rng.standard_normal((n_causes, n_sensors))
+    # The causes give each sensor a variance of 1, in units from hundredths to ten thousands and far from
+    # zero: a model of the raw numbers would see the largest unit alone.
     mixing /= np.linalg.norm(mixing, axis=0)
     units, offsets = 10.0 ** rng.uniform(-2, 4, n_sensors), rng.uniform(2, 20, n_sensors)
     return _plant(n_samples, faults, mixing, units, offsets, memory, noise, batch_size, rng)
@@ -225,6 +228,7 @@ def _plant(
     ends = count(0) if n_samples is None else range(n_samples)
     rows = list[NDArray[np.float64]]()
     for t in ends:
+        # A cause keeps the variance 1, whatever its memory.
         cause = memory * cause + np.sqrt(1 - memory**2) * rng.standard_normal(n_causes)
         row = cause @ mixing + noise * rng.standard_normal(n_sensors)
         for fault in faults:
@@ -276,6 +280,7 @@ def _generate(
     t = 0
     while n_samples is None or t < n_samples:
         rows = batch_size if n_samples is None else min(batch_size, n_samples - t)
+        # Numbers are drawn row by row: the samples do not depend on how they are cut into batches.
         stretch = np.searchsorted(starts, np.arange(t, t + rows), side="right") - 1
         yield (rng.standard_normal((rows, n)) * deviations[stretch]) @ U
         t += rows

@@ -117,6 +117,7 @@ def transmission_curve(
     >>> transmission_curve("input-output", strict=True).nearest_to_ideal()
     (0.0, 1.0)
     """
+    # In fractions: many pairs share a critical alpha, and rounding would put some of them on either side.
     kind = kind_of(regularizer)
     pairs = [(a, b) for a in range(1, GRID + 1) for b in range(1, a + (not strict))]
     critical = [_critical_alphas(kind, a, b, n1, n2) for a, b in pairs]
@@ -172,5 +173,6 @@ def phase_diagram(ratios: ArrayLike, *, n1: int = 10, n2: int = 10) -> tuple[Pha
     total = n1 + n2 * r
     never = np.full(r.shape, math.inf)
     separation = (1 - r) * n1
+    # At r = 1 nothing tells signal from noise: no alpha does, and the range begins at infinity.
     low = np.divide(r, separation, out=never.copy(), where=separation > 0)
     return PhaseBoundary(InputOutput, r / total, 1 / total), PhaseBoundary(SquaredOutput, low, never)

@@ -104,6 +104,7 @@ class HebbianNetwork(LocalNetwork):
             If it does not settle: use a smaller ``eta``.
         """
         drive = self.W_yx @ self._checked(x)
+        # From rest for each sample: the answer depends on the weights, not on the sample before.
         if self.settling == "jacobi":
             updates = jacobi(lambda y: drive - self.W_yy @ y, np.zeros_like(drive), self.eta)
         else:
@@ -130,9 +131,11 @@ class HebbianNetwork(LocalNetwork):
         x, y = self._checked(x), np.asarray(y, dtype=np.float64)
         c = self.regularizer.alpha * self._measured(x, y)
         activity = c + y**2
+        # mu first: the newest sample is part of the sum that its step is divided by, as printed.
         self.mu = self.beta**2 * self.mu + activity
         self.W_yx = self.W_yx + (np.outer(y, x) - activity[:, None] * self.W_yx) / self.mu[:, None]
         self.W_yy = self.W_yy + (np.outer(y, y) - activity[:, None] * self.W_yy) / self.mu[:, None]
+        # No neuron inhibits itself: its own power is in mu.
         np.fill_diagonal(self.W_yy, 0)
 
     def step(self, x: ArrayLike) -> NDArray[np.float64]:

@@ -98,6 +98,7 @@ class InterneuronNetwork(LocalNetwork):
         random_state
             Seed of the directions that X says nothing of.
         """
+        # The rows count as if they had been learnt one by one, the last with weight 1.
         data = np.atleast_2d(np.asarray(X, dtype=np.float64))
         weights = np.asarray(self.beta ** (2.0 * np.arange(len(data) - 1, -1, -1)), dtype=np.float64)
         k, n = self.W_yx.shape
@@ -141,6 +142,7 @@ class InterneuronNetwork(LocalNetwork):
         drive = self.W_yx @ self._checked(x)
         k = len(drive)
         if self.settling == "gauss-seidel":
+            # The interneurons follow at once, which leaves a linear system in y alone.
             A, interneurons = self._loop()
             y = settled(gauss_seidel(drive, A), self.tol, self.max_iter)
             both = None if y is None else np.concatenate((y, interneurons @ y))

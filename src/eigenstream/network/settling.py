@@ -56,6 +56,6 @@ def gauss_seidel(drive: Array, A: Array) -> Iterator[Array]:
     y = np.zeros_like(drive)
     off_diagonal, diagonal = A - np.diag(np.diag(A)), np.diag(A)
     while True:
-        yield y.copy()
+        yield y.copy()  # `settled` holds it against the next sweep, which writes into y
         for i in range(len(y)):
             y[i] = (drive[i] - off_diagonal[i] @ y) / diagonal[i]

@@ -59,11 +59,13 @@ def solve(
     """
     data, lam, U = decomposed(X, max_components, sample_weight)
     k, T = min(data.shape) if max_components is None else max_components, len(data)
+    # Fewer than k where there are fewer rows: the other outputs stay silent.
     capacity = len(U)
     theta = regularizer.threshold(lam, capacity)
     d = np.zeros(k, dtype=data.dtype)
     d[:capacity] = regularizer.shrink(lam, capacity)[:capacity]
     p = int(np.count_nonzero(d))
+    # Where d > 0, lam is above a threshold >= 0: nothing is divided by zero.
     Y = np.zeros((T, k), dtype=data.dtype)
     np.matmul(data, U[:p].T * np.sqrt(d[:p] / lam[:p]), out=Y[:, :p])
     return Solution(Y, d, lam, U, theta, p)

@@ -73,6 +73,7 @@ def hard_spectrum(
     thetas = regularizer.alpha * (base + r2 * S)
     p = int(np.count_nonzero(lam[:k] > thetas[1:]))
     theta, d = float(thetas[p]), np.where(np.arange(k) < p, lam[:k], 0.0)
+    # Silent, the next mode is above the threshold, and passing whole below: it passes in part, on it.
     if p < k and lam[p] > theta:
         theta = float(lam[p])
         d[p] = (theta / regularizer.alpha - base) / r2 - S[p]
@@ -137,6 +138,7 @@ def cost_hard(
     91.25
     """
     (A, B, C), theta, _ = _weighted(X, Y, Z, regularizer, sample_weight)
+    # || AA' ||^2 = || A'A ||^2: the T x T matrices of the formula are never formed.
     similar = np.sum((A.T @ A) ** 2) - 2 * np.sum((A.T @ B) ** 2)
     inner = 2 * np.sum((B.T @ C) ** 2) - np.sum((C.T @ C) ** 2)
     traces = 2 * theta * (np.sum(B**2) - np.sum(C**2)) - theta**2 * len(A)

@@ -52,7 +52,7 @@ def decomposed(
 
 def leading(M: NDArray[np.float64], number: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """All eigenvalues of a second moment, largest first, and its first eigenvectors as columns."""
-    lam, V = np.linalg.eigh(M)
+    lam, V = np.linalg.eigh(M)  # whose eigenvalues of zero come out as rounding, of either sign
     return np.maximum(lam[::-1], 0), V[:, ::-1][:, :number]
 
 

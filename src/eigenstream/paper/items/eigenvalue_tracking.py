@@ -109,6 +109,7 @@ def _tracking_claim(settings: Settings, name: str, tables: Sequence[Table]) -> C
     T, m, setup = settings.n_samples, experiment.N_SIGNAL, settings.setup
     x, y = (np.array([t[key][-1] for t in tables]) for key in ("input", "output"))
     off = np.max(np.abs(y[:, :m] - (x[:, :m] - setup.threshold)), axis=1)
+    # Of four seeds at T = 10,000 the medians are 0.04 to 0.06, the largest 0.066; 400 / T is the transient.
     typical, worst = 0.06 + 400 / T, 0.16 + 400 / T
     return Claim(
         f"Section VI.A, Fig. 4, {name}",

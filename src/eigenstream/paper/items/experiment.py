@@ -56,8 +56,10 @@ class Setup:
 
 
 DEFAULT = Setup()
+# Readings are never exactly zero. A tenth is 0.2, beside 2 for the weakest component to be transmitted.
 ZERO = 0.1
 """Share of the threshold below which a reading counts as zero, wherever the paper says "zero"."""
+# The fourth input eigenvalue equals the threshold: some readings of some seeds lie above it by chance.
 NEARLY_ALL = 0.9
 """Share of the readings, over seeds and times, that must be zero for a mode to count as silent."""
 

@@ -176,5 +176,5 @@ def _online_claim(name: str, tables: Sequence[Table]) -> Claim:
         "the online network transmits what the offline solution does, at small and at large alpha",
         f"top four output eigenvalues at {len(ONLINE_ALPHAS)} values of alpha, {len(tables)} seeds",
         f"differ by at most {typical:.3f} (median), {worst:.3f} (worst seed); input variance 6",
-        verdict(typical < 0.6),
+        verdict(typical < 0.6),  # a tenth of the input's largest eigenvalue; 0.16 was measured
     )

@@ -138,6 +138,7 @@ def _fall(row: Table, key: str, least: float, digits: int) -> tuple[str, Verdict
     """Words for a quantity that has to fall like 1/T, to below ``least``, and the verdict on it."""
     steepness, first, last = slope(row["times"], row[key]), row[key][0], row[key][-1]
     words = f"{first:.{digits}f} falls to {last:.{digits + 2}f}, like T^({steepness:.2f})"
+    # Exactly -1 in the limit; over a decade or two the start is still seen in it.
     return words, verdict(-1.3 < steepness < -0.7 and last < least)
 
 
