@@ -104,7 +104,7 @@ def _chosen(names: tuple[str, ...]) -> list[Item]:
 
 
 def _need_folder(path: Path, option: str) -> None:
-    """Make the folder, and try it, before anything is computed."""
+    """Make the folder, and write to it, before anything is computed."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=path):
@@ -115,7 +115,7 @@ def _need_folder(path: Path, option: str) -> None:
 
 @contextmanager
 def _results(cache: Path | None, no_cache: bool) -> Iterator[Path]:
-    """The folder that keeps results; keeping none is one that is thrown away."""
+    """The folder that keeps results; a temporary one with ``--no-cache``."""
     from ..paper.reproduction.cache import default_folder
 
     if no_cache:
@@ -130,7 +130,7 @@ def _results(cache: Path | None, no_cache: bool) -> Iterator[Path]:
 def _carried_out(
     reproduction: Reproduction, out: Path, jobs: int | None, stop: StopRequest, no_cache: bool
 ) -> list[Outcome]:
-    """Compute, draw and write; trouble on the way becomes words and an exit code."""
+    """Compute, draw and write; turn exceptions into a message and an exit code."""
     from ..paper.reproduction.workers import Failed, Lost, Stopped
 
     try:

@@ -1,4 +1,4 @@
-"""Watching a stream: statistics of each row, limits that keep their word, alarms, and the inputs to blame."""
+"""Watching a stream: statistics of each row, limits that correct themselves, alarms, inputs to blame."""
 
 from .events import Alarm as Alarm
 from .events import Contributors as Contributors

@@ -1,4 +1,4 @@
-"""Control limits that keep their word: theory says where to begin, what has been seen corrects it.
+"""Control limits: they begin where theory puts them, and the rows seen correct them.
 
 Theory gives each statistic a limit that rows in control exceed at a given rate, if rows are independent and
 Gaussian and the model is exact. Real rows are none of these. So the statistics of rows, taken before each row

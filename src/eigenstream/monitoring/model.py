@@ -94,7 +94,7 @@ class MonitoredModel(StreamModel):
 
     @whole_call
     def freeze(self) -> None:
-        """From now on judge rows by what is known now, and learn nothing."""
+        """Judge rows from now on by what is known now, and learn nothing."""
         self._watching().freeze()
 
     @classmethod

@@ -297,7 +297,7 @@ class Monitor(Marked):
         """Accept the rows of the alarm as the new normal: start anew from its last rows."""
         self.watch.end(self.counts.came, followed, accepted=True)
         self.counts.accepted += 1
-        # These few rows count alike: nobody has kept their times.
+        # These few rows count alike: their times were not kept.
         tracker = Tracker(replace(self.tracker.plan, seconds=None))
         tracker.follow(np.stack(self.recent), None, "skip")
         self.tracker.restart(tracker.known(), self.tracker.time)

@@ -88,10 +88,10 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     monitor.stretches = Stretches(max(whole(document, "stretch"), 1), table)
     rows = np.append(table[:, 0], monitor.counts.came)
     if (rows[:-1] % monitor.stretches.length).any() or not (np.diff(rows, prepend=-1) > 0).all():
-        raise ValueError("the rows of its control charts are not in order")
+        raise ValueError("its control charts are damaged: their rows must ascend in steps of a stretch")
     _restore_watch(monitor, arrays, document)
     if monitor.rows_until_due(fills=False) < 1:
-        raise ValueError("its limits or its model were due before its last row")
+        raise ValueError("its counts are damaged: a correction or a look is due before its last row")
     return monitor
 
 
@@ -101,7 +101,7 @@ def _restore_limits(limits: Limits, arrays: Arrays, reference: Reference | None)
         limits.refer(reference)
     _, limits.factors, limits.edges = np.array(arrays["limits"], dtype=np.float64).reshape(3, len(STATISTICS))
     if not ((limits.factors > 0) & np.isfinite(limits.factors) & (limits.edges >= 0)).all():
-        raise ValueError("its limits are not above 0")
+        raise ValueError("its limits are damaged: factors must be finite and above 0")
     limits.told = stored_array(arrays, "told", (len(STATISTICS),), np.bool_)
     limits.together = stored_array(arrays, "together", (2,), least=0.0)
 

@@ -201,7 +201,7 @@ class InterneuronNetwork(LocalNetwork):
 
 
 class HardThresholdNetwork(InterneuronNetwork):
-    """Transmits modes above the threshold unshrunk, and no others: output eigenvalues lam or 0.
+    """Network that transmits modes above the threshold unshrunk, and no others: output eigenvalues lam or 0.
 
     Parameters are those of `InterneuronNetwork`.
 
@@ -231,7 +231,7 @@ class HardThresholdNetwork(InterneuronNetwork):
 
 
 class EqualizingNetwork(InterneuronNetwork):
-    """Transmits modes above the threshold with one and the same variance: adaptive whitening.
+    """Network that transmits modes above the threshold with one and the same variance: adaptive whitening.
 
     Parameters
     ----------

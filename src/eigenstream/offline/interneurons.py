@@ -110,7 +110,7 @@ def solve_equalizing(
 
 
 def check_gamma(regularizer: Regularizer, gamma: float) -> None:
-    """Raise unless gamma sets an output variance: it is positive, and the regularizer not measured by it."""
+    """Raise if gamma is not positive, or if the regularizer measures by the output, whose power it sets."""
     if not 0 < gamma < np.inf:
         raise ValueError(f"gamma must be a finite number > 0, got {gamma!r}")
     if regularizer.increment[2]:

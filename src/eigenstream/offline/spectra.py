@@ -57,7 +57,7 @@ def leading(M: NDArray[np.float64], number: int) -> tuple[NDArray[np.float64], N
 
 
 def fixed_signs(U: Floats) -> Floats:
-    """Rows with their largest entry positive, so that axes do not depend on the eigensolver's mood."""
+    """Rows with their largest entry positive, so that axes do not depend on the eigensolver."""
     largest = U[np.arange(len(U)), np.argmax(np.abs(U), axis=1)]
     return np.multiply(U, np.where(largest < 0, -1, 1)[:, None], order="C")
 

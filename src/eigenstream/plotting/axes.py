@@ -20,7 +20,7 @@ Times = Callable[[NDArray[Any]], NDArray[np.float64]]
 """Function from sample counts to times, in seconds since 1970."""
 
 LONGEST_NAME = 24
-"""Letters of an input's name that are shown, of which some stand side by side below an axis."""
+"""Letters of an input's name that are shown: names stand side by side below an axis."""
 
 
 def require_matplotlib() -> None:

@@ -116,7 +116,7 @@ def _draw_images(ax: Axes | None, weights: NDArray[np.float64], shape: tuple[int
 
 
 def _corners(left: float, right: float, bottom: float, top: float) -> list[tuple[float, float]]:
-    """The way around an image."""
+    """Corners of an image in drawing order, the first one twice."""
     return [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
 
 

@@ -150,7 +150,7 @@ def _settings_row(outcome: Outcome) -> str:
 
 
 def _changes(outcomes: Sequence[Outcome]) -> str:
-    """Settings that the user changed, where nobody can overlook them."""
+    """Settings that the user changed, in a frame of their own."""
     if not outcomes[0].changed:
         return ""
     listed = ", ".join(f"<code>{escape(change)}</code>" for change in outcomes[0].changed)

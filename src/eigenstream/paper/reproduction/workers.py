@@ -88,7 +88,7 @@ def run(
 
 
 def _follow_parent() -> None:
-    """Let this worker end when its parent was killed and could end nobody."""
+    """End this worker when its parent has been killed."""
     parent = os.getppid()
 
     def follow() -> None:
