@@ -340,6 +340,8 @@ def test_rows_that_were_not_learnt_from_are_told(folder):
         (["sensors.csv", "--save", "new.model", "--output", "-"], "cannot be cut back"),
         (["sensors.csv", "--rows", "9:3"], "not a range of rows"),
         (["sensors.csv", "--components", "much"], "is neither a number of components"),
+        (["sensors.csv", "--components", "3", "--alpha", "0.5"], "give one of them"),
+        (["sensors.csv", "--picture", "sensors.png", "--save", "sensors.png"], "are the same file"),
         (["sensors.csv", "--save", "sensors.model", "--resume"], "was not saved by eigenstream run"),
         (["sensors.csv", "--rows", "5000:"], "no rows"),
     ],

@@ -261,7 +261,7 @@ def test_a_chart_of_a_monitor_shows_its_whole_stream(watched, axis):
     np.testing.assert_array_equal(value.get_ydata(), expected)
     assert set(limit.get_ydata()[np.isfinite(one)]) == {1.0}
     assert axis.get_xlim() == (0, 2000)
-    assert legend(axis) == ["largest of each stretch", "limit", "alarm"]
+    assert legend(axis) == ["largest per interval", "limit", "alarm"]
     with pytest.raises(ValueError, match=r"statistic must be one of 't2', .*, got 'T2'"):
         plotting.plot_control_chart(monitor, statistic="T2")
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from eigenstream import OnlineAdaptivePCA, load
 from eigenstream.cli import main
+from eigenstream.jobs.starting_point import StartingPoint
 from eigenstream.jobs.times import LIMIT, Times
 from tests.jobs import call
 
@@ -30,6 +31,10 @@ def folder(tmp_path, monkeypatch):
 
 
 KEEPING = ("--time-column", "time", "--keep", "unit")
+
+
+def times_of(model):
+    return StartingPoint.of(model, "m").times.at_all
 
 
 @pytest.mark.parametrize("output", ["s.csv", "s.jsonl"])
@@ -186,12 +191,11 @@ def test_times_are_the_axis_of_pictures(rows):
     pytest.importorskip("matplotlib")
     from matplotlib.dates import num2date
 
-    from eigenstream.cli.summary import times_of
     from eigenstream.plotting import draw_history
 
     call("run", "x.csv", *KEEPING, "--save", "m", "--batch-rows", rows, "--picture", "p.png", "--quiet")
     model = load("m")
-    figure = draw_history(model.spectrum_history_, "x", times_of(model.position_))
+    figure = draw_history(model.spectrum_history_, "x", times_of(model))
     axis = figure.axes[1]
     assert axis.get_xlabel() == "time (UTC)"
     assert num2date(axis.dataLim.x0).strftime("%Y-%m-%d") == "2024-01-01"
@@ -205,17 +209,11 @@ SECONDS = np.array([datetime.fromisoformat(f"{stamp}+00:00").timestamp() for sta
 @pytest.mark.parametrize("rows", ["7", "50", "1024"])
 def test_times_are_right_beside_each_pause(rows):
     """The rows of `STAMPS` come in the first 100 minutes of each day."""
-    from eigenstream.cli.summary import times_of
-
     call("run", "x.csv", *KEEPING, "--save", "m", "--batch-rows", rows, "--quiet")
-    np.testing.assert_allclose(
-        times_of(load("m").position_)(np.arange(1, ROWS + 1)), SECONDS, rtol=0, atol=1e-3
-    )
+    np.testing.assert_allclose(times_of(load("m"))(np.arange(1, ROWS + 1)), SECONDS, rtol=0, atol=1e-3)
 
 
 def test_times_are_those_of_the_rows_learnt_and_of_each_source():
-    from eigenstream.cli.summary import times_of
-
     lines = Path("x.csv").read_text().splitlines(keepends=True)
     gaps = [
         lines[0],
@@ -228,7 +226,7 @@ def test_times_are_those_of_the_rows_learnt_and_of_each_source():
     call("run", "one.csv", *KEEPING, "--missing", "skip", "--save", "m", "--quiet")
     call("run", "two.csv", "--model", "m", "--save", "m", "--quiet")
     expected = np.concatenate((SECONDS[:89], SECONDS[95:250], SECONDS[440:]))
-    at = times_of(load("m").position_)(np.arange(1, load("m").n_samples_seen_ + 1))
+    at = times_of(load("m"))(np.arange(1, load("m").n_samples_seen_ + 1))
     np.testing.assert_allclose(at, expected, rtol=0, atol=6 * 60)  # six minutes without a row are no pause
 
 

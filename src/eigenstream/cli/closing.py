@@ -14,6 +14,10 @@ from .summary import RESTLESS, described, print_model, say
 from .watch_summary import counted, print_watching, watched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
     from rich.console import Console
 
     from ..jobs import Job, Outcome
@@ -172,13 +176,18 @@ def _story(model: Model) -> str:
     )
 
 
-def _drawn(job: Job, path: str, notes: list[str]) -> bool:
-    """Draw the picture; False, with a note, where Matplotlib is missing."""
+def drawn(model: Model, title: str, times: Callable[[ArrayLike], Any] | None) -> Figure:
+    """The picture of a model: spectrum and rank over time, or the control charts of a monitor."""
     from ..plotting import draw_control, draw_history
 
-    draw: Any = draw_control if job.request.watches else draw_history
+    draw = draw_control if isinstance(model, MonitoredModel) else draw_history
+    return draw(model, title, times)
+
+
+def _drawn(job: Job, path: str, notes: list[str]) -> bool:
+    """Draw the picture; False, with a note, where Matplotlib is missing."""
     try:
-        figure = draw(job.model, shown(job.source.name), job.times.at_all)
+        figure = drawn(job.model, shown(job.source.name), job.times.at_all)
     except ImportError as error:
         notes.append(f"there is no picture: {error}")
         return False

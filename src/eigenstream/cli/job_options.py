@@ -148,6 +148,11 @@ def check_job_options(given: dict[str, Any]) -> None:
     """Raise a usage error where options need others that are missing, or exclude each other."""
     if given["quiet"] and given["as_json"]:
         raise click.UsageError("--quiet and --json exclude each other")
+    if given["alpha"] is not None and given["n_components"] != "auto":
+        raise click.UsageError(
+            f"--components {given['n_components']} says how many components to keep, and so does --alpha, "
+            "the paper's coefficient: give one of them"
+        )
     if given["resume"] and not given["save"]:
         raise click.UsageError("--resume needs --save MODEL: the model to continue")
     if given["relearn"] and not given["model"]:

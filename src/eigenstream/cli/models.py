@@ -20,11 +20,12 @@ from .options import (
 )
 from .reading import reading, require_input
 from .sections import Section, SectionedCommand
-from .summary import SHOWN, described, input_names, print_model, say, times_of
+from .summary import SHOWN, described, print_model, say
 from .tables import table
 
 if TYPE_CHECKING:
     from ..io.sources import Source
+    from ..jobs.record import Record
     from ..jobs.starting_point import StartingPoint
     from ..model import StreamModel
 
@@ -131,9 +132,8 @@ def inspect(model: str, picture: str | None, as_json: bool, key: str | None) -> 
     """
     from ..io.files import refuse_shared, shown
     from ..keyed import is_bank
-    from ..monitoring import MonitoredModel
     from .banks import inspect_bank
-    from .watch_summary import watched
+    from .closing import drawn
 
     if picture is not None:
         require_picture(picture)
@@ -143,30 +143,31 @@ def inspect(model: str, picture: str | None, as_json: bool, key: str | None) -> 
             raise click.UsageError("--picture draws one model: name it with --key KEY")
         inspect_bank(model, as_json)
         return
-    loaded = _loaded(model, key)
-    watches = isinstance(loaded, MonitoredModel)
+    point = _loaded(model, key)
     if as_json:
-        facts = {
-            **described(loaded, input_names(loaded)),
-            "parameters": _parameters(loaded),
-            "made_by": _made_by(loaded),
-            "sources": _sources(loaded),
-            **({"watching": watched(loaded)} if watches else {}),
-        }
-        print(json.dumps(facts))
+        print(json.dumps(_facts(point)))
     else:
-        _show(model, loaded)
+        _show(model, point)
     if picture is not None:
-        from ..plotting import draw_control, draw_history
-
-        times = times_of(loaded.position_)
-        if isinstance(loaded, MonitoredModel):
-            draw_control(loaded, shown(model), times).savefig(picture)
-        else:
-            draw_history(loaded, shown(model), times).savefig(picture)
+        drawn(point.model, shown(model), point.times.at_all).savefig(picture)
 
 
-def _show(name: str, model: StreamModel) -> None:
+def _facts(point: StartingPoint) -> dict[str, Any]:
+    """A model as plain values."""
+    from ..monitoring import MonitoredModel
+    from .watch_summary import watched
+
+    return {
+        **described(point.model, point.names),
+        "parameters": _parameters(point.model),
+        "made_by": _made_by(point.record),
+        "sources": _sources(point.record),
+        **({"watching": watched(point.model)} if isinstance(point.model, MonitoredModel) else {}),
+    }
+
+
+def _show(name: str, point: StartingPoint) -> None:
+    """Print a model."""
     from rich.console import Console
     from rich.text import Text
 
@@ -174,41 +175,32 @@ def _show(name: str, model: StreamModel) -> None:
     from ..monitoring import MonitoredModel
     from .watch_summary import print_watching, watched
 
-    console = Console()
+    console, model = Console(), point.model
     say(console, f"{name}: a model of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
     if isinstance(model, MonitoredModel):
         print_watching(console, watched(model))
-    print_model(console, model, input_names(model), model.advice_)
+    print_model(console, model, point.names, model.advice_)
     ranks = ", ".join(f"{rule} {rank}" for rule, rank in model.other_ranks_.items())
     say(console, f"rank by each rule (--components): {ranks}")
     made = table("made with", "value")
-    for parameter, value in {**_parameters(model), **_made_by(model)}.items():
+    for parameter, value in {**_parameters(model), **_made_by(point.record)}.items():
         if value is not None:
             made.add_row(Text(shown(parameter)), Text(shown(str(value))))
     console.print(made)
-    learnt = _sources(model)
-    if learnt:
+    if learnt := _sources(point.record):
         listed = ", ".join(learnt[-SHOWN:])
         more = f", and {len(learnt) - SHOWN} before" if len(learnt) > SHOWN else ""
         say(console, f"sources learnt completely: {listed}{more}")
 
 
-def _made_by(model: StreamModel) -> dict[str, Any]:
+def _made_by(record: Record | None) -> dict[str, Any]:
     """The request of the job that made the model, if it was a job."""
-    from ..jobs.record import record_of
-
-    record = record_of(model.position_)
-    if record is None:
-        return {}
-    document = record.request.document()
+    document = {"reading": {}} if record is None else record.request.document()
     return {**document.pop("reading"), **document}
 
 
-def _sources(model: StreamModel) -> list[str]:
+def _sources(record: Record | None) -> list[str]:
     """Names of the sources that were learnt completely."""
-    from ..jobs.record import record_of
-
-    record = record_of(model.position_)
     return [] if record is None else [one["name"] for one in record.sources]
 
 
@@ -235,25 +227,25 @@ def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
 
     refuse_shared({"model": model, "output": output})
     refuse_existing(output, overwrite)
-    loaded = _loaded(model, key)
-    export_json(loaded, output, input_names(loaded))
+    point = _loaded(model, key)
+    loaded = point.model
+    export_json(loaded, output, point.names)
     click.echo(f"{shown(output)}: {loaded.n_components_} components of {loaded.n_features_in_} inputs")
 
 
-def _loaded(path: str, key: str | None) -> StreamModel:
+def _loaded(path: str, key: str | None) -> StartingPoint:
     """The model in a file, or the one with this key in a bank."""
+    from ..jobs.starting_point import StartingPoint
     from ..keyed import is_bank
-    from ..monitoring import load
     from .banks import model_of
 
     if is_bank(path):
         if key is None:
             raise click.UsageError(f"{path} is a bank of models: name one with --key KEY")
-        found: StreamModel = model_of(path, key)
-        return found
+        return StartingPoint.of(model_of(path, key), path)
     if key is not None:
         raise click.UsageError(f"--key is for banks of models, and {path} is one model")
-    return load(path)
+    return StartingPoint.load(path)
 
 
 @click.command(epilog="Example: eigenstream merge monday.model tuesday.model --save week.model")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from .sections import Decorator, Section
-from .types import Components, RowRange, SamplesOrDuration
+from .types import Components, Finite, RowRange, SamplesOrDuration
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -152,6 +152,7 @@ _threshold_options = together(
         "--components",
         "n_components",
         type=Components(),
+        metavar="auto|5|95%|edge|parallel",
         default="auto",
         show_default=True,
         help="Components to keep: what stands out of the noise (auto, edge), exactly this many (5), a share "
@@ -159,7 +160,7 @@ _threshold_options = together(
     ),
     Section.METHOD.option(
         "--alpha",
-        type=click.FloatRange(min=0),
+        type=Finite(min=0),
         help="The paper's regularization coefficient, in the place of --components.",
     ),
     Section.LEARN.option(
@@ -177,6 +178,7 @@ _threshold_options = together(
     Section.LEARN.option(
         "--half-life",
         type=SamplesOrDuration(),
+        metavar="NUMBER|10min",
         help="Samples after which a sample counts half; or a time such as 10min, 2h or 1h30min, for rows "
         "that come with their times.  [default: never forgets]",
     ),

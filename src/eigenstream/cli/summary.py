@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,10 @@ from .hints import in_flags
 from .tables import table
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
     from rich.console import Console
     from rich.table import Table
 
     from ..jobs.stage import Model
-    from ..model import StreamModel
 
 SHOWN = 12
 """Rows of a table before it is cut short."""
@@ -25,31 +23,14 @@ LARGEST = 4
 """Inputs of a component that are named."""
 
 
-def input_names(model: StreamModel) -> list[str] | None:
-    """Names of the inputs of a stored model, if it has them."""
-    from ..jobs.record import record_of
-    from ..jobs.starting_point import StartingPoint
-
-    return StartingPoint(model, record_of(model.position_)).names
-
-
-def times_of(position: Any) -> Callable[[ArrayLike], Any] | None:
-    """A function from sample counts of a stored model to their times, if those are known."""
-    from ..jobs.record import record_of
-    from ..jobs.times import Times
-
-    record = record_of(position)
-    return None if record is None else Times(record.times).at_all
-
-
 def loadings(model: Model, names: Sequence[str] | None, most: int = LARGEST) -> list[list[tuple[str, float]]]:
     """The inputs with the largest loadings of each component, by name."""
     import numpy as np
 
-    from ..model.delays import input_names as delayed_names
+    from ..model.delays import input_names
 
     plan = model.fitted().plan
-    named = delayed_names(names or [f"x{i}" for i in range(plan.width)], plan.lags)
+    named = input_names(names or [f"x{i}" for i in range(plan.width)], plan.lags)
     found = []
     for axis in model.components_:
         largest = np.argsort(-np.abs(axis), kind="stable")[:most]

@@ -50,7 +50,7 @@ class Comparison(NamedTuple):
         ]
         rows = zip(self.variances_online, self.variances_offline, self.variance_errors, strict=False)
         lines += [
-            f"variance {i + 1:<3}    {online:>10.4g}{offline:>10.4g}{error:>10.1e}"
+            f"variance {i:<3}    {online:>10.4g}{offline:>10.4g}{error:>10.1e}"
             for i, (online, offline, error) in enumerate(rows)
         ]
         lines += [

@@ -74,8 +74,7 @@ def _holds_something(path: Path) -> bool:
 
 def refuse_existing(path: str | os.PathLike[str], overwrite: bool) -> None:
     """Raise if ``path`` exists, without ``overwrite``."""
-    if os.fspath(path) != "-" and _holds_something(Path(path)) and not overwrite:
-        raise RunError(f"{path} exists: choose another name", REPLACE)
+    Outlet(os.fspath(path), None, None, False, overwrite).refuse_replacing()
 
 
 def output_opener(path: str, overwrite: bool) -> Callable[[Layout], Sink]:

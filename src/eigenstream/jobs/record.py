@@ -148,16 +148,9 @@ def _are_identities(value: Any) -> bool:
     )
 
 
-def _are_times(value: Any) -> bool:
+def _are_pairs(value: Any, is_valid: Callable[[Any], bool]) -> bool:
     return isinstance(value, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, int | float) for x in pair)
-        for pair in value
-    )
-
-
-def _are_breaks(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(_is_count(x, 0) for x in pair) for pair in value
+        isinstance(pair, list) and len(pair) == 2 and all(map(is_valid, pair)) for pair in value
     )
 
 
@@ -220,10 +213,10 @@ class Record:
         for identities in (learnt, ended):
             if identities is not None and not _are_identities(identities):
                 raise ValueError("the stored sources that were learnt are not sources")
-        if times is not None and not _are_times(times):
+        if times is not None and not _are_pairs(times, lambda x: isinstance(x, int | float)):
             raise ValueError("the stored times are not times")
         numbering = document.get("numbering") or []
-        if not _are_breaks(numbering):
+        if not _are_pairs(numbering, lambda x: _is_count(x, 0)):
             raise ValueError("the stored numbers of rows are not numbers")
         return cls(request, source, output, names, learnt or [], ended, times or [], numbering)
 

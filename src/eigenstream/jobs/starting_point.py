@@ -12,6 +12,7 @@ from ..io.sources import Hint, ReadOptions, Source, SourceError
 from ..io.sources.identity import Identity, learnt_files, learnt_place
 from ..io.sources.options import STORED
 from ..keyed import Bank, MonitorBank, is_bank, open_bank
+from ..model import StreamModel
 from ..monitoring import MonitoredModel, load
 from .judging import parameters_of, settings_of
 from .learnt import files_left, forgotten, named, refuse_learnt, unique
@@ -49,8 +50,12 @@ class StartingPoint:
                 f"{path} is a bank of models, one per key: only its own job can go on, with the same key",
                 Hint("resume", None, "with save continues it"),
             )
-        model = load(path)
-        return cls(model, record_of(model.position_), path, in_place=in_place)
+        return replace(cls.of(load(path), path), in_place=in_place)
+
+    @classmethod
+    def of(cls, model: StreamModel, path: PathLike) -> StartingPoint:
+        """A model that was loaded, with the record of its last job, if it has one."""
+        return cls(model, record_of(model.position_), path)
 
     @property
     def position(self) -> dict[str, Any] | None:

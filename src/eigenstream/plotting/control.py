@@ -160,7 +160,7 @@ def _chart(monitor: Any, statistic: str) -> Chart:
     rows = history.row
     ends = np.append(rows[1:], rows[-1:] + np.diff(rows[-2:], append=rows[-1:] + 1)[:1])
     shown, limit = history.chart(statistic)
-    return Chart(rows, ends, shown, limit, history.alarm, "largest of each stretch")
+    return Chart(rows, ends, shown, limit, history.alarm, "largest per interval")
 
 
 def _draw_chart(axis: Axes, chart: Chart, name: str, times: Times | None) -> None:
