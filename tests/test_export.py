@@ -45,7 +45,7 @@ def assert_alike(model, path, rows):
 @pytest.mark.parametrize("regularizer", REGULARIZERS)
 @pytest.mark.parametrize("kind", [AdaptivePCA, OnlineAdaptivePCA])
 def test_the_reader_scores_as_the_model_does(kind, regularizer, scores, rows, path):
-    model = kind(regularizer, scores=scores, standardize=True, lags=2).fit(rows)
+    model = kind(regularizer=regularizer, scores=scores, standardize=True, lags=2).fit(rows)
     assert model.n_components_ > 0
     assert np.abs(assert_alike(model, path, rows[50:90])).max() > 0.1
 

@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, /, shell: str) -> None:
-    """Print a script that makes the shell complete commands and options.
+    """Print a script for completion in the shell.
 
     \b
     To have it always, put this into the shell's start-up file:

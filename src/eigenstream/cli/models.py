@@ -253,7 +253,7 @@ def _loaded(path: str, key: str | None) -> StartingPoint:
 @click.option("--save", required=True, type=click.Path(dir_okay=False), help="The file of the merged model.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
-    """Merge models that were made from different rows of one source."""
+    """Merge models made from different rows of a source."""
     from .. import load
     from .. import merge as merged_from
     from ..io.files import shown

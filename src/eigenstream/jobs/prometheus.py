@@ -37,7 +37,7 @@ class Number(NamedTuple):
     value: float | dict[str, float]
 
 
-class Server(ThreadingMixIn, WSGIServer):
+class MetricsServer(ThreadingMixIn, WSGIServer):
     """Answers each connection in a thread of its own, if it names this computer.
 
     A web site whose name somebody points here (DNS rebinding) is refused: it would send its own name.
@@ -49,7 +49,7 @@ class Server(ThreadingMixIn, WSGIServer):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._names = {host, "localhost", socket.gethostname()}
         try:
-            super().__init__((host, port), Handler)
+            super().__init__((host, port), MetricsHandler)
         except OSError as error:
             raise OSError(
                 error.errno,
@@ -76,7 +76,7 @@ class Server(ThreadingMixIn, WSGIServer):
         return True
 
 
-class Handler(WSGIRequestHandler):
+class MetricsHandler(WSGIRequestHandler):
     """Logs nothing, and gives up on a request that takes longer than ten seconds to arrive."""
 
     timeout = 10
@@ -117,7 +117,7 @@ class Metrics(Watcher):
         self._drift: tuple[Any, float] = (None, 0.0)
         registry = CollectorRegistry()
         registry.register(self)
-        self._server = Server(make_wsgi_app(registry), host, port)
+        self._server = MetricsServer(make_wsgi_app(registry), host, port)
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._server.server_port}/metrics"
         self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
