@@ -7,13 +7,17 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import chdir
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import eigenstream
 from eigenstream import streams
+from eigenstream.cli import main
 from tests.environment import ENVIRONMENT
 
 HARNESS = Path(__file__).parent / "kill_and_resume.py"
@@ -35,10 +39,16 @@ def folder(tmp_path_factory):
 
 
 def eigenstream_run(*arguments, cwd, stdin=None, check=True, **options):
-    done = subprocess.run(
-        [sys.executable, "-m", "eigenstream", "run", *map(str, arguments)],
-        cwd=cwd, env=ENVIRONMENT, stdin=stdin, capture_output=True, text=True, timeout=120, **options,
-    )  # fmt: skip
+    """Run the command in a folder; in a process of its own only where it needs a pipe or limits."""
+    if stdin is None and not options:
+        with chdir(cwd):
+            result = CliRunner().invoke(main, ["run", *map(str, arguments)])
+        done = SimpleNamespace(returncode=result.exit_code, stdout=result.stdout, stderr=result.stderr)
+    else:
+        done = subprocess.run(
+            [sys.executable, "-m", "eigenstream", "run", *map(str, arguments)],
+            cwd=cwd, env=ENVIRONMENT, stdin=stdin, capture_output=True, text=True, timeout=120, **options,
+        )  # fmt: skip
     if check:
         assert done.returncode == 0, done.stderr
     return done

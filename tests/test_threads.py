@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from tests.marks import slow
+
 LEARN = """
 import hashlib, json, sys, tempfile, warnings
 from pathlib import Path
@@ -68,10 +70,11 @@ def learnt(solver, sizes, threads):
     ("solver", "sizes"),
     [
         ("exact", [300]),
-        ("subspace", [300, 1000]),
+        ("subspace", [300]),
         ("network", [64]),
-        pytest.param("exact", [64, 1000], marks=pytest.mark.slow),
-        pytest.param("network", [300, 1000], marks=pytest.mark.slow),
+        slow("exact", [64, 1000]),
+        slow("subspace", [1000]),
+        slow("network", [300, 1000]),
     ],
 )
 def test_threads_do_not_change_a_bit(solver, sizes):
