@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
+from eigenstream import Network, OnlineAdaptivePCA, StreamMonitor, load
 from eigenstream.keyed import Bank
 from eigenstream.keyed.models import Models
 from eigenstream.model import StreamModel, stored_form
@@ -35,8 +35,8 @@ MODELS = {
     "subspace standardizes": {"solver": "subspace", "standardize": True, "half_life": 100},
     "lags and gaps": {"lags": 2, "missing": "impute"},
     "by the clock": {"half_life": "100s"},
-    "network": {"solver": "network", "init_samples": 20},
-    "network in float32": {"solver": "network", "init_samples": 0, "half_life": 100},
+    "network": {"solver": Network(init_samples=20)},
+    "network in float32": {"solver": Network(init_samples=0), "half_life": 100},
 }
 CALLS = {
     "fit": lambda model, rows, times: model.fit(rows, timestamps=times),
