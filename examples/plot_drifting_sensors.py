@@ -50,11 +50,11 @@ for name, said in verdicts.items():
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True, layout="constrained")
 for axis, (name, said) in zip(axes, verdicts.items(), strict=True):
-    axis.semilogy(np.arange(LEARNT, ROWS), said.index, ".", color=BLUE, markersize=1.5)
+    axis.semilogy(np.arange(LEARNT, ROWS), said.severity, ".", color=BLUE, markersize=1.5)
     axis.axhline(1, color=RED, linestyle="--", label="limit")
     axis.axvline(FAILS, color=ORANGE, linewidth=2, label=f"sensor {FAILED} fails")
     axis.set(title=f"the monitor that {name}", xlabel="row")
-axes[0].set_ylabel("index")
+axes[0].set_ylabel("severity")
 axes[0].legend(loc="lower right")
 
 # %%

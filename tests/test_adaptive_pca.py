@@ -72,7 +72,7 @@ def test_round_trip_is_the_projection(X, scores):
     assert not Z[:, model.n_components_ :].any()
     projection = (X - model.mean_) @ model.components_.T @ model.components_ + model.mean_
     np.testing.assert_allclose(model.inverse_transform(Z), projection, atol=1e-10)
-    np.testing.assert_allclose(model.score_samples(X), np.sum((X - projection) ** 2, axis=1), atol=1e-9)
+    np.testing.assert_allclose(model.squared_residuals(X), np.sum((X - projection) ** 2, axis=1), atol=1e-9)
     variance = np.var(Z[:, : model.n_components_], axis=0)
     expected = model.output_variance_ if scores == "shrunk" else model.explained_variance_
     np.testing.assert_allclose(variance, expected)
@@ -81,7 +81,7 @@ def test_round_trip_is_the_projection(X, scores):
 def test_outliers_score_high(X):
     model = AdaptivePCA().fit(X)
     odd = X[:5] + 10 * np.random.default_rng(0).standard_normal((5, 64))
-    assert model.score_samples(odd).min() > model.score_samples(X).max()
+    assert model.squared_residuals(odd).min() > model.squared_residuals(X).max()
 
 
 def test_signs_are_fixed(X):

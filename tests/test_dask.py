@@ -53,8 +53,8 @@ def assert_same(model, sharded, X):
     lazy = sharded.transform(in_shards(X, 3))
     assert isinstance(lazy, da.Array)
     np.testing.assert_allclose(lazy.compute(), model.transform(X), atol=1e-7)
-    residuals = sharded.score_samples(in_shards(X, 2)).compute()
-    np.testing.assert_allclose(residuals, model.score_samples(X), rtol=1e-8)
+    residuals = sharded.squared_residuals(in_shards(X, 2)).compute()
+    np.testing.assert_allclose(residuals, model.squared_residuals(X), rtol=1e-8)
 
 
 @pytest.mark.parametrize("shards", [1, 2, 7])
@@ -182,7 +182,9 @@ def test_closed_form_of_a_dask_array(shape, parameters):
     scores = lazy.transform(chunks)
     assert isinstance(scores, da.Array)
     np.testing.assert_allclose(scores.compute(), model.transform(X), atol=1e-8)
-    np.testing.assert_allclose(lazy.score_samples(chunks).compute(), model.score_samples(X), rtol=1e-8)
+    np.testing.assert_allclose(
+        lazy.squared_residuals(chunks).compute(), model.squared_residuals(X), rtol=1e-8
+    )
     again = lazy.inverse_transform(scores)
     assert isinstance(again, da.Array)
     np.testing.assert_allclose(again.compute(), model.inverse_transform(model.transform(X)), atol=1e-7)

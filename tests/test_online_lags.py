@@ -28,7 +28,9 @@ def test_a_model_with_lags_is_that_of_embedded_rows(online, series):
     np.testing.assert_array_equal(scores, other.learn_many(embedded(series, LAGS)))
     np.testing.assert_array_equal(model.components_, other.components_)
     np.testing.assert_array_equal(model.transform(series), other.transform(embedded(series, LAGS)))
-    np.testing.assert_array_equal(model.score_samples(series), other.score_samples(embedded(series, LAGS)))
+    np.testing.assert_array_equal(
+        model.squared_residuals(series), other.squared_residuals(embedded(series, LAGS))
+    )
     assert model.n_features_in_ == 6
     assert model.components_.shape[1] == 18
     back = model.inverse_transform(model.transform(series))
@@ -52,7 +54,7 @@ def test_offline_does_the_same(series):
     offline, online = AdaptivePCA(lags=LAGS).fit(series), OnlineAdaptivePCA(lags=LAGS).fit(series)
     np.testing.assert_allclose(offline.explained_variance_, online.explained_variance_, rtol=1e-9)
     np.testing.assert_allclose(
-        offline.score_samples(series), online.score_samples(series), rtol=1e-6, atol=1e-9
+        offline.squared_residuals(series), online.squared_residuals(series), rtol=1e-6, atol=1e-9
     )
     assert offline.inverse_transform(offline.transform(series)).shape == series.shape
     report = compare_to_offline(online, series)

@@ -116,7 +116,7 @@ def test_reading_changes_nothing(online):
         if name.endswith("_") and not name.startswith("_"):
             getattr(model, name)
     model.transform(paper(10))
-    model.score_samples(paper(10))
+    model.squared_residuals(paper(10))
     assert stored(model) == before
 
 

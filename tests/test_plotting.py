@@ -234,7 +234,7 @@ def test_impossible_components_are_refused(online, rng):
         plotting.plot_components(noise)
 
 
-@pytest.mark.parametrize("statistic", ["t2", "spe", "distance", "index"])
+@pytest.mark.parametrize("statistic", ["t2", "spe", "distance", "severity"])
 def test_a_chart_of_verdicts_shows_each_row(watched, axis, statistic):
     _, verdicts, _ = watched
     assert plotting.plot_control_chart(verdicts, axis, statistic=statistic) is axis
@@ -242,7 +242,7 @@ def test_a_chart_of_verdicts_shows_each_row(watched, axis, statistic):
     np.testing.assert_array_equal(value.get_xdata(), verdicts.row)
     judged = getattr(verdicts, statistic) > 0
     np.testing.assert_array_equal(value.get_ydata()[judged], getattr(verdicts, statistic)[judged])
-    if statistic == "index":
+    if statistic == "severity":
         assert set(limit.get_ydata()) == {1.0}
     else:
         told = np.isfinite(getattr(verdicts, f"{statistic}_limit"))
@@ -257,7 +257,7 @@ def test_a_chart_of_a_monitor_shows_its_whole_stream(watched, axis):
     plotting.plot_control_chart(monitor, axis)
     history = monitor.control_history_
     value, limit = axis.get_lines()
-    expected, one = history.chart("index")
+    expected, one = history.chart("severity")
     np.testing.assert_array_equal(value.get_ydata(), expected)
     assert set(limit.get_ydata()[np.isfinite(one)]) == {1.0}
     assert axis.get_xlim() == (0, 2000)
@@ -310,7 +310,7 @@ def test_contributions_that_cannot_be(watched, rng):
     with pytest.raises(ValueError, match="one row of the input, got 2"):
         plotting.plot_contributions(monitor, row=rows[:2])
     with pytest.raises(ValueError, match="statistic must be one of"):
-        plotting.plot_contributions(monitor, row=rows[:1], statistic="index")
+        plotting.plot_contributions(monitor, row=rows[:1], statistic="severity")
     young = StreamMonitor().partial_fit(rng.standard_normal((3, 4)))
     with pytest.raises(ValueError, match="there was no alarm"):
         plotting.plot_contributions(young)

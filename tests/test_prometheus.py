@@ -30,7 +30,7 @@ COMMON = {
     "eigenstream_threshold",
 }
 WATCHED = {"eigenstream_rows_alarmed_total", "eigenstream_alarms_total", "eigenstream_accepted_total"} | {
-    f"eigenstream_{name}" for name in ("statistic", "limit", "index", "alarm_on", "drift")
+    f"eigenstream_{name}" for name in ("statistic", "limit", "severity", "alarm_on", "drift")
 }
 
 
@@ -91,7 +91,7 @@ def test_what_is_served_parses_and_is_what_the_model_says(plant, parameters):
         for i, name in enumerate(("t2", "spe", "distance")):
             assert last["eigenstream_limit", name] == history.limits[-1, i]
         assert [seen["eigenstream_alarm_on", None] for seen in scraping.seen][20] == 0
-        assert max(seen["eigenstream_index", None] for seen in scraping.seen) > 0
+        assert max(seen["eigenstream_severity", None] for seen in scraping.seen) > 0
         assert last["eigenstream_drift", None] == pytest.approx(model.monitor.drift, abs=0.1)
 
 

@@ -65,7 +65,10 @@ def test_mini_batches_give_the_bits_of_single_samples_while_features_come_and_go
     rows[100:200:3, 2] = np.nan
     rows[150:160] = np.nan
     table = pd.DataFrame(rows, columns=NAMES)
-    one, many = learnt(rows, solver=solver, max_components=5), StreamingPCA(5, solver=solver, seed=0)
+    one, many = (
+        learnt(rows, solver=solver, max_components=5),
+        StreamingPCA(max_components=5, solver=solver, seed=0),
+    )
     for start in range(0, 300, 90):
         many.learn_many(table[start : start + 90])
     assert state(one) == state(many)
@@ -90,7 +93,7 @@ def test_a_new_feature_was_constant_so_far():
     rows = sample_stream(400)
     late = rows.copy()
     late[:200, 10:] = rows[200, 10:]
-    grown, always = StreamingPCA(8, seed=0), learnt(late, max_components=8)
+    grown, always = StreamingPCA(max_components=8, seed=0), learnt(late, max_components=8)
     for x in samples(rows[:200], NAMES[:10]) + samples(rows[200:]):
         grown.learn_one(x)
     np.testing.assert_allclose(grown.model.spectrum_, always.model.spectrum_, rtol=1e-10)
@@ -118,7 +121,11 @@ def test_an_absent_feature_is_filled_in():
 
 def test_a_classifier_behind_it_beats_chance():
     rng = np.random.default_rng(0)
-    pipeline = preprocessing.StandardScaler() | StreamingPCA(4, seed=0) | linear_model.LogisticRegression()
+    pipeline = (
+        preprocessing.StandardScaler()
+        | StreamingPCA(max_components=4, seed=0)
+        | linear_model.LogisticRegression()
+    )
     right = 0
     labels = rng.uniform(size=800) < 0.5
     direction = rng.standard_normal(20)
@@ -210,7 +217,7 @@ def test_scores_are_the_verdicts_of_the_library():
     for x in samples(rows):
         scores.append(model.score_one(x))
         model.learn_one(x)
-    np.testing.assert_allclose(scores, own.index, rtol=1e-9)
+    np.testing.assert_allclose(scores, own.severity, rtol=1e-9)
     assert max(scores) > 0.3
 
 

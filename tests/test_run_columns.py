@@ -69,10 +69,10 @@ def test_residuals_are_squared_distances_from_what_was_known(solver, batch_rows)
     assert np.isnan(found[0])
     assert np.isfinite(found[-300:]).all()
     model = load("m")
-    np.testing.assert_allclose(found[-50:], model.score_samples(X[-50:]), rtol=0.2, atol=0.5)
+    np.testing.assert_allclose(found[-50:], model.squared_residuals(X[-50:]), rtol=0.2, atol=0.5)
     call("transform", "m", "x.csv", "--residuals", "--output", "t.csv")
     written = np.genfromtxt("t.csv", delimiter=",", names=True, usecols=(0, 5))
-    np.testing.assert_allclose(written["squared_residual"], model.score_samples(X))
+    np.testing.assert_allclose(written["squared_residual"], model.squared_residuals(X))
 
 
 @pytest.mark.parametrize("solver", ["exact", "subspace", "network"])

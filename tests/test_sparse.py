@@ -49,7 +49,7 @@ def test_streams_of_sparse_rows_give_what_filled_ones_give(parameters, dtype, to
     scores = model.transform(X)
     assert scores.dtype == dtype
     assert error(scores, filled.transform(X.toarray())) < tolerance
-    assert error(model.score_samples(X), filled.score_samples(X.toarray())) < tolerance
+    assert error(model.squared_residuals(X), filled.squared_residuals(X.toarray())) < tolerance
     assert error(model.mean_, filled.mean_) < tolerance
     assert model.other_ranks_ == filled.other_ranks_
 
@@ -66,7 +66,7 @@ def test_the_closed_form_of_sparse_rows_is_that_of_filled_ones(parameters, shape
     assert model.threshold_ == pytest.approx(filled.threshold_, rel=1e-8)
     assert model.noise_variance_ == pytest.approx(filled.noise_variance_, rel=1e-8)
     assert error(model.transform(X), filled.transform(X.toarray())) < 1e-8
-    assert error(model.score_samples(X), filled.score_samples(X.toarray())) < 1e-8
+    assert error(model.squared_residuals(X), filled.squared_residuals(X.toarray())) < 1e-8
 
 
 def test_cutting_into_calls_does_not_change_a_bit(tmp_path):

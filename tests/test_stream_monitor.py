@@ -60,7 +60,7 @@ def test_a_monitor_of_narrow_numbers_is_saved(tmp_path):
     whole = StreamMonitor().fit(X[:200])
     whole.save(tmp_path / "monitor")
     again = load(tmp_path / "monitor")
-    np.testing.assert_array_equal(again.learn_many(X[200:]).index, whole.learn_many(X[200:]).index)
+    np.testing.assert_array_equal(again.learn_many(X[200:]).severity, whole.learn_many(X[200:]).severity)
 
 
 def test_there_is_no_alarm_before_there_is_a_basis():
@@ -116,10 +116,10 @@ def test_a_row_says_how_it_was_judged(trained):
     usual = monitor.learn_one(in_control("gaussian", 1, seed=4)[0] * 0)
     assert usual.row == 3000
     assert (usual.alarm, usual.since) == (False, None)
-    assert 0 < usual.index < 1
+    assert 0 < usual.severity < 1
     odd = monitor.learn_one(np.r_[50.0, np.zeros(INPUTS - 1)])
     assert (odd.alarm, odd.since) == (True, 3001)
-    assert odd.index == pytest.approx(
+    assert odd.severity == pytest.approx(
         max(odd.t2 / odd.t2_limit, odd.spe / odd.spe_limit, odd.distance / odd.distance_limit)
     )
 
@@ -290,7 +290,7 @@ def test_rows_with_gaps_are_skipped_or_filled(missing, judged):
     verdicts = monitor.learn_many(X)
     assert np.isnan(verdicts.t2[1000]) == (missing == "skip")
     assert not verdicts.alarm[1000]
-    assert monitor.model_.n_samples_seen_ == judged - np.count_nonzero(verdicts.index > 1)
+    assert monitor.model_.n_samples_seen_ == judged - np.count_nonzero(verdicts.severity > 1)
     limits = np.column_stack((verdicts.t2_limit, verdicts.spe_limit, verdicts.distance_limit))
     without = np.count_nonzero(~np.isfinite(limits).any(axis=1))
     assert 64 <= without <= 192

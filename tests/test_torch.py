@@ -68,7 +68,7 @@ def test_tensors_give_what_numpy_gives(device, parameters, dtype, tolerance):
     scores = model.transform(T)
     assert scores.device == T.device
     assert error(scores, expected.transform(X)) < tolerance
-    assert error(model.score_samples(T), expected.score_samples(X)) < tolerance
+    assert error(model.squared_residuals(T), expected.squared_residuals(X)) < tolerance
     again = expected.inverse_transform(expected.transform(X))
     assert error(model.inverse_transform(scores), again) < tolerance
     assert error(model.mean_, expected.mean_) < tolerance
@@ -88,7 +88,7 @@ def test_what_needs_the_host_is_learnt_there_and_comes_back(device, parameters):
     scores = model.transform(T)
     assert scores.device == T.device
     assert error(scores, expected.transform(X)) == 0
-    assert error(model.score_samples(T), expected.score_samples(X)) == 0
+    assert error(model.squared_residuals(T), expected.squared_residuals(X)) == 0
 
 
 def test_the_closed_form_takes_tensors(device):
@@ -116,7 +116,7 @@ def test_long_blocks_give_what_short_ones_give(long_blocks):
     assert model.n_components_ == expected.n_components_ == 6
     again = expected.inverse_transform(expected.transform(X))
     assert error(model.inverse_transform(model.transform(T)), again) < 1e-3
-    assert error(model.score_samples(T), expected.score_samples(X)) < 1e-3
+    assert error(model.squared_residuals(T), expected.squared_residuals(X)) < 1e-3
     np.testing.assert_allclose(model.explained_variance_, expected.explained_variance_, rtol=1e-3)
 
 

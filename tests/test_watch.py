@@ -55,12 +55,12 @@ def test_alarms_are_lines_on_standard_output_and_the_rest_is_elsewhere(plant, fo
     out, err = watch(plant, *TIMED, "--false-alarm-rate", "1e-5", "--picture", "p.png")
     lines = out.splitlines()
     assert len(lines) == 4
-    assert lines[0].startswith("row 2,000 (2026-11-15 10:33:20): alarm began; largest index so far ")
+    assert lines[0].startswith("row 2,000 (2026-11-15 10:33:20): alarm began; largest severity so far ")
     assert "; valve " in lines[0]
     assert lines[1].startswith(
         "row 2,071 (2026-11-15 10:34:31): alarm ended: 40 rows exceeded a limit, the last was "
     )
-    assert ", the last was row 2,039; largest index " in lines[1]
+    assert ", the last was row 2,039; largest severity " in lines[1]
     assert lines[2].startswith("row 3,000 (2026-11-15 10:50:00): alarm began; ")
     assert "; heat " in lines[2]
     accepted = "alarm accepted as the new normal: 1,000 rows exceeded a limit, the last was row 3,999; "
@@ -79,8 +79,8 @@ def test_alarms_are_lines_on_standard_output_and_the_rest_is_elsewhere(plant, fo
 def test_a_line_names_the_row_of_its_index_and_rows_that_exceed_add_up(plant, folder, batch):
     """How many rows of an alarm have come when it is told depends on the batches; what is told is true."""
     out, err = watch(plant, *TIMED, "--batch-rows", batch, "--rows", ":4020", "--output", "v.csv")
-    index = [float(row["index"]) for row in table("v.csv")]
-    told = re.findall(r"largest index (?:so far )?(\S+) at row ([\d,]+)", out)
+    index = [float(row["severity"]) for row in table("v.csv")]
+    told = re.findall(r"largest severity (?:so far )?(\S+) at row ([\d,]+)", out)
     assert len(told) == len(out.splitlines()) > 2
     assert [value for value, _ in told] == [f"{index[int(row.replace(',', ''))]:.3g}" for _, row in told]
     ended = re.findall(r"([\d,]+) rows? exceeded", out)
@@ -290,8 +290,8 @@ def test_one_file_after_the_other_is_watched_as_if_they_were_one(plant, folder):
     [
         (["plant.csv", "--frozen"], "--frozen needs --model"),
         (["plant.csv", "--model", "m", "--frozen", "--freeze-after", "5"], "exclude each other"),
-        (["plant.csv", "--confirm", "3/2"], "K/N with 1 <= K <= N"),
-        (["plant.csv", "--confirm", "often"], "K/N with 1 <= K <= N"),
+        (["plant.csv", "--confirm", "3/2"], "of n rows, such as '3/5'"),
+        (["plant.csv", "--confirm", "often"], "of n rows, such as '3/5'"),
         (["plant.csv", "--false-alarm-rate", "0"], "0<x<=0.1"),
         (["plant.csv", "--accept-after", "10"], "x>=64"),
         (["plant.csv", "--exclude", "text", "--freeze-after", "20"], "no basis for limits yet"),

@@ -17,7 +17,7 @@ from tests.soak.watcher import Life
 
 PER_LOG = 150_000
 """Rows of a log before it is rotated."""
-COLUMNS = ("t2", "spe", "distance", "t2_limit", "spe_limit", "distance_limit", "index", "alarm", "since")
+COLUMNS = ("t2", "spe", "distance", "t2_limit", "spe_limit", "distance_limit", "severity", "alarm", "since")
 OPTIONS = ["--time-column", "t", "--json", "--live", "--metrics", "0", "--accept-after", "500"]
 OPTIONS += ["--checkpoint-rows", "20000", "--checkpoint-seconds", "2"]
 FULL = "cannot be written: File too large"

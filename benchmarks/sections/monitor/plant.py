@@ -79,7 +79,7 @@ def _trained(training: Array, lags: int, rate: float) -> StreamMonitor:
 
 
 def _following(trained: StreamMonitor) -> Index:
-    return lambda rows: np.asarray(copy.deepcopy(trained).learn_many(rows).index)
+    return lambda rows: np.asarray(copy.deepcopy(trained).learn_many(rows).severity)
 
 
 def static(training: Array, lags: int, share: float = 0.9) -> Index:

@@ -32,11 +32,11 @@ def _as_words(event: AlarmEvent) -> str:
     peak = f"{alarm.peak:.3g} at row {alarm.peak_row:,}"
     if event.state == "began":
         since = f", since row {alarm.began:,}" if alarm.began != event.row else ""
-        said = f"alarm began{since}; largest index so far {peak}"
+        said = f"alarm began{since}; largest severity so far {peak}"
     else:
         how = "ended" if event.state == "ended" else "accepted as the new normal"
         exceeded = f"{alarm.rows:,} row{'s' if alarm.rows > 1 else ''} exceeded a limit"
-        said = f"alarm {how}: {exceeded}, the last was row {alarm.last:,}; largest index {peak}"
+        said = f"alarm {how}: {exceeded}, the last was row {alarm.last:,}; largest severity {peak}"
     said += f", {STATISTIC_NAMES[alarm.statistic]}; {in_words(alarm.contributors)}"
     key = "" if event.key is None else f"{event.key}, "
     return shown(f"{key}row {event.row:,}{time}: {said}")

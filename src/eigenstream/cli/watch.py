@@ -19,7 +19,7 @@ class Confirmation(ParamType):
     name = "K/N"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..jobs.judging import confirmation
+        from ..monitoring.settings import confirmation
 
         try:
             confirmation(value)
@@ -76,7 +76,7 @@ MONITOR_OPTIONS = names_of(monitor_options)
     monitor_options,
     Section.GO_ON.option("--exit-code", is_flag=True, help=f"Exit with status {ALARMED} if an alarm was on."),
     output="Write the verdict on each row to NAME.csv, NAME.jsonl or NAME.parquet: statistics, limits, "
-    "index, alarm, the row at which it began, and the inputs to blame.",
+    "severity, alarm, the row at which it began, and the inputs to blame.",
     picture="Draw control charts: PNG or SVG.",
     quiet="Print alarms and errors only.",
     as_json="Print alarms as JSON, one object per line.",

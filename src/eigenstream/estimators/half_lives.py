@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from datetime import timedelta
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from ..io.durations import as_seconds, is_duration
+from ..model.likelihood import Density, log_likelihood
 from ..model.reading import Floats, Reading
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .validation import FLOAT_TYPES, filled, times_of
@@ -124,11 +126,6 @@ def _tried(rows: Floats, half_life: Any, times: Any, parameters: dict[str, Any])
 
 def _surprise(reading: Reading, rows: Floats) -> float:
     """Negative log-likelihood of rows under components and even noise, both Gaussian, up to a constant."""
-    variances, n = reading.kept_variances.astype(np.float64), rows.shape[1]
-    noise = max(float(reading.rest_variance), np.finfo(np.float64).tiny)
-    width = float(np.sum(np.log(variances))) + (n - len(variances)) * np.log(noise)
-    if reading.scale is not None:
-        width += 2 * float(np.sum(np.log(reading.scale, dtype=np.float64)))
-    inside = np.sum(np.square(reading.project(rows), dtype=np.float64) / variances, axis=1)
-    outside = reading.squared_residuals(rows).astype(np.float64) / noise
-    return float(np.sum(width + inside + outside)) / 2
+    expected = Density(reading.kept_variances.astype(np.float64), float(reading.rest_variance))
+    found = log_likelihood(reading, rows, expected).sum(dtype=np.float64)
+    return -float(found) - rows.size * math.log(2 * math.pi) / 2

@@ -16,6 +16,7 @@ from ..model.parameters import check_words, refuse_huge, refuse_tiny, row_weight
 from ..model.reading import Floats
 from ..model.stream_model import DEFAULTS
 from ..model.whole_calls import Callers, reverting
+from ..rank import FixedRank
 from .validation import placed, refuse_infinite, shaped, times_of
 
 MANY_SKIPPED = 32
@@ -90,7 +91,8 @@ class WholeCalls:
 
     def _announce(self, changes: list[RankChange]) -> None:
         plan, rank = self._tracker.plan, self._tracker.decision.rank
-        if rank == plan.k < plan.n and not self._warned_at_capacity:
+        reached = rank == plan.k < plan.n and not isinstance(plan.alpha, FixedRank)
+        if reached and not self._warned_at_capacity:
             advice = self._tracker.advice()  # by everything learnt so far, so there may be none any more
             if advice:
                 self._warned_at_capacity = True

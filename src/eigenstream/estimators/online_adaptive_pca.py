@@ -295,7 +295,8 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
         """
         if self.missing != "impute":
             raise ValueError(f"learn_and_impute needs missing='impute', got missing={self.missing!r}")
-        return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=FILLED)
+        filled = self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=FILLED)
+        return self._as_input(filled, X)  # type: ignore[no-any-return]
 
     def _encoded(self, X: ArrayLike) -> Floats:
         return self._tracker.encode(checked(self, X), self.missing, self._checked_scores())

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from ..learners.arrays import host, is_chunked, is_foreign, of_rows
+from ..learners.arrays import fetched, host, is_chunked, is_foreign, of_rows
 from ..model.attributes import ReadingAttributes
 from ..model.delays import embedded, input_names
 from ..model.filling import filled_by
+from ..model.likelihood import Density, covariance, density, log_likelihood
 from ..model.reading import SCORES, Floats
 from ..plotting.notebook import ShownAsCard
 from .validation import FLOAT_TYPES, filled, finite, matrix, refuse_infinite, refuse_lags, shaped
@@ -26,6 +29,8 @@ class ReadingTransformer(
     scores: Literal["shrunk", "projected", "whitened"]
     max_components: int | None
     max_components_: int
+    n_samples_seen_: int
+    center: bool
     n_features_in_: int
     _lags: int
 
@@ -34,7 +39,7 @@ class ReadingTransformer(
 
         A row that ``missing`` says to skip has NaN scores. With lags, the rows are a stretch of their own: it
         counts as having stood still before its first row. Scores of a Dask array are one, too, and computed
-        when they are asked for, as are `inverse_transform` and `score_samples` of one.
+        when they are asked for, as are `inverse_transform`, `score_samples` and `squared_residuals` of one.
         """
         check_is_fitted(self)
         return self._of_rows(X, self._encoded, self.max_components_)
@@ -44,13 +49,39 @@ class ReadingTransformer(
         check_is_fitted(self)
         return of_rows(X, self._decoded, self.max_components_, self.n_features_in_)
 
-    def score_samples(self, X: ArrayLike) -> Floats:
-        """Squared reconstruction error of each row: large where the model does not know the input.
+    def squared_residuals(self, X: ArrayLike) -> Floats:
+        """Squared distance of each row from what the components can express: its reconstruction error.
 
         In standardized units with ``standardize=True``, of row and predecessors together with ``lags``.
         """
         check_is_fitted(self)
         return self._of_rows(X, self._squared_residuals)
+
+    def score_samples(self, X: ArrayLike) -> Floats:
+        """Log-likelihood of each row under components and even noise, both Gaussian, as scikit-learn's PCA.
+
+        With ``lags``, that of the row and its predecessors together.
+        """
+        check_is_fitted(self)
+        return self._of_rows(X, self._log_likelihood)
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Mean log-likelihood of the rows; those that ``missing`` says to skip do not count."""
+        return float(np.nanmean(fetched(self.score_samples(X))))
+
+    def get_covariance(self) -> NDArray[np.float64]:
+        """Covariance of the inputs by components and even noise, as scikit-learn's PCA.
+
+        Its variances are divided by one sample less than ``explained_variance_``. In the units of the input
+        also with ``standardize=True``; with ``lags``, of the columns of ``components_``.
+        """
+        check_is_fitted(self)
+        return covariance(self._reading, self._density())
+
+    def get_precision(self) -> NDArray[np.float64]:
+        """Inverse of `get_covariance`."""
+        inverse: NDArray[np.float64] = np.linalg.inv(self.get_covariance())
+        return inverse
 
     def impute(self, X: ArrayLike) -> Floats:
         """The rows with NaN filled in by everything learnt; nothing is learnt from them.
@@ -68,7 +99,8 @@ class ReadingTransformer(
         array([[ 300.,  600., -300.]])
         """
         check_is_fitted(self)
-        return self._of_rows(X, self._imputed, self.n_features_in_)
+        filled = self._of_rows(X, self._imputed, self.n_features_in_)
+        return self._as_input(filled, X)  # type: ignore[no-any-return]
 
     @property
     def input_names_(self) -> list[str]:
@@ -102,6 +134,21 @@ class ReadingTransformer(
                 f"scores must have max_components_={self.max_components_} columns, got {Z.shape[1]}"
             )
         return self._reading.beside(Z).decode(Z, self._checked_scores())[:, : self.n_features_in_]
+
+    def _as_input(self, rows: Floats, X: Any) -> Any:
+        """Rows in the container that `set_output` asks for, with the names of the inputs."""
+        container = _get_output_config("transform", self)["dense"]
+        if container == "default":
+            return rows
+        names = self.input_names_[: self.n_features_in_]
+        return ADAPTERS_MANAGER.adapters[container].create_container(rows, X, columns=names)
+
+    def _density(self) -> Density:
+        return density(self._reading, self.n_samples_seen_, centered=bool(self.center))
+
+    def _log_likelihood(self, X: ArrayLike) -> Floats:
+        rows = self._rows(X)
+        return log_likelihood(self._reading.beside(rows), rows, self._density())
 
     def _squared_residuals(self, X: ArrayLike) -> Floats:
         rows = self._rows(X)

@@ -16,6 +16,7 @@ from ..model.history import ControlHistory
 from ..model.reading import Floats
 from ..model.whole_calls import Callers, reverting, whole_call
 from ..monitoring import STATISTICS, Alarm, Monitor, Settings, Verdict, Verdicts
+from ..monitoring.settings import confirmation
 from ..plotting.notebook import ShownAsCard
 from .online_adaptive_pca import OnlineAdaptivePCA
 from .validation import checked, filled
@@ -45,7 +46,8 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         After how many rows an alarm that is still on is taken for the new normal: the model starts anew from
         its last 256 rows, so that no monitor alarms for ever.
     confirm
-        How many rows in sequence have to exceed a limit for an alarm to count, or ``(k, n)``: k of n rows.
+        Rows in sequence that have to exceed a limit for an alarm to count, such as 3; or ``"3/5"``, the same
+        as ``(3, 5)``: three of five rows.
     on_alarm
         Called with an `Alarm` when it begins to count and when it ends, after the call that saw it.
 
@@ -86,7 +88,7 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         false_alarm_rate: float = 1e-3,
         learn_from_alarms: bool = False,
         accept_after: int = 1000,
-        confirm: int | tuple[int, int] = 1,
+        confirm: int | str | tuple[int, int] = 1,
         on_alarm: Callable[[Alarm], object] | None = None,
     ) -> None:
         self.model = model
@@ -127,17 +129,32 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         stamps = None if timestamp is None else [timestamp]
         return self._follow(np.asarray(x)[None], stamps).one(0)
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep`` also those of the model, the default one too (``model__...``)."""
+        parameters: dict[str, Any] = super().get_params(deep)
+        if deep and self.model is None:
+            inner = default_model().get_params()
+            parameters |= {f"model__{name}": value for name, value in inner.items()}
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name; ``model__half_life`` is that of the model, the default one too."""
+        inside = any(name.startswith("model__") for name in parameters)
+        if inside and parameters.get("model", self.model) is None:
+            parameters["model"] = default_model()
+        return super().set_params(**parameters)  # type: ignore[no-any-return]
+
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """-1 for rows that exceed a limit, 1 for others; nothing is learnt."""
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """1 less the index of each row: negative where it exceeds a limit."""
+        """1 less the severity of each row: negative where it exceeds a limit."""
         return np.asarray(self.score_samples(X) - self.offset_)
 
     def score_samples(self, X: ArrayLike) -> Floats:
-        """The index of each row, its largest ratio to a limit, with a minus: low is unusual."""
-        return -self.judge(X).index
+        """The severity of each row, its largest ratio to a limit, with a minus: low is unusual."""
+        return -self.judge(X).severity
 
     def judge(self, X: ArrayLike) -> Verdicts:
         """Verdicts on rows as a stretch of their own, by everything learnt so far; nothing is learnt."""
@@ -201,7 +218,7 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.model is not None and self.model.missing != "raise"
+        tags.input_tags.allow_nan = getattr(self.model, "missing", "raise") != "raise"
         return tags
 
     def _fitted(self) -> Monitor:
@@ -214,13 +231,22 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         return checked(self.model_, filled(X))
 
     def _settings(self) -> Settings:
-        confirm = self.confirm if isinstance(self.confirm, tuple) else (self.confirm, self.confirm)
-        return Settings(self.false_alarm_rate, bool(self.learn_from_alarms), self.accept_after, confirm)
+        return Settings(
+            self.false_alarm_rate,
+            bool(self.learn_from_alarms),
+            self.accept_after,
+            confirmation(self.confirm),
+        )
 
     def _begin(self, *, fresh: bool) -> OnlineAdaptivePCA:
         """The model to go on with: a new one, or a copy of the one that was given."""
         if self.model is None:
-            return OnlineAdaptivePCA(standardize=True)
+            return default_model()
+        if not isinstance(self.model, OnlineAdaptivePCA):
+            raise TypeError(
+                f"model must be an OnlineAdaptivePCA or None, got {self.model!r}: other parameters are given "
+                "by name, such as accept_after=100"
+            )
         fitted = self.model.__sklearn_is_fitted__()
         return copy.deepcopy(self.model) if fitted and not fresh else clone(self.model)
 
@@ -250,3 +276,8 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
             for alarm in found.alarms:
                 self.on_alarm(alarm)
         return found.verdicts
+
+
+def default_model() -> OnlineAdaptivePCA:
+    """The model of a monitor that was given none."""
+    return OnlineAdaptivePCA(standardize=True)

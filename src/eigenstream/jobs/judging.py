@@ -57,17 +57,7 @@ def parameters_of_model(parameters: Mapping[str, Scalar]) -> dict[str, Any]:
 def settings_of(parameters: Mapping[str, Scalar]) -> Settings:
     """The settings of the monitor of a job."""
     given: dict[str, Any] = {name: parameters[name] for name in SETTINGS_OF_MONITOR if name in parameters}
-    if "confirm" in given:
-        given["confirm"] = confirmation(str(given["confirm"]))
     return Settings(**given)
-
-
-def confirmation(text: str) -> tuple[int, int]:
-    """The pair (k, n) of a text such as 2/3: k of n rows have to exceed a limit."""
-    k, _, n = text.partition("/")
-    if not (k.isdigit() and n.isdigit() and 1 <= int(k) <= int(n)):
-        raise ValueError(f"confirm must be K/N with 1 <= K <= N, such as 2/3, got {text!r}")
-    return int(k), int(n)
 
 
 def parameters_of(settings: Settings) -> dict[str, Scalar]:

@@ -130,7 +130,7 @@ class Metrics(Watcher):
         self._thread.join()
 
     def judged(self, verdicts: Verdicts) -> None:
-        names = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "index")
+        names = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "severity")
         self._last = {name: float(getattr(verdicts, name)[-1]) for name in names}
 
     def learnt(self, model: Model, batch: Batch) -> None:
@@ -162,7 +162,7 @@ class Metrics(Watcher):
             Number("counter", "accepted", "New normals accepted.", counts.accepted),
             Number("gauge", "statistic", "Of the last row.", statistics),
             Number("gauge", "limit", "Of each statistic; +Inf where there is none yet.", limits),
-            Number("gauge", "index", "Largest ratio of a statistic to its limit, last row.", last["index"]),
+            Number("gauge", "severity", "Largest ratio of the last row to a limit.", last["severity"]),
             Number("gauge", "alarm_on", "1 while an alarm is on, else 0.", float(monitor.watch.counts)),
             Number(
                 "gauge", "drift", "Components turned away from since limits were told.", self._turned(monitor)

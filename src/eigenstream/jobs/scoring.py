@@ -48,7 +48,7 @@ def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, resid
             stretch = batch.rows if before is None else np.vstack((before, batch.rows))
             scores = model.transform(stretch)
             if residuals:
-                scores = np.column_stack((scores, model.score_samples(stretch)))
+                scores = np.column_stack((scores, model.squared_residuals(stretch)))
             if lags:
                 scores = scores[-len(batch.rows) :]
                 before = last_rows(batch.rows, lags, before)

@@ -53,10 +53,10 @@ def _of_model(snapshot: Snapshot) -> dict[str, str]:
 
 
 def _of_monitor(watching: Watching) -> dict[str, str]:
-    index = watching.history.index
+    severity = watching.history.severity
     on = any(alarm.on for alarm in watching.alarms)
     return {
-        "index": brief(float(index[-1])) if len(index) else NOTHING,
+        "severity": brief(float(severity[-1])) if len(severity) else NOTHING,
         "alarm-count": f"{watching.number:,}",
         "alarm-now": "one is on" if on else f"{watching.alarmed:,} rows in all",
     }

@@ -57,18 +57,18 @@ class ControlHistory(NamedTuple):
     """The largest T², SPE and distance in it; NaN where no row was judged (m, 3)."""
     limits: NDArray[np.float64]
     """The limits at its end; infinity where there was none (m, 3)."""
-    index: NDArray[np.float64]  # type: ignore[assignment]  # a tuple has a method of this name, which nobody misses here
-    """The largest index in it (m)."""
+    severity: NDArray[np.float64]
+    """The largest severity in it (m)."""
     alarm: NDArray[np.bool_]
     """Whether a row of it alarmed (m)."""
 
     def chart(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """A statistic, or the index, and its limit as a chart shows them: NaN where there is nothing to show.
+        """A statistic, or the severity, and its limit as a chart shows them; NaN where nothing is shown.
 
         Before there is a limit, and just after, a model knows so little that statistics are of any size.
         """
-        if name == "index":
-            statistic = self.index.copy()
+        if name == "severity":
+            statistic = self.severity.copy()
             limit = np.where(np.isfinite(self.limits).any(axis=1), 1.0, np.inf)
         else:
             i = list(STATISTIC_NAMES).index(name)

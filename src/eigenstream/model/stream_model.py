@@ -135,7 +135,7 @@ class StreamModel(TrackedAttributes):
             rows = host(rows)
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
 
-    def score_samples(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def squared_residuals(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
         tracker = self.fitted()
         rows = tracker.completed(self._typed(rows, tracker), self.missing)

@@ -63,7 +63,7 @@ class Alarm:
     accepted: bool = False
     """True if it ended because its rows were accepted as the new normal."""
     peak: float = 0.0
-    """The largest index."""
+    """The largest severity."""
     peak_row: int = -1
     statistic: str = ""
     """Statistic that was largest there, in units of its limit."""
@@ -101,7 +101,7 @@ class Watch:
     hits: deque[int] = field(init=False)
     """The last k rows that exceeded."""
     held: list[Vector] = field(default_factory=list)
-    """Ratios of the first rows of the alarm that is on; the last entry is the index."""
+    """Ratios of the first rows of the alarm that is on; the last entry is the severity."""
     past: deque[Alarm] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     """Alarms that counted."""
 
@@ -138,7 +138,7 @@ class Watch:
         exceeds
             True for rows that exceed a limit.
         counted
-            Ratios and index of each row, for the limits to count (T, 4); rows of NaN are left out.
+            Ratios and severity of each row, for the limits to count (T, 4); rows of NaN are left out.
         """
         result = Followed(len(exceeds))
         hits = np.flatnonzero(exceeds)

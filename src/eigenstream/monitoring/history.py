@@ -17,7 +17,7 @@ LIMIT = 512
 """Most stretches kept."""
 
 WIDTH = 1 + 2 * len(STATISTICS) + 2
-"""Numbers per stretch: its first row, statistics, limits, index, alarm."""
+"""Numbers per stretch: its first row, statistics, limits, severity, alarm."""
 
 
 @dataclass
@@ -30,14 +30,14 @@ class Stretches(Marked):
     table: Matrix = field(default_factory=lambda: np.zeros((0, WIDTH)))
 
     def add(
-        self, first: int, statistics: Matrix, limits: Vector, index: Vector, alarm: NDArray[np.bool_]
+        self, first: int, statistics: Matrix, limits: Vector, severity: Vector, alarm: NDArray[np.bool_]
     ) -> None:
         """Count rows that follow those before and share their limits; parameters as of `Verdicts.of`."""
-        if not len(index):
+        if not len(severity):
             return
-        rows = np.arange(first, first + len(index), dtype=np.float64)
+        rows = np.arange(first, first + len(severity), dtype=np.float64)
         shared = np.broadcast_to(limits, (len(rows), len(limits)))
-        self._merge(np.column_stack((rows, statistics, shared, index, alarm)))
+        self._merge(np.column_stack((rows, statistics, shared, severity, alarm)))
         while len(self.table) > LIMIT:
             self.length *= 2
             table, self.table = self.table, np.zeros((0, WIDTH))
@@ -59,7 +59,9 @@ class Stretches(Marked):
     def history(self) -> ControlHistory:
         """The stretches as arrays."""
         k = len(STATISTICS)
-        row, statistics, limits, index, alarm = np.split(self.table, (1, 1 + k, 1 + 2 * k, 2 + 2 * k), axis=1)
+        row, statistics, limits, severity, alarm = np.split(
+            self.table, (1, 1 + k, 1 + 2 * k, 2 + 2 * k), axis=1
+        )
         return ControlHistory(
-            row[:, 0].astype(np.int64), statistics, limits, index[:, 0], alarm[:, 0].astype(np.bool_)
+            row[:, 0].astype(np.int64), statistics, limits, severity[:, 0], alarm[:, 0].astype(np.bool_)
         )

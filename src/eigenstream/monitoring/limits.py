@@ -142,12 +142,12 @@ def _quantile(counts: Vector, level: float) -> float:
 
 
 class Limits(Marked):
-    """The limits of the statistics, and the index of a row: its largest ratio to a limit.
+    """The limits of the statistics, and the severity of a row: its largest ratio to a limit.
 
     Parameters
     ----------
     rate
-        The share of rows in control whose index exceeds 1.
+        The share of rows in control whose severity exceeds 1.
     """
 
     LEARNT = ("tail", "theory", "factors", "told", "edges", "together", "_theory")
@@ -193,8 +193,8 @@ class Limits(Marked):
         ratios[:, known] = statistics[:, known] / self.theory[known]
         return ratios
 
-    def indices(self, ratios: Matrix) -> Vector:
-        """The index of each row; 0 where there is no basis for one."""
+    def severities(self, ratios: Matrix) -> Vector:
+        """The severity of each row; 0 where there is no basis for one."""
         if not self.told.any():
             return np.zeros(len(ratios))
         largest: Vector = (ratios[:, self.told] / self.factors[self.told]).max(axis=1)

@@ -43,7 +43,7 @@ class MonitoredModel(StreamModel):
     >>> model = MonitoredModel(Settings(false_alarm_rate=0.01))
     >>> for batch in streams.paper_stream(2000, random_state=0):
     ...     verdicts = model.judge_many(batch)
-    >>> bool(verdicts.index.max() < 1)
+    >>> bool(verdicts.severity.max() < 1)
     True
     """
 

@@ -147,15 +147,15 @@ class Monitor(Marked):
         """Verdicts on rows by everything learnt so far; nothing changes. They are a stretch of their own."""
         rows = self.tracker.prepared(rows, missing)
         limits, statistics = self.limits_now(), self._statistics(self._reference_now(), rows, 0)
-        index = limits.indices(limits.ratios(statistics))
+        severity = limits.severities(limits.ratios(statistics))
         nothing = np.full(len(rows), -1)
-        return Verdicts.of(0, statistics, limits.values, index, index > 1, nothing)
+        return Verdicts.of(0, statistics, limits.values, severity, severity > 1, nothing)
 
-    def index_of(self, rows: Floats, missing: Missing = "raise") -> Vector:
-        """The index of each row as `follow` would find it if it came next; nothing changes."""
+    def severity_of(self, rows: Floats, missing: Missing = "raise") -> Vector:
+        """The severity of each row as `follow` would find it if it came next; nothing changes."""
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
         statistics = self._statistics(self.reference, judged, self.counts.came)
-        return self.limits.indices(self.limits.ratios(statistics))
+        return self.limits.severities(self.limits.ratios(statistics))
 
     def go_on_with(self, tracker: Tracker) -> None:
         """Go on with a tracker that knows the same of more inputs; limits are told when there is a basis."""
@@ -214,14 +214,14 @@ class Monitor(Marked):
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
         statistics = self._statistics(self.reference, judged, first)
         ratios, limits = self.limits.ratios(statistics), self.limits.values
-        index = self.limits.indices(ratios)
-        exceeds = index > 1
-        followed = self.watch.follow(first, exceeds, np.column_stack((ratios, index)))
-        self._blame(followed, judged, ratios, index, exceeds)
+        severity = self.limits.severities(ratios)
+        exceeds = severity > 1
+        followed = self.watch.follow(first, exceeds, np.column_stack((ratios, severity)))
+        self._blame(followed, judged, ratios, severity, exceeds)
         self.recent.extend(rows[followed.since >= 0])
         alarm = exceeds & followed.counting(first)
         contributors = self._contributors_of(judged, ratios, alarm) if blame else []
-        self.stretches.add(first, statistics, limits, index, alarm)
+        self.stretches.add(first, statistics, limits, severity, alarm)
         self.counts.came += len(rows)
         # Without any limit, nothing can exceed one.
         unjudged = np.isnan(statistics[:, -1]) | ~np.isfinite(limits).any()
@@ -236,7 +236,7 @@ class Monitor(Marked):
             self._bring_up_to_date(followed)
         if self.watch.on is None:
             self.recent.clear()
-        verdicts = Verdicts.of(first, statistics, limits, index, alarm, followed.since)
+        verdicts = Verdicts.of(first, statistics, limits, severity, alarm, followed.since)
         begun = [replace(alarm, ended=None, accepted=False) for alarm in followed.begun]
         return Findings(verdicts, begun + [replace(alarm) for alarm in followed.ended], changes, contributors)
 
@@ -332,11 +332,13 @@ class Monitor(Marked):
             return np.full((len(rows), len(STATISTICS)), np.nan)
         return reference.judge(rows, first)
 
-    def _blame(self, followed: Followed, rows: Floats, ratios: Matrix, index: Vector, exceeds: Any) -> None:
+    def _blame(
+        self, followed: Followed, rows: Floats, ratios: Matrix, severity: Vector, exceeds: Any
+    ) -> None:
         """Note the peak of each alarm, and which inputs it is due to."""
         first = self.counts.came
         for alarm in followed.touched:
-            inside = np.where(exceeds & (followed.since == alarm.began), index, 0.0)
+            inside = np.where(exceeds & (followed.since == alarm.began), severity, 0.0)
             at = int(np.argmax(inside))
             if inside[at] > alarm.peak:
                 alarm.peak, alarm.peak_row = float(inside[at]), first + at

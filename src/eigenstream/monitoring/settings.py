@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,19 +27,36 @@ class Settings:
     accept_after: int = 1000
     """Rows after which an alarm that is still on is taken for the new normal."""
     confirm: tuple[int, int] = (1, 1)
-    """An alarm counts once k of n rows in sequence have exceeded a limit."""
+    """An alarm counts once k of n rows in sequence have exceeded a limit; `confirmation` reads it."""
 
     def __post_init__(self) -> None:
-        rate, longest, (k, n) = self.false_alarm_rate, self.accept_after, self.confirm
+        rate, longest = self.false_alarm_rate, self.accept_after
         if not 0 < rate <= LARGEST_RATE:
             raise ValueError(f"false_alarm_rate must be above 0 and at most {LARGEST_RATE}, got {rate!r}")
         if not isinstance(longest, int | np.integer) or longest < SHORTEST_ALARM:
             raise ValueError(
                 f"accept_after must be a whole number of rows, at least {SHORTEST_ALARM}, got {longest!r}"
             )
-        whole = isinstance(k, int | np.integer) and isinstance(n, int | np.integer)
-        if not whole or not 1 <= k <= n <= CALM:
-            raise ValueError(
-                f"confirm must be k rows in sequence or (k, n) for k of n rows, 1 <= k <= n <= {CALM}, got "
-                f"{(k, n)!r}"
-            )
+        object.__setattr__(self, "confirm", confirmation(self.confirm))
+
+
+def confirmation(value: Any) -> tuple[int, int]:
+    """The pair (k, n) of ``3``, ``"3"``, ``"3/5"`` or ``(3, 5)``: k of n rows have to exceed a limit.
+
+    Examples
+    --------
+    >>> confirmation("3/5"), confirmation(2)
+    ((3, 5), (2, 2))
+    """
+    given = value
+    if isinstance(value, str):
+        value = tuple(int(part) if part.isdigit() else part for part in value.split("/"))
+    pair = tuple(value) if isinstance(value, tuple | list) else (value,)
+    k, n = pair if len(pair) == 2 else 2 * pair if len(pair) == 1 else (0, 0)
+    whole = all(isinstance(part, int | np.integer) and not isinstance(part, bool) for part in (k, n))
+    if not whole or not 1 <= k <= n <= CALM:
+        raise ValueError(
+            f"confirm must be k rows in sequence, such as 3, or k of n rows, such as '3/5' or (3, 5), with "
+            f"1 <= k <= n <= {CALM}, got {given!r}"
+        )
+    return int(k), int(n)

@@ -69,8 +69,7 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     prefix = "monitor."
     arrays = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     written = document["settings"]
-    k, n = map(int, written["confirm"])
-    settings = Settings(**{**written, "confirm": (k, n)})
+    settings = Settings(**written)
     monitor = Monitor(tracker, settings, names, bool(document["frozen"]))
     monitor.counts = Counts(**{name: whole(document["counts"], name) for name in asdict(Counts())})
     monitor.correct_at = whole(document, "correct_at")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..learners.knowledge import Matrix, Vector
 from .reference import STATISTICS
 
-COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "index", "alarm", "since")
+COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "severity", "alarm", "since")
 """Columns of `Verdicts.matrix`, in order."""
 
 
@@ -29,10 +29,10 @@ class Verdict(NamedTuple):
     """Infinity where there is no basis for a limit."""
     spe_limit: float
     distance_limit: float
-    index: float  # type: ignore[assignment]  # a tuple has a method of this name, which nobody misses here
+    severity: float
     """The largest ratio of a statistic to its limit; 0 where there is no limit."""
     alarm: bool
-    """True if the index exceeds 1, often enough to count."""
+    """True if the severity exceeds 1, often enough to count."""
     since: int | None
     """The row at which the alarm began that is still on; None: there is none."""
 
@@ -47,7 +47,7 @@ class Verdicts(NamedTuple):
     t2_limit: Vector
     spe_limit: Vector
     distance_limit: Vector
-    index: Vector  # type: ignore[assignment]
+    severity: Vector
     alarm: NDArray[np.bool_]
     since: NDArray[np.int64]
 
@@ -66,7 +66,7 @@ class Verdicts(NamedTuple):
         first: int,
         statistics: Matrix,
         limits: Vector,
-        index: Vector,
+        severity: Vector,
         alarm: NDArray[np.bool_],
         since: NDArray[np.int64],
     ) -> Verdicts:
@@ -75,7 +75,7 @@ class Verdicts(NamedTuple):
         t2_limit, spe_limit, distance_limit = (np.full(rows, limit) for limit in limits)
         t2, spe, distance = statistics.T
         numbers = np.arange(first, first + rows)
-        return cls(numbers, t2, spe, distance, t2_limit, spe_limit, distance_limit, index, alarm, since)
+        return cls(numbers, t2, spe, distance, t2_limit, spe_limit, distance_limit, severity, alarm, since)
 
     @classmethod
     def joined(cls, parts: list[Verdicts]) -> Verdicts:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Watched: TypeAlias = MonitoredModel | ControlHistory | Verdicts | Any
 
-CHARTS = {**STATISTIC_NAMES, "index": "index"}
+CHARTS = {**STATISTIC_NAMES, "severity": "severity"}
 """Titles of charts: the statistics, and the largest ratio of one to its limit."""
 
 
@@ -40,7 +40,7 @@ class Chart(NamedTuple):
 
 
 def plot_control_chart(
-    monitor: Watched, ax: Axes | None = None, *, statistic: str = "index", times: Times | None = None
+    monitor: Watched, ax: Axes | None = None, *, statistic: str = "severity", times: Times | None = None
 ) -> Axes:
     """A statistic of a stream with its limit; where there was an alarm, the background is shaded.
 
@@ -52,7 +52,7 @@ def plot_control_chart(
     ax
         Where to draw; a new figure if None.
     statistic
-        ``"t2"``, ``"spe"``, ``"distance"``, or ``"index"``: the largest ratio of one of them to its limit.
+        ``"t2"``, ``"spe"``, ``"distance"``, or ``"severity"``: the largest ratio of one of them to its limit.
     times
         A function from row counts to seconds since 1970: the axis then shows times.
 

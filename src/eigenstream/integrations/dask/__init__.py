@@ -3,7 +3,7 @@
 - `FeatureShardedPCA`: streaming, the features spread over workers;
 - `fit_partitions`: a model per chunk of rows, merged in a tree;
 - ``AdaptivePCA().fit(X)``: the closed form, where rows or features number less than 8,192;
-- ``transform(X)`` and ``score_samples(X)`` of any fitted model, lazily.
+- ``transform(X)``, ``score_samples(X)`` and ``squared_residuals(X)`` of any fitted model, lazily.
 
 >>> import dask.array as da, numpy as np
 >>> from eigenstream import AdaptivePCA, streams

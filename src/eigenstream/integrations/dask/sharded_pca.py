@@ -115,7 +115,7 @@ class FeatureShardedPCA(ReadingAttributes):
         scores = reading.project(rows) * reading.factors(self.scores, rows.dtype)
         return padded(scores, self.max_components_)
 
-    def score_samples(self, X: da.Array) -> da.Array:
+    def squared_residuals(self, X: da.Array) -> da.Array:
         """Squared distance of each row from what the components can express, lazily."""
         return self._reading.squared_residuals(checked(X, self.n_features_in_))
 

@@ -78,8 +78,8 @@ class AnomalyMonitor(base.AnomalyDetector):
         """How far the sample is off, in units of the limit."""
         if self.model is None or self.model.monitor is None:
             return 0.0
-        index = self.model.monitor.index_of(self.inputs.of(list(x), row_of(x)), "impute")
-        return float(index[0])
+        severity = self.model.monitor.severity_of(self.inputs.of(list(x), row_of(x)), "impute")
+        return float(severity[0])
 
     def _join(self, first: Any) -> None:
         """Let features into the model that had been constant so far."""
