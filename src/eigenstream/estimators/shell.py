@@ -80,8 +80,7 @@ class ReadingTransformer(
 
     def get_precision(self) -> NDArray[np.float64]:
         """Inverse of `get_covariance`."""
-        inverse: NDArray[np.float64] = np.linalg.inv(self.get_covariance())
-        return inverse
+        return np.asarray(np.linalg.inv(self.get_covariance()), dtype=np.float64)
 
     def impute(self, X: ArrayLike) -> Floats:
         """The rows with NaN filled in by everything learnt; nothing is learnt from them.
