@@ -12,7 +12,7 @@ from rich.console import Console
 
 from eigenstream.cli.progress import progress
 from eigenstream.jobs.signals import StopRequest
-from eigenstream.paper.reproduction.runner import Outcome, Reproduction
+from eigenstream.paper.reproduction.runner import JudgedItem, Reproduction
 from eigenstream.paper.reproduction.workers import Failed, Lost, Stopped
 from evaluation import page, sensors
 from evaluation.questions import QUESTIONS
@@ -82,7 +82,7 @@ def main(
 
 def _measured(
     chosen: Sequence[ModuleType], quick: bool, seed: int, cache: Path, jobs: int, stop: StopRequest
-) -> list[Outcome]:
+) -> list[JudgedItem]:
     """Questions whose cases may run side by side first, then those that want the machine for themselves."""
     console, found = Console(stderr=True), {}
     for alone in (False, True):

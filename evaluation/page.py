@@ -12,8 +12,8 @@ from typing import Any
 from benchmarks import machine
 from benchmarks.markdown import mark, number, table
 
-from eigenstream.paper.reproduction.item import Verdict
-from eigenstream.paper.reproduction.runner import Outcome
+from eigenstream.paper.reproduction.item import ClaimVerdict
+from eigenstream.paper.reproduction.runner import JudgedItem
 from evaluation.methods import why_not_process_improve
 from evaluation.question import OURS, Row, median_ratio, times, worst
 
@@ -22,7 +22,7 @@ COLOURS = 64
 """In a picture; enough for lines and bars, and a third of the bytes."""
 
 
-def write(outcomes: Sequence[Outcome], out: Path, *, quick: bool) -> None:
+def write(outcomes: Sequence[JudgedItem], out: Path, *, quick: bool) -> None:
     """Everything into this folder."""
     out.mkdir(parents=True, exist_ok=True)
     found = {outcome.item.LETTER: _rows(outcome) for outcome in outcomes}
@@ -34,7 +34,7 @@ def write(outcomes: Sequence[Outcome], out: Path, *, quick: bool) -> None:
     (out / OVERVIEW).write_text(_overview(outcomes, found, quick))
 
 
-def renew(outcomes: Sequence[Outcome], out: Path) -> None:
+def renew(outcomes: Sequence[JudgedItem], out: Path) -> None:
     """Some questions into a folder that has pages of all: what is said of the others stays as it is."""
     letters = {outcome.item.LETTER for outcome in outcomes}  # type: ignore[attr-defined]
     before = {path.name: path.read_text() for path in (out / TABLE, out / OVERVIEW)}
@@ -77,12 +77,12 @@ def _write_table(results: dict[str, Any], out: Path) -> None:
     (out / TABLE).write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
 
 
-def _rows(outcome: Outcome) -> list[Row]:
+def _rows(outcome: JudgedItem) -> list[Row]:
     rows: list[Row] = outcome.item.rows(outcome.settings, outcome.tables)  # type: ignore[attr-defined]
     return rows
 
 
-def _results(outcomes: Sequence[Outcome], found: dict[str, list[Row]]) -> dict[str, Any]:
+def _results(outcomes: Sequence[JudgedItem], found: dict[str, list[Row]]) -> dict[str, Any]:
     return {
         "machine": machine.facts(),
         "rows": [row.as_json() for rows in found.values() for row in rows],
@@ -91,7 +91,7 @@ def _results(outcomes: Sequence[Outcome], found: dict[str, list[Row]]) -> dict[s
                 "question": outcome.item.LETTER,  # type: ignore[attr-defined]
                 "target": claim.says,
                 "measured": claim.value,
-                "met": claim.verdict == Verdict.HOLDS,
+                "met": claim.verdict == ClaimVerdict.HOLDS,
             }
             for outcome in outcomes
             for claim in outcome.claims
@@ -99,7 +99,7 @@ def _results(outcomes: Sequence[Outcome], found: dict[str, list[Row]]) -> dict[s
     }
 
 
-def _overview(outcomes: Sequence[Outcome], found: dict[str, list[Row]], quick: bool) -> str:
+def _overview(outcomes: Sequence[JudgedItem], found: dict[str, list[Row]], quick: bool) -> str:
     parts = [
         "# The field, measured",
         "Written by `make evaluate`, from the numbers alone; nothing here is edited by hand. Every row has a "
@@ -117,7 +117,7 @@ def _overview(outcomes: Sequence[Outcome], found: dict[str, list[Row]], quick: b
     return "\n\n".join(parts) + "\n"
 
 
-def _summary(outcomes: Sequence[Outcome], found: dict[str, list[Row]]) -> str:
+def _summary(outcomes: Sequence[JudgedItem], found: dict[str, list[Row]]) -> str:
     lines = []
     for outcome in outcomes:
         item: Any = outcome.item
@@ -149,16 +149,16 @@ def _winner(rows: Sequence[Row]) -> str:
     return OURS if wins > len(lost) else max(dict.fromkeys(lost), key=lost.count)
 
 
-def _targets(outcomes: Sequence[Outcome]) -> str:
+def _targets(outcomes: Sequence[JudgedItem]) -> str:
     lines = [
-        (f"({outcome.item.LETTER}) {claim.says}", claim.value, mark(claim.verdict == Verdict.HOLDS))  # type: ignore[attr-defined]
+        (f"({outcome.item.LETTER}) {claim.says}", claim.value, mark(claim.verdict == ClaimVerdict.HOLDS))  # type: ignore[attr-defined]
         for outcome in outcomes
         for claim in outcome.claims
     ]
     return table(("target", "measured", ""), lines)
 
 
-def _question(outcome: Outcome, rows: Sequence[Row]) -> str:
+def _question(outcome: JudgedItem, rows: Sequence[Row]) -> str:
     item: Any = outcome.item
     parts = [f"# ({item.LETTER}) {item.TITLE}", item.INTRO.replace("\n", " ")]
     if outcome.claims:
@@ -198,7 +198,7 @@ def _cell(row: Row, name: str) -> str:
     return f"**{text}**" if row.contest and name == best else text
 
 
-def _picture(outcome: Outcome) -> bytes:
+def _picture(outcome: JudgedItem) -> bytes:
     from matplotlib import style
     from PIL import Image
 

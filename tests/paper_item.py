@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenstream.paper.reproduction.item import Claim, Sheet, Verdict
+from eigenstream.paper.reproduction.item import Claim, ClaimVerdict, Sheet
 
 NAME = "toy"
 TITLE = "Toy <b>item</b> & more"
 CAPTION = "A caption with a <tag> and x₁²."
 ALT = "Some <lines>"
 AWKWARD = 'spectra of <script>alert(1)</script> & [bold]such[/bold], "quoted"'
-VERDICT = Verdict.HOLDS
+VERDICT = ClaimVerdict.HOLDS
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def claims(settings, tables):
             "something with α ≥ a/b",
             "looking",
             "else",
-            Verdict.CORRECTED,
-            Verdict.CORRECTED,
+            ClaimVerdict.CORRECTED,
+            ClaimVerdict.CORRECTED,
             "a <reason>",
             quote="as <printed>",
             stated="b₁",

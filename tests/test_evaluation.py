@@ -16,7 +16,7 @@ from evaluation.question import HINDSIGHT, OURS, Row, median_ratio, target, time
 from evaluation.questions import QUESTIONS, memory, missing, rank
 from evaluation.streams import RANKS, Known, Stream, changing, edge_of
 
-from eigenstream.paper.reproduction.runner import Outcome, Reproduction
+from eigenstream.paper.reproduction.runner import JudgedItem, Reproduction
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "evaluation"
@@ -120,7 +120,7 @@ def test_rivals_can_be_chosen_and_hindsight_left_out():
 
 def outcome_of(rows, claims=()):
     item = SimpleNamespace(LETTER="x", NAME="made-up", TITLE="Made up", rows=lambda settings, tables: rows)
-    return Outcome(item, None, 0, (), (), claims)
+    return JudgedItem(item, None, 0, (), (), claims)
 
 
 def test_the_summary_names_the_rival_that_wins_and_the_worst_loss():

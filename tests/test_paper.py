@@ -10,7 +10,7 @@ import pytest
 
 from eigenstream.paper import ITEMS
 from eigenstream.paper.items.experiment import KINDS
-from eigenstream.paper.reproduction.item import Verdict, sheets_of
+from eigenstream.paper.reproduction.item import ClaimVerdict, sheets_of
 from eigenstream.regularizers import REGULARIZERS, Regularizer
 from tests.marks import slow
 
@@ -161,12 +161,12 @@ def test_claims_come_out_as_expected_and_could_fail(name):
     claims = item.claims(item.QUICK, tables)
     wrong = [claim for claim in claims if not claim.as_expected]
     assert not wrong
-    assert sum(claim.verdict is Verdict.CORRECTED for claim in claims) == CORRECTIONS.get(name, 0)
+    assert sum(claim.verdict is ClaimVerdict.CORRECTED for claim in claims) == CORRECTIONS.get(name, 0)
     for claim in claims:
         assert claim.where
         assert claim.measured_by
         assert claim.value
-        assert bool(claim.reason) == (claim.expected is not Verdict.HOLDS)
+        assert bool(claim.reason) == (claim.expected is not ClaimVerdict.HOLDS)
         assert not (claim.where.startswith("ours") and claim.quote)
         assert not any(sign in text for text in asdict(claim).values() for sign in "$\\{")  # no TeX
     for sheet in sheets_of(item, item.QUICK, tables):

@@ -20,7 +20,7 @@ from eigenstream.cli.progress import progress
 from eigenstream.paper import ITEMS
 from eigenstream.paper.reproduction.cache import basis, keep
 from eigenstream.paper.reproduction.changes import apply
-from eigenstream.paper.reproduction.item import Verdict
+from eigenstream.paper.reproduction.item import ClaimVerdict
 from eigenstream.paper.reproduction.runner import Reproduction
 
 from . import paper_item
@@ -134,7 +134,7 @@ def test_a_changed_source_is_another_basis(tmp_path):
 
 
 def test_an_unexpected_verdict_is_named(tmp_path, filled, monkeypatch):
-    monkeypatch.setattr(paper_item, "VERDICT", Verdict.FAILS)
+    monkeypatch.setattr(paper_item, "VERDICT", ClaimVerdict.FAILS)
     result = reproduce(tmp_path)
     assert result.exit_code == 1
     assert f"toy, Section <0>: {paper_item.AWKWARD}: does not hold, expected: holds" in result.stderr

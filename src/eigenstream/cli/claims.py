@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from ..paper.reproduction.item import Claim
-    from ..paper.reproduction.runner import Outcome
+    from ..paper.reproduction.runner import JudgedItem
 
 COLOR = {"holds": "green", "holds with a correction": "yellow", "does not hold": "red"}
 
 
-def claims_table(outcome: Outcome) -> Table:
+def claims_table(outcome: JudgedItem) -> Table:
     """Table of an item's claims: the sentence, the measurement and the verdict."""
     from rich import box
     from rich.table import Table
@@ -51,7 +51,7 @@ def _verdict(claim: Claim) -> Text:
     return shown if claim.as_expected else shown.append(f"\n! expected: {claim.expected}", style="bold")
 
 
-def complaints(outcomes: Sequence[Outcome]) -> list[str]:
+def complaints(outcomes: Sequence[JudgedItem]) -> list[str]:
     """A line for each claim whose verdict is not the expected one."""
     return [
         f"  {outcome.item.NAME}, {claim.where}: {claim.says}: {claim.verdict}, expected: {claim.expected}"

@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from ..jobs.signals import StopRequest
     from ..paper.reproduction.item import Item
-    from ..paper.reproduction.runner import Outcome, Reproduction
+    from ..paper.reproduction.runner import JudgedItem, Reproduction
 
 
 class CannotGoOnError(click.ClickException):
@@ -129,7 +129,7 @@ def _results(cache: Path | None, no_cache: bool) -> Iterator[Path]:
 
 def _carried_out(
     reproduction: Reproduction, out: Path, jobs: int | None, stop: StopRequest, no_cache: bool
-) -> list[Outcome]:
+) -> list[JudgedItem]:
     """Compute, draw and write; turn exceptions into a message and an exit code."""
     from ..paper.reproduction.workers import Failed, Lost, Stopped
 
@@ -150,7 +150,7 @@ def _carried_out(
 
 def _computed_and_written(
     reproduction: Reproduction, out: Path, jobs: int | None, stop: StopRequest
-) -> list[Outcome]:
+) -> list[JudgedItem]:
     from joblib import cpu_count
     from rich.console import Console
 
@@ -164,7 +164,7 @@ def _computed_and_written(
         return write(reproduction, out, jobs or cpu_count(), update, stop.asked)
 
 
-def _tell(outcomes: list[Outcome], page: Path, show: bool) -> None:
+def _tell(outcomes: list[JudgedItem], page: Path, show: bool) -> None:
     """Print the claims and where the report is; end with 1 if a claim came out otherwise than expected."""
     from rich.console import Console
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import metrics
-from ..reproduction.item import Claim, Table, Verdict, verdict
+from ..reproduction.item import Claim, ClaimVerdict, Table, verdict
 from . import experiment
 from .drawing import DARK, LOOKS, MIDDLE, curve, figure_of, lettered
 from .experiment import DEFAULT, KINDS, Array, Case, Setup, cases_of, chosen
@@ -168,7 +168,7 @@ def _similar_claim(tables: Sequence[Table], error: str) -> Claim:
         f"at most {ratios.max():.1f} (T = {times[int(np.argmax(ratios))]:,}); {where}; at most {late:.1f} "
         f"from {SETTLED:,} on, {ratios[-1]:.1f} at the end",
         verdict(printed=not len(above), corrected=late < SIMILAR),
-        expected=Verdict.CORRECTED if error == "eigenvalue" else Verdict.HOLDS,
+        expected=ClaimVerdict.CORRECTED if error == "eigenvalue" else ClaimVerdict.HOLDS,
         reason="R_YY is three to five times better until the random start is forgotten; similar after "
         f"{SETTLED:,} samples"
         if error == "eigenvalue"

@@ -153,7 +153,7 @@ def run(
     setup: Setup = DEFAULT,
 ) -> Course:
     """Let a network of either kind learn from X up to the last of the times."""
-    networks: dict[str, Callable[..., Learner]] = {"printed": printed_network, "engine": Engine}
+    networks: dict[str, Callable[..., Responder]] = {"printed": printed_network, "engine": Engine}
     learner = networks[network](regularizer, X.shape[1], setup, weights_generator(seed), beta=beta)
     Y, filters = [], []
     for start, stop in zip([0, *times], times, strict=False):
@@ -162,7 +162,7 @@ def run(
     return Course(np.vstack(Y), filters)
 
 
-class Learner(Protocol):
+class Responder(Protocol):
     """A network that learns from rows, returns the outputs, and has a filter that can be read."""
 
     def run(self, X: Array, /) -> Array: ...

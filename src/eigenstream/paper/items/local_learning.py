@@ -60,7 +60,7 @@ def cases(settings: Settings, seed: int) -> Sequence[Case]:
 
 
 @dataclass
-class Moment:
+class Circumstances:
     """All that a learning rule could look at."""
 
     x: Array
@@ -70,7 +70,7 @@ class Moment:
     mu: Array
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator) -> Moment:
+    def drawn(cls, rng: np.random.Generator) -> Circumstances:
         W_yy = rng.standard_normal((N_OUTPUTS, N_OUTPUTS)) * (1 - np.eye(N_OUTPUTS))
         return cls(
             rng.standard_normal(N_INPUTS),
@@ -87,9 +87,9 @@ class Moment:
         network.adapt(self.x, self.y)
         return network
 
-    def elsewhere(self, i: int, j: int, rng: np.random.Generator) -> Moment:
+    def elsewhere(self, i: int, j: int, rng: np.random.Generator) -> Circumstances:
         """Another moment that agrees in what synapse j -> i (and i, j laterally) may see."""
-        other = Moment.drawn(rng)
+        other = Circumstances.drawn(rng)
         other.x = _redrawn(self.x, {j}, rng)
         other.y = _redrawn(self.y, {i, j}, rng)
         other.W_yx[i, j], other.W_yy[i, j], other.mu[i] = self.W_yx[i, j], self.W_yy[i, j], self.mu[i]
@@ -117,7 +117,7 @@ def simulate(case: Case) -> Table:
         name: [] for name in ("elsewhere", "input power", "output power", "pair")
     }
     for _ in range(case.draws):
-        moment = Moment.drawn(rng)
+        moment = Circumstances.drawn(rng)
         for i, j in ((0, 1), (1, 2), (2, 0), (3, 1)):
             for what, alter in _alterations(moment, i, j, rng).items():
                 changes[what].append(_change(case.regularizer, moment, alter(), i, j))
@@ -128,17 +128,19 @@ def simulate(case: Case) -> Table:
     }
 
 
-def _alterations(moment: Moment, i: int, j: int, rng: np.random.Generator) -> dict[str, Callable[[], Moment]]:
+def _alterations(
+    moment: Circumstances, i: int, j: int, rng: np.random.Generator
+) -> dict[str, Callable[[], Circumstances]]:
     x, y, W_yx, W_yy, mu = moment.x, moment.y, moment.W_yx, moment.W_yy, moment.mu
     return {
         "elsewhere": lambda: moment.elsewhere(i, j, rng),
-        "input power": lambda: Moment(_doubled_elsewhere(x, {j}), y, W_yx, W_yy, mu),
-        "output power": lambda: Moment(x, _doubled_elsewhere(y, {i, j}), W_yx, W_yy, mu),
-        "pair": lambda: Moment(-x, np.where(np.arange(len(y)) == j, -y, y), W_yx, W_yy, mu),
+        "input power": lambda: Circumstances(_doubled_elsewhere(x, {j}), y, W_yx, W_yy, mu),
+        "output power": lambda: Circumstances(x, _doubled_elsewhere(y, {i, j}), W_yx, W_yy, mu),
+        "pair": lambda: Circumstances(-x, np.where(np.arange(len(y)) == j, -y, y), W_yx, W_yy, mu),
     }
 
 
-def _change(name: str, before: Moment, after: Moment, i: int, j: int) -> float:
+def _change(name: str, before: Circumstances, after: Circumstances, i: int, j: int) -> float:
     """The larger relative change of the two synapses' new weights."""
     one, two = before.learnt(name), after.learnt(name)
     pairs = ((one.W_yx[i, j], two.W_yx[i, j]), (one.W_yy[i, j], two.W_yy[i, j]))

@@ -158,7 +158,7 @@ def _run(case: Case, regularizer: Regularizer, X: Array) -> tuple[Array, Array]:
     """Outputs and final filter."""
     v = case.variation
     rng = np.random.default_rng(case.seed) if v.shared_generator else experiment.weights_generator(case.seed)
-    learner: experiment.Learner
+    learner: experiment.Responder
     if v.network == "engine":
         learner = experiment.Engine(regularizer, X.shape[1], v.setup, rng)
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import theory
-from ..reproduction.item import Claim, Table, Verdict, verdict
+from ..reproduction.item import Claim, ClaimVerdict, Table, verdict
 from .drawing import DARK, LOOKS, curve, figure_of, lettered
 from .experiment import KINDS, SELF_CALIBRATING, Array
 
@@ -210,7 +210,7 @@ def _universal_alpha(by: dict[tuple[str, bool], Table], name: str) -> Claim:
         "the curve's point nearest to (0, 1), with a ≥ b and with a > b",
         f"{_point(stated)} with a ≥ b, {_point(strict)} with a > b, first at alpha = {alpha[0]:.4g}",
         verdict(printed=stated["nearest"] == [0, 1], corrected=strict["nearest"] == [0, 1]),
-        expected=Verdict.CORRECTED,
+        expected=ClaimVerdict.CORRECTED,
         reason="the stated pairs include a = b, where nothing tells signal from noise; with a > b it holds",
         quote="the input-output and the squared-output regularizers pass through the point (0,1)",
         stated="(0, 1)",

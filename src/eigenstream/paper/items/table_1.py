@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import offline, streams, theory
 from ...regularizers import Regularizer
-from ..reproduction.item import Claim, Sheet, Table, Verdict, verdict
+from ..reproduction.item import Claim, ClaimVerdict, Sheet, Table, verdict
 from .drawing import LOOKS, figure_of, lettered
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def _closed_end_claim(tables: Sequence[Table]) -> Claim:
         "top output eigenvalue at the upper end and just below",
         f"at most {max(at_end):.0e} at the end, at least {min(below):.1e} just below",
         verdict(printed=min(at_end) > TOLERANCE, corrected=min(below) > 0),
-        expected=Verdict.CORRECTED,
+        expected=ClaimVerdict.CORRECTED,
         reason="at the upper end the signal itself is shrunk to zero: the range is open above",
         stated="a ≥ α and a/(n₁ a + n₂ b) ≥ α",
     )

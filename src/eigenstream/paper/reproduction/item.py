@@ -18,25 +18,25 @@ Table = dict[str, Any]
 """Result of a simulation: numbers, strings, and lists and dictionaries of them, as JSON holds them."""
 
 
-class Verdict(StrEnum):
-    """Judgement of a sentence of the paper."""
+class ClaimVerdict(StrEnum):
+    """Judgement on a sentence of the paper."""
 
     HOLDS = "holds"
     CORRECTED = "holds with a correction"
     FAILS = "does not hold"
 
 
-def verdict(printed: bool, corrected: bool = False) -> Verdict:
+def verdict(printed: bool, corrected: bool = False) -> ClaimVerdict:
     """Judge a sentence: it holds as printed, only with its correction, or not at all.
 
     Examples
     --------
     >>> verdict(False, corrected=True)
-    <Verdict.CORRECTED: 'holds with a correction'>
+    <ClaimVerdict.CORRECTED: 'holds with a correction'>
     """
     if printed:
-        return Verdict.HOLDS
-    return Verdict.CORRECTED if corrected else Verdict.FAILS
+        return ClaimVerdict.HOLDS
+    return ClaimVerdict.CORRECTED if corrected else ClaimVerdict.FAILS
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Claim:
     measured_by: str
     value: str
     """The measurement in words and numbers, with its spread."""
-    verdict: Verdict
-    expected: Verdict = Verdict.HOLDS
+    verdict: ClaimVerdict
+    expected: ClaimVerdict = ClaimVerdict.HOLDS
     """The verdict a right implementation reaches."""
     reason: str = ""
     """Reason why it needs a correction, or does not hold."""

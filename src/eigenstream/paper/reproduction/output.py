@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import cache, report, workers
 from .item import Table
-from .runner import Outcome, Reproduction
+from .runner import JudgedItem, Reproduction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ def write(
     jobs: int,
     progress: Callable[[int], None],
     stopping: Callable[[], bool],
-) -> list[Outcome]:
+) -> list[JudgedItem]:
     """Judge every item, draw its figure, report after each the number drawn, and write the page last.
 
     Raises
@@ -67,12 +67,12 @@ def write(
     return outcomes
 
 
-def figure_file(outcome: Outcome, folder: Path, kind: str = "svg") -> Path:
+def figure_file(outcome: JudgedItem, folder: Path, kind: str = "svg") -> Path:
     return folder / f"{outcome.item.NAME}.{kind}"
 
 
 def _draw(
-    kept: Mapping[Path, Outcome], jobs: int, progress: Callable[[int], None], stopping: Callable[[], bool]
+    kept: Mapping[Path, JudgedItem], jobs: int, progress: Callable[[int], None], stopping: Callable[[], bool]
 ) -> None:
     """Draw what no earlier run has drawn, several figures at a time: a figure takes more than a second."""
     missing = {file: outcome for file, outcome in kept.items() if cache.recall(file) is None}
@@ -89,7 +89,7 @@ def _keep_drawn(draw: Callable[..., Figure], settings: Any, tables: Sequence[Tab
     cache.keep(file, json.dumps(_drawn(draw, settings, tables)))
 
 
-def _write_figure(outcome: Outcome, kept: Path, out: Path) -> None:
+def _write_figure(outcome: JudgedItem, kept: Path, out: Path) -> None:
     """Write the figure as PNG, SVG and PDF."""
     out.mkdir(exist_ok=True)
     text = cache.recall(kept)
@@ -113,7 +113,7 @@ def _drawn(draw: Callable[..., Figure], settings: Any, tables: Sequence[Table]) 
     return {kind: base64.b64encode(file.getvalue()).decode() for kind, file in files.items()}
 
 
-def _numbers(outcome: Outcome) -> dict[str, Any]:
+def _numbers(outcome: JudgedItem) -> dict[str, Any]:
     return {
         "item": outcome.item.NAME,
         "title": outcome.item.TITLE,
@@ -128,7 +128,7 @@ def _numbers(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _write_claims(outcomes: Sequence[Outcome], out: Path) -> None:
+def _write_claims(outcomes: Sequence[JudgedItem], out: Path) -> None:
     rows = [{"item": o.item.NAME, **asdict(claim)} for o in outcomes for claim in o.claims]
     _write_json(out / "claims.json", rows)
     with (out / "claims.csv").open("w", encoding="utf-8", newline="") as file:

@@ -14,17 +14,21 @@ from string import Template
 
 from .cache import LIBRARIES
 from .changes import values
-from .item import Claim, Sheet, Verdict, sheets_of
-from .runner import Outcome
+from .item import Claim, ClaimVerdict, Sheet, sheets_of
+from .runner import JudgedItem
 
-SIGN = {Verdict.HOLDS: "✓", Verdict.CORRECTED: "≈", Verdict.FAILS: "✗"}
+SIGN = {ClaimVerdict.HOLDS: "✓", ClaimVerdict.CORRECTED: "≈", ClaimVerdict.FAILS: "✗"}
 """Signs that tell verdicts apart without colour."""
-COUNTED = {Verdict.HOLDS: "hold", Verdict.CORRECTED: "hold with a correction", Verdict.FAILS: "do not hold"}
-REASON = {Verdict.HOLDS: "Note", Verdict.CORRECTED: "Correction", Verdict.FAILS: "Why"}
+COUNTED = {
+    ClaimVerdict.HOLDS: "hold",
+    ClaimVerdict.CORRECTED: "hold with a correction",
+    ClaimVerdict.FAILS: "do not hold",
+}
+REASON = {ClaimVerdict.HOLDS: "Note", ClaimVerdict.CORRECTED: "Correction", ClaimVerdict.FAILS: "Why"}
 MIME = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
-def page(outcomes: Sequence[Outcome], figures: Sequence[Path], *, quick: bool) -> str:
+def page(outcomes: Sequence[JudgedItem], figures: Sequence[Path], *, quick: bool) -> str:
     """The whole page, with the figures in it."""
     claims = [claim for outcome in outcomes for claim in outcome.claims]
     template = Template(files(__package__).joinpath("report.html").read_text(encoding="utf-8"))
@@ -53,36 +57,36 @@ def unexpected(claims: Iterable[Claim]) -> list[Claim]:
     return [claim for claim in claims if not claim.as_expected]
 
 
-def _kind(verdict: Verdict) -> str:
+def _kind(verdict: ClaimVerdict) -> str:
     return verdict.name.lower()
 
 
 def _summary(claims: Sequence[Claim]) -> str:
     counts = Counter(claim.verdict for claim in claims)
-    tiles = [_tile(verdict, counts[verdict]) for verdict in Verdict]
+    tiles = [_tile(verdict, counts[verdict]) for verdict in ClaimVerdict]
     if surprises := unexpected(claims):
         tiles.append(f'<li class="surprise"><b>! {len(surprises)}</b> otherwise than expected</li>')
     return "\n".join(tiles)
 
 
-def _tile(verdict: Verdict, count: int) -> str:
+def _tile(verdict: ClaimVerdict, count: int) -> str:
     kind = _kind(verdict) if count else "none"
     return f'<li class="{kind}"><b>{SIGN[verdict]} {count}</b> {COUNTED[verdict]}</li>'
 
 
-def _entry(outcome: Outcome) -> str:
+def _entry(outcome: JudgedItem) -> str:
     """The item's line in the list of contents."""
     counts = Counter(claim.verdict for claim in outcome.claims)
     signs = "".join(
         f'<span class="{_kind(verdict)}" title="{COUNTED[verdict]}">{SIGN[verdict]} {counts[verdict]}</span>'
-        for verdict in Verdict
+        for verdict in ClaimVerdict
         if counts[verdict]
     )
     link = f'<a href="#{escape(outcome.item.NAME)}">{escape(outcome.item.TITLE)}</a>'
     return f'<li>{link} <span class="counts">{signs}</span></li>'
 
 
-def _section(outcome: Outcome, figure: Path) -> str:
+def _section(outcome: JudgedItem, figure: Path) -> str:
     item = outcome.item
     name, alt = escape(item.NAME), escape(item.ALT)
     data = base64.b64encode(figure.read_bytes()).decode()
@@ -143,13 +147,13 @@ def _claim(claim: Claim) -> str:
 """
 
 
-def _settings_row(outcome: Outcome) -> str:
+def _settings_row(outcome: JudgedItem) -> str:
     listed = ", ".join(f"{name} = {value}" for name, value in values(outcome.settings).items())
     name, number = escape(outcome.item.NAME), len(outcome.cases)
     return f'<tr><th scope="row">{name}</th><td>{number}</td><td>{escape(listed)}</td></tr>'
 
 
-def _changes(outcomes: Sequence[Outcome]) -> str:
+def _changes(outcomes: Sequence[JudgedItem]) -> str:
     """Settings that the user changed, in a frame of their own."""
     if not outcomes[0].changed:
         return ""

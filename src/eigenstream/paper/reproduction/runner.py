@@ -24,7 +24,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JudgedItem:
     """An item with the tables of its cases and its claims, judged."""
 
     item: Item
@@ -119,14 +119,14 @@ class Reproduction:
         names = {task.file: f"{task.item.NAME}, {task.case}" for task in missing}
         workers.run(_compute, calls, names, jobs, done, stopping)
 
-    def outcome(self, item: Item) -> Outcome:
+    def outcome(self, item: Item) -> JudgedItem:
         """Judge the item's claims by its tables, which must all be there."""
         own = [task for task in self.tasks if task.item is item]
         tables = [self._tables[task.file] for task in own]
         settings = self.settings[item]
         claims = item.claims(settings, tables)
         cases = [task.case for task in own]
-        return Outcome(item, settings, self.seed, cases, tables, claims, self.changed)
+        return JudgedItem(item, settings, self.seed, cases, tables, claims, self.changed)
 
 
 def _compute(simulate: Callable[[Any], Table], case: Any, file: Path) -> None:

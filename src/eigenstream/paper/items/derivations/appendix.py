@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 
 from ....orthonormal import random_orthonormal
 from ....regularizers import SquaredOutput
-from ...reproduction.item import Claim, Table, Verdict, verdict
+from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
 from ..experiment import Array
 from .closed_forms import non_negative_solution
 
@@ -130,7 +130,7 @@ def claims(table: Table) -> list[Claim]:
             f"off by at least {table['as_printed']:.1e} with that A, by at most {table['with_root']:.0e} "
             "with its square root",
             verdict(printed=table["as_printed"] < 1e-9, corrected=table["with_root"] < 1e-9),
-            expected=Verdict.CORRECTED,
+            expected=ClaimVerdict.CORRECTED,
             reason="I + α 1 1ᵀ is the matrix of the quadratic form, AᵀA: A is its square root",
             quote="This is a nonnegative least squares problem (NNLS)",
             stated="A = Iₙ + α 1ₙ 1ₙᵀ",
@@ -142,7 +142,7 @@ def claims(table: Table) -> list[Claim]:
             f"up to {table['too_many']} positive; over the first k they agree with the solver for k outputs "
             f"to {table['within_capacity']:.0e}",
             verdict(printed=table["too_many"] <= CAPACITY, corrected=table["within_capacity"] < 1e-9),
-            expected=Verdict.CORRECTED,
+            expected=ClaimVerdict.CORRECTED,
             reason="the outputs have k dimensions: at most k can be",
             quote="We have an extra constraint that less than n coordinates of d^Y could be nonzero",
             stated="n",

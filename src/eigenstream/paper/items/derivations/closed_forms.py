@@ -10,7 +10,7 @@ from scipy.optimize import minimize, nnls
 from .... import offline
 from ....orthonormal import random_orthonormal
 from ....regularizers import Regularizer, SquaredOutput
-from ...reproduction.item import Claim, Table, Verdict, verdict
+from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
 from ..experiment import KINDS, Array
 
 T, N_INPUTS, N_OUTPUTS = 10, 6, 4
@@ -166,7 +166,7 @@ def claims(table: Table) -> list[Claim]:
             f"{table['vector']:.0e} with the eigenvalues as a vector",
             verdict(printed=table["matrix"] < 1e-9, corrected=table["vector"] < 1e-9),
             stated="Dₚ = (Iₚ - α/(1 + α p) 1ₚ 1ₚᵀ) Λₚ",
-            expected=Verdict.CORRECTED,
+            expected=ClaimVerdict.CORRECTED,
             reason="the product of 11' with a diagonal matrix is not diagonal: it is a formula for the "
             "vector of eigenvalues",
         ),

@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 from ....network import HebbianNetwork
 from ....regularizers import InputOutput, Regularizer
 from ....streams import Batches, colored_gaussian
-from ...reproduction.item import Claim, Table, Verdict, verdict
+from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
 from .. import experiment
 from ..experiment import KINDS, Array
 from .large_t import slope
@@ -177,7 +177,7 @@ def _reading_claims(name: str, table: Table) -> list[Claim]:
                 f"distance of that cost's minimizer from the network's output, window of {windows[-1]:.0f}",
                 f"{readings[reading][-1]:.3f} as printed, {meant[-1]:.4f} as meant (relative)",
                 verdict(printed=readings[reading][-1] < 0.03, corrected=right),
-                expected=Verdict.CORRECTED,
+                expected=ClaimVerdict.CORRECTED,
                 reason=reason,
                 quote=QUOTE[reading],
             )
@@ -212,7 +212,7 @@ def _time_scale_claim(found: Table) -> Claim:
         verdict(
             printed=abs(measured - found["printed"]) < 2, corrected=abs(measured - found["corrected"]) < 2
         ),
-        expected=Verdict.CORRECTED,
+        expected=ClaimVerdict.CORRECTED,
         reason="true for activities; second moments, hence weights and thresholds, forget with β²",
         quote="the effective time scale of forgetting is -1/ln β",
         stated="-1/ln β",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....regularizers import Regularizer
-from ...reproduction.item import Claim, Table, Verdict, verdict
+from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
 from .. import experiment
 from ..experiment import KINDS, Array
 
@@ -134,7 +134,7 @@ def _expansion_claim(name: str, row: Table) -> Claim:
     )
 
 
-def _fall(row: Table, key: str, least: float, digits: int) -> tuple[str, Verdict]:
+def _fall(row: Table, key: str, least: float, digits: int) -> tuple[str, ClaimVerdict]:
     """Words for a quantity that has to fall like 1/T, to below ``least``, and the verdict on it."""
     steepness, first, last = slope(row["times"], row[key]), row[key][0], row[key][-1]
     words = f"{first:.{digits}f} falls to {last:.{digits + 2}f}, like T^({steepness:.2f})"

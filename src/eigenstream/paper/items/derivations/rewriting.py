@@ -8,7 +8,7 @@ import numpy as np
 
 from .... import offline
 from ....regularizers import InputOutput, Regularizer, ScaleDependent
-from ...reproduction.item import Claim, Table, Verdict, verdict
+from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
 from .. import experiment
 from ..experiment import Array
 
@@ -79,7 +79,7 @@ def claims(table: Table) -> list[Claim]:
             f"shrinkage of the top eigenvalue found by search, alpha = {ALPHA}",
             f"{one:.4f} with α T Tr(YᵀY), {two:.4f} with 2 α T Tr(YᵀY)",
             verdict(printed=abs(one / ALPHA - 1) < 1e-3, corrected=abs(two / ALPHA - 1) < 1e-3),
-            expected=Verdict.CORRECTED,
+            expected=ClaimVerdict.CORRECTED,
             reason="the introduction leaves out the factor 2 that stands in the costs of R_TY and R_XY",
             stated="R = α T Tr(YᵀY)",
             quote="we proposed to penalize the rank of the output by adding a regularizer",

@@ -8,7 +8,7 @@ import numpy as np
 
 from .... import theory
 from ....regularizers import Regularizer
-from ...reproduction.item import Claim, Table, Verdict, verdict
+from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
 from .. import experiment
 from ..experiment import KINDS, SELF_CALIBRATING, Array
 
@@ -95,7 +95,7 @@ def claims(table: Table) -> list[Claim]:
             "counting; and the width of our stream, with 60 noise eigenvalues",
             f"{table['n_listed']} eigenvalues listed; our stream has {table['n_inputs']} inputs",
             verdict(printed=table["n_listed"] == 64, corrected=table["n_inputs"] == 64),
-            expected=Verdict.CORRECTED,
+            expected=ClaimVerdict.CORRECTED,
             reason="60 eigenvalues do not make 64 dimensions: n = 64 is taken at its word, with 60 noise "
             "eigenvalues, numbers 5 to 64",
             quote="the remaining λ_(5..60) are chose uniformly from the interval [0, 0.2]",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...reproduction.item import Claim, Table, Verdict, verdict
+from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
 from .. import experiment
 from ..experiment import KINDS, SELF_CALIBRATING, Array, Setup, chosen
 from ..switching import DOUBLED, RESTORED
@@ -86,7 +86,7 @@ def _silent_before(times: Array, outputs: dict[str, Array], setup: Setup) -> Cla
             for name, fourth in early.items()
         ),
         verdict(printed=min(shares.values()) == 1, corrected=at_end >= experiment.NEARLY_ALL),
-        expected=Verdict.CORRECTED,
+        expected=ClaimVerdict.CORRECTED,
         reason="zero at the end of the thousand samples, not all the time: the fourth input eigenvalue "
         "equals the threshold, and the random start is not forgotten yet",
         quote="The fourth output singular value (fourth red line) is kept zero all the time",
@@ -176,7 +176,7 @@ def _because_of_forgetting(times: Array, y: Array, name: str, setup: Setup) -> C
         f"top three {_listed(top)}, fourth {experiment.spread(fourth)}: "
         + ("recovers without forgetting" if recovers else "does not recover"),
         verdict(printed=not recovers and off < LEFT_BEHIND, corrected=recovers),
-        expected=Verdict.HOLDS if needed else Verdict.CORRECTED,
+        expected=ClaimVerdict.HOLDS if needed else ClaimVerdict.CORRECTED,
         reason=""
         if needed
         else "its threshold follows the input, so it returns without forgetting: stronger than the paper",
