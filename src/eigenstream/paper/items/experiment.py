@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,22 +153,16 @@ def run(
     setup: Setup = DEFAULT,
 ) -> Course:
     """Let a network of either kind learn from X up to the last of the times."""
-    networks: dict[str, Callable[..., Responder]] = {"printed": printed_network, "engine": Engine}
+    networks: dict[str, Callable[..., HebbianNetwork | Engine]] = {
+        "printed": printed_network,
+        "engine": Engine,
+    }
     learner = networks[network](regularizer, X.shape[1], setup, weights_generator(seed), beta=beta)
     Y, filters = [], []
     for start, stop in zip([0, *times], times, strict=False):
         Y.append(learner.run(X[start:stop]))
         filters.append(learner.filter)
     return Course(np.vstack(Y), filters)
-
-
-class Responder(Protocol):
-    """A network that learns from rows, returns the outputs, and has a filter that can be read."""
-
-    def run(self, X: Array, /) -> Array: ...
-
-    @property
-    def filter(self) -> Array: ...
 
 
 def printed_network(

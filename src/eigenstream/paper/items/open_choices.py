@@ -158,12 +158,12 @@ def _run(case: Case, regularizer: Regularizer, X: Array) -> tuple[Array, Array]:
     """Outputs and final filter."""
     v = case.variation
     rng = np.random.default_rng(case.seed) if v.shared_generator else experiment.weights_generator(case.seed)
-    learner: experiment.Responder
+    given = (regularizer, X.shape[1], v.setup, rng)
     if v.network == "engine":
-        learner = experiment.Engine(regularizer, X.shape[1], v.setup, rng)
-    else:
-        learner = experiment.printed_network(regularizer, X.shape[1], v.setup, rng, initial_lateral=v.lateral)
-    return learner.run(X), learner.filter
+        engine = experiment.Engine(*given)
+        return engine.run(X), engine.filter
+    network = experiment.printed_network(*given, initial_lateral=v.lateral)
+    return network.run(X), network.filter
 
 
 def _medians(tables: Sequence[Table], key: tuple[str, str, str]) -> dict[str, Array]:
