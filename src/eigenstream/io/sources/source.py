@@ -148,9 +148,10 @@ class Source:
             self.count, self.skipped, self._read = numbers
         except SourceError:
             raise
-        except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, OSError):
             raise SourceError(
-                f"{self.name}: this position is not one of a {self.reader.kind} source: {error!r}"
+                f"{self.name}: the stored position is not one in a {self.reader.kind} source: resume with the "
+                "source that it was saved in"
             ) from None
 
     def pass_over(self, rows: int) -> None:
