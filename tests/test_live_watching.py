@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from eigenstream.live import Page
 from eigenstream.live.board import Board
 from eigenstream.monitoring import MonitoredModel, Settings
 from eigenstream.streams import Fault
+from tests.live_model import learnt
 from tests.plant_files import NAMES, plant_rows, write_plant
 
 pytest.importorskip("bokeh")
@@ -48,6 +50,15 @@ def test_charts_show_statistics_limits_and_alarms() -> None:
     assert timed.over_samples[-1].xaxis[0].axis_label == "time (UTC)"
     assert tiles(board.latest, "rows")["alarm-count"] == "2"
     assert tiles(board.latest, "rows")["samples"] == "1,800"
+
+
+def test_every_number_has_a_place_on_the_page() -> None:
+    page = files("eigenstream.live").joinpath("page.html").read_text()
+    for model in (watched(plant_rows(1300, ())), learnt(500)):
+        board = Board()
+        board.update(model, 1e3, 0.0)
+        for name in tiles(board.latest, "rows"):
+            assert f'id="{name}"' in page
 
 
 def test_rows_that_are_not_learnt_move_the_page_on() -> None:
