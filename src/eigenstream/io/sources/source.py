@@ -150,8 +150,8 @@ class Source:
             raise
         except (KeyError, TypeError, ValueError, OverflowError, OSError):
             raise SourceError(
-                f"{self.name}: the stored position is not one in a {self.reader.kind} source: resume with the "
-                "source that it was saved in"
+                f"{self.name}: the stored position is not one in a {self.reader.kind} source: resume with "
+                "the source that it was saved in"
             ) from None
 
     def pass_over(self, rows: int) -> None:
