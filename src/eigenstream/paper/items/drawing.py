@@ -15,8 +15,10 @@ from ...plotting.palette import LIGHT as LIGHT
 from ...plotting.palette import MIDDLE as MIDDLE
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:
+    Axes = Figure = Any  # annotations only: matplotlib loads when something is drawn
 
 WIDTH = 7.2
 """Inches: the width of a page with two columns."""

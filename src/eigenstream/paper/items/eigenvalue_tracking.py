@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..reproduction.item import Claim, Table, verdict
 from . import experiment
-from .drawing import DARK, LOOKS, MIDDLE, figure_of, lettered
+from .drawing import DARK, LOOKS, MIDDLE, Axes, Figure, figure_of, lettered
 from .experiment import DEFAULT, KINDS, LINES, Case, Setup, cases_of, chosen
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NAME = "eigenvalue-tracking"
 TITLE = "Fig. 4: outputs follow the top three input eigenvalues"

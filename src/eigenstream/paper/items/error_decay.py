@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ... import metrics
 from ..reproduction.item import Claim, ClaimVerdict, Table, verdict
 from . import experiment
-from .drawing import DARK, LOOKS, MIDDLE, curve, figure_of, lettered
+from .drawing import DARK, LOOKS, MIDDLE, Figure, curve, figure_of, lettered
 from .experiment import DEFAULT, KINDS, Array, Case, Setup, cases_of, chosen
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAME = "error-decay"
 TITLE = "Fig. 5: eigenvalue and subspace error"

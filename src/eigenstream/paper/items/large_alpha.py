@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..reproduction.item import Claim, Table, verdict
 from . import experiment
-from .drawing import DARK, LOOKS, figure_of, lettered
+from .drawing import DARK, LOOKS, Figure, figure_of, lettered
 from .experiment import DEFAULT, KINDS, LINES, SELF_CALIBRATING, Setup, chosen
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAME = "large-alpha"
 TITLE = "Left out by the authors: large alpha, where R_XY and R_YY differ"

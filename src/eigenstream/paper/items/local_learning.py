@@ -1,4 +1,5 @@
 """Fig. 3: the three networks drawn, and the locality of their learning rules measured.
+from .drawing import Figure
 
 A rule is probed from outside: everything a synapse should not see is changed, and the weight it arrives at
 must stay the same. What it should see is changed, too, to prove that the probe notices.
@@ -8,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...network import HebbianNetwork
 from ..reproduction.item import Claim, Table, verdict
+from .drawing import Figure
 from .experiment import KINDS, Array
 from .schematic import draw_network
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAME = "local-learning"
 TITLE = "Fig. 3: three networks with local learning rules"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,9 @@ from ... import metrics, streams
 from ...regularizers import Regularizer
 from ..reproduction.item import Claim, Sheet, Table, verdict
 from . import experiment
-from .drawing import DARK, LOOKS, MIDDLE, figure_of, lettered
+from .drawing import DARK, LOOKS, MIDDLE, Figure, figure_of, lettered
 from .error_decay import SIMILAR
 from .experiment import DEFAULT, KINDS, Array, Setup, chosen
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAME = "open-choices"
 TITLE = "Section VI, setup: what the paper leaves open"

@@ -5,18 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ... import theory
 from ..reproduction.item import Claim, Sheet, Table, verdict
-from .drawing import DARK, LOOKS, figure_of, lettered
+from .drawing import DARK, LOOKS, Axes, Figure, figure_of, lettered
 from .experiment import KINDS, SELF_CALIBRATING, Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NAME = "phase-diagram"
 TITLE = "Fig. 2: which alpha reaches the goal at which noise"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +17,8 @@ from ... import metrics, offline
 from ...network import ConvergenceError
 from ..reproduction.item import Claim, Table, verdict
 from . import experiment
-from .drawing import DARK, LIGHT, LOOKS, MIDDLE, curve, figure_of, lettered
+from .drawing import DARK, LIGHT, LOOKS, MIDDLE, Figure, curve, figure_of, lettered
 from .experiment import DEFAULT, KINDS, Setup, chosen
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAME = "random-weights"
 TITLE = "Section VI, setup: random weights at the start"

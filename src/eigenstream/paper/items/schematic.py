@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .drawing import DARK, LOOKS, figure_of, lettered
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .drawing import DARK, LOOKS, Axes, Figure, figure_of, lettered
 
 Point = tuple[float, float]
 

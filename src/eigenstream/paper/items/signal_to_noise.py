@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ... import theory
 from ..reproduction.item import Claim, ClaimVerdict, Table, verdict
-from .drawing import DARK, LOOKS, curve, figure_of, lettered
+from .drawing import DARK, LOOKS, Figure, curve, figure_of, lettered
 from .experiment import KINDS, SELF_CALIBRATING, Array
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAME = "signal-to-noise"
 TITLE = "Fig. 1: signal against noise transmitted"

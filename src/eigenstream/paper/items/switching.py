@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from . import experiment
+from .drawing import Axes
 from .experiment import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 DOUBLED, RESTORED = 1000, 6000
 """The samples from which on the variance is twice as large, and as before."""

@@ -16,11 +16,9 @@ import numpy as np
 from ... import offline, streams, theory
 from ...regularizers import Regularizer
 from ..reproduction.item import Claim, ClaimVerdict, Sheet, Table, verdict
-from .drawing import LOOKS, figure_of, lettered
+from .drawing import LOOKS, Figure, figure_of, lettered
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ...offline import Floats
 
 NAME = "table-1"

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...reproduction.item import Claim, Table
-from ..drawing import DARK, LOOKS, MIDDLE, curve, figure_of, lettered
+from ..drawing import DARK, LOOKS, MIDDLE, Axes, Figure, curve, figure_of, lettered
 from . import appendix, closed_forms, forgetting, large_t, learning, rewriting, universality
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NAME = "derivations"
 TITLE = "Sections II to V and Appendix A: claims without a figure of their own"

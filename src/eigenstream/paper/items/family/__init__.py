@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +17,12 @@ from ....network import EqualizingNetwork, HardThresholdNetwork, HebbianNetwork,
 from ....regularizers import Regularizer
 from ...reproduction.item import Table
 from .. import experiment
-from ..drawing import DARK, LOOKS, MIDDLE, figure_of, lettered
+from ..drawing import DARK, LOOKS, MIDDLE, Axes, Figure, figure_of, lettered
 from ..experiment import KINDS, LINES, SPECTRUM, Array
 from ..switching import RESTORED, mark_changes, recent_eigenvalues
 from .claims import FORMS, LABEL, rank_of, tables_of
 from .claims import claims as claims
 from .claims import sheets as sheets
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NAME = "family"
 TITLE = "Beyond the paper: hard-threshold and equalizing networks calibrate themselves, too"

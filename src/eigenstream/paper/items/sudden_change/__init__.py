@@ -8,21 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...reproduction.item import Table
 from .. import experiment
-from ..drawing import DARK, LOOKS, MIDDLE, figure_of, lettered
+from ..drawing import DARK, LOOKS, MIDDLE, Axes, Figure, figure_of, lettered
 from ..experiment import DEFAULT, KINDS, LINES, Case, Setup, cases_of, chosen
 from ..switching import RESTORED, mark_changes, recent_eigenvalues
 from .claims import AFTERWARDS
 from .claims import claims as claims
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NAME = "sudden-change"
 TITLE = "Fig. 6: a sudden change, with forgetting"

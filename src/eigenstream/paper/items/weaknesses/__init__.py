@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...reproduction.item import Claim, Table
-from ..drawing import figure_of, lettered
+from ..drawing import Figure, figure_of, lettered
 from . import dead_modes, initial_scale, noise_edge, slow_start
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAME = "weaknesses"
 TITLE = "Not in the paper: weaknesses of the networks, and remedies"

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....regularizers import ScaleDependent
 from ...reproduction.item import Claim, Table, verdict
-from ..drawing import LOOKS
+from ..drawing import LOOKS, Axes
 from ..experiment import Engine, Setup
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 N_INPUTS = 16
 SETUP = Setup(k=4, mu_0=1.0)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .... import metrics, offline
 from ...reproduction.item import Claim, Table, verdict
 from .. import experiment
-from ..drawing import LOOKS
+from ..drawing import LOOKS, Axes
 from ..experiment import SELF_CALIBRATING, Array
 from .slow_start import PAPER, estimator, learnt_filter
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)
 N_SAMPLES = 2_000

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....rank import noise_edge
 from ...reproduction.item import Claim, Table, verdict
-from ..drawing import DARK, LOOKS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ..drawing import DARK, LOOKS, Axes
 
 N_INPUTS = 64
 BETAS = (0.98, 0.99, 0.995, 0.998)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,8 @@ from .... import metrics, offline, streams
 from ....regularizers import InputOutput, Regularizer
 from ...reproduction.item import Claim, Table, verdict
 from .. import experiment
-from ..drawing import DARK, LOOKS
+from ..drawing import DARK, LOOKS, Axes
 from ..experiment import Array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SPECTRUM: Array = 10 / np.arange(1.0, 65)
 THRESHOLD = 0.8
