@@ -10,7 +10,7 @@ from benchmarks.peers.peer import Array
 from eigenstream import InputOutput
 from eigenstream.learners import network as engine
 from eigenstream.learners.network.optimum import random_start
-from eigenstream.learners.network.state import Rule, read_spectrum
+from eigenstream.learners.network.state import NetworkRule, read_spectrum
 
 
 class Eigenstream(Peer):
@@ -32,9 +32,9 @@ class Eigenstream(Peer):
         return read_spectrum(self.state).U
 
 
-def rule(n: int) -> Rule:
+def rule(n: int) -> NetworkRule:
     """Keep what varies more than one and a half times the average input."""
-    return Rule.of(InputOutput(1.5 / n))
+    return NetworkRule.of(InputOutput(1.5 / n))
 
 
 def rows_at_once(make: type[Peer], k: int) -> int:

@@ -185,7 +185,7 @@ def test_equal_bytes_are_as_many_components_as_fit():
 
 def test_bytes_of_a_model_count_what_its_learner_holds(rng):
     model = OnlineAdaptivePCA(max_components=4, solver="subspace").fit(rng.standard_normal((200, 40)))
-    learner, waiting = model._tracker.learner, model._tracker.waiting.rows
+    learner, waiting = model._tracker.learner, model._tracker.blocks.waiting.rows
     assert np.shares_memory(waiting, learner.rows)  # rows wait where they will be learnt
     assert learner.rows.nbytes <= model_bytes(model) < learner.rows.nbytes + 8 * (10 * 40 + 100)
 

@@ -67,13 +67,13 @@ import hashlib
 import sys
 import numpy as np
 from eigenstream.learners.network import learn
-from eigenstream.learners.network.state import Rule, new_state
+from eigenstream.learners.network.state import NetworkRule, new_state
 from eigenstream.regularizers import ScaleDependent
 
 dtype = sys.argv[1]
 X = np.random.default_rng(0).standard_normal((100, 64)).astype(dtype)
 state = new_state(np.eye(20, 64), np.eye(20), 1.0, dtype)
-Y = learn(state, Rule.of(ScaleDependent(2.0)), X)
+Y = learn(state, NetworkRule.of(ScaleDependent(2.0)), X)
 print(hashlib.sha256(Y.tobytes() + state.N.tobytes() + state.S.tobytes()).hexdigest())
 """
 

@@ -16,6 +16,7 @@ from eigenstream import (
     regularizers,
     rules,
 )
+from eigenstream.keyed import Bank
 from eigenstream.learners.scatter import Scatter
 from eigenstream.model import plan
 from tests.online_model import paper
@@ -64,15 +65,42 @@ def test_a_rule_is_a_class_and_an_entry(monkeypatch, tmp_path):
     assert load(tmp_path / "fixed").n_components == Fixed(2)
 
 
+@dataclass(frozen=True)
+class ByInputs(rules.Rule):
+    """Keep the directions that hold most of an input."""
+
+    name: ClassVar[str] = "inputs"
+
+    def judge(self, evidence):
+        share = (evidence.profile.held / evidence.profile.inputs).max(axis=1)
+        assert share.shape == evidence.profile.inputs.shape == evidence.input_variances.shape
+        ratios = share[: evidence.capacity] / 0.8
+        return rules.Judgement(ratios, np.append(evidence.variances[: len(ratios)], 0.0))
+
+
+def test_a_rule_that_judges_one_stream_judges_those_of_a_bank_one_by_one(monkeypatch):
+    """Each stream comes with its own profile, and not with that of all of them."""
+    monkeypatch.setitem(rules.RULES, "inputs", ByInputs)
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((3000, 6)) * [5.0, 4.0, 1.0, 1.0, 1.0, 1.0]
+    keys = np.arange(3000) % 3
+    bank = Bank(alpha=ByInputs(), workers=1)
+    bank.learn_many(keys, rows)
+    for key in range(3):
+        alone = OnlineAdaptivePCA(alpha=ByInputs(), random_state=0).fit(rows[keys == key])
+        assert bank.model(key).n_components_ == alone.n_components_ > 0
+        np.testing.assert_array_equal(bank.model(key).components_, alone.components_)
+
+
 class EverySecondBlock(Scatter):
     """Half the work: it learns from every second block."""
 
     came = 0
 
-    def learn(self, rows, steps):
+    def learn(self, rows, steps, lacking=None):
         self.came += 1
         if self.came % 2:
-            super().learn(rows, steps)
+            super().learn(rows, steps, lacking)
 
 
 @pytest.mark.filterwarnings("ignore:the rank has reached")

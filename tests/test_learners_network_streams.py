@@ -7,7 +7,7 @@ from numba import config
 from eigenstream import metrics, offline, streams
 from eigenstream.learners.network import learn
 from eigenstream.learners.network.optimum import random_start
-from eigenstream.learners.network.state import Rule, read_spectrum, response_filter, threshold
+from eigenstream.learners.network.state import NetworkRule, read_spectrum, response_filter, threshold
 from eigenstream.regularizers import InputOutput, ScaleDependent
 from tests.learner_samples import SPECTRUM
 from tests.online_model import needs_compilation, paper
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.kernel
 def test_errors_on_the_paper_stream(kind):
     """n = 64, k = 20, initial activity 10, threshold 2, ten seeds: both errors fall to the expected size."""
     regularizer = kind.for_threshold(SPECTRUM, 2.0)
-    rule = Rule.of(regularizer)
+    rule = NetworkRule.of(regularizer)
     errors = {100: [], 1000: [], 10_000: []}
     for seed in range(10):
         X = paper(10_000, seed)
@@ -43,7 +43,7 @@ def test_errors_on_the_paper_stream(kind):
 def test_rank_is_right_from_a_hundred_samples_on(kind, theta):
     """Equal to offline's but for modes near the threshold: those the network learns late, never too early."""
     regularizer = kind.for_threshold(SPECTRUM, theta)
-    rule = Rule.of(regularizer)
+    rule = NetworkRule.of(regularizer)
     for seed in range(2 if config.DISABLE_JIT else 10):
         X = paper(200 if config.DISABLE_JIT else 3000, seed)
         state = random_start(64, 20, 10.0, np.random.default_rng(seed))
@@ -61,7 +61,7 @@ def test_rank_is_right_from_a_hundred_samples_on(kind, theta):
 @needs_compilation
 def test_forgetting_follows_the_switching_stream(kind):
     """The fourth output eigenvalue over the last 1,000 samples, as in Fig. sudden2."""
-    rule = Rule.of(kind.for_threshold(SPECTRUM, 2.0), 0.995)
+    rule = NetworkRule.of(kind.for_threshold(SPECTRUM, 2.0), 0.995)
     tracks = []
     for seed in range(10):
         X = np.vstack(list(streams.switching_stream(random_state=seed)))
@@ -85,7 +85,7 @@ def test_forgetting_follows_the_switching_stream(kind):
 @needs_compilation
 def test_silent_modes_do_not_become_denormal():
     rng = np.random.default_rng(0)
-    rule = Rule.of(ScaleDependent(1.0), 0.95)
+    rule = NetworkRule.of(ScaleDependent(1.0), 0.95)
     for dtype in (np.float64, np.float32):
         state = random_start(16, 6, 1.0, rng, dtype)
         X = np.zeros((50_000, 16), dtype)
@@ -107,7 +107,7 @@ def test_spontaneous_activity_wakes_silent_modes(beta):
     X[300 * window :, 1] += 2 * rng.standard_normal(100 * window)
     waits = []
     for noise in (0.0, 0.01):
-        rule = Rule.of(ScaleDependent(1.0), beta, noise=noise)
+        rule = NetworkRule.of(ScaleDependent(1.0), beta, noise=noise)
         state = random_start(16, 4, 1.0, np.random.default_rng(1))
         Y = learn(state, rule, X)
         power = (Y[300 * window :] ** 2).sum(axis=1).reshape(-1, window).mean(axis=1)
@@ -123,7 +123,7 @@ def test_spontaneous_activity_hardly_moves_what_is_kept():
     lam = []
     for noise in (0.0, 0.01):
         state = random_start(64, 10, 20.0, np.random.default_rng(0))
-        learn(state, Rule.of(InputOutput(0.05), noise=noise), X)
+        learn(state, NetworkRule.of(InputOutput(0.05), noise=noise), X)
         lam.append(read_spectrum(state).lam[:4] / 20_000)
     np.testing.assert_allclose(lam[1], lam[0], rtol=1e-3)
 
@@ -132,7 +132,7 @@ def long_run(total, dtype):
     """Learn from `total` samples drawn over and over from one pool, and read the spectrum."""
     pool = paper(100_000).astype(dtype)
     state = random_start(64, 8, 20.0, np.random.default_rng(0), dtype)
-    rule = Rule.of(InputOutput(0.05), center=True)
+    rule = NetworkRule.of(InputOutput(0.05), center=True)
     for start in range(0, total, len(pool)):
         learn(state, rule, pool[: total - start])
     return read_spectrum(state).lam / total

@@ -13,7 +13,7 @@ from eigenstream import Network, OnlineAdaptivePCA, StreamMonitor, load
 from eigenstream.keyed import Bank
 from eigenstream.keyed.models import Models
 from eigenstream.model import StreamModel, stored_form
-from eigenstream.model.tracker import Tracker
+from eigenstream.model.blocks import Blocks
 from eigenstream.monitoring import MonitoredModel, Settings
 from eigenstream.monitoring import stored_form as monitor_form
 from tests.faults import ALLOCATING, LAPACK, MAKING, Bytecodes, Calls, Fault
@@ -288,9 +288,9 @@ def test_ctrl_c_undoes_the_call():
             signal.raise_signal(signal.SIGINT)
             return taking(*given)
 
-        taking = Tracker._learn_block
+        taking = Blocks._learn_block
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Tracker, "_learn_block", interrupted)
+            patch.setattr(Blocks, "_learn_block", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 model.partial_fit(ROWS[300:])
         assert tracked(model) == before
@@ -370,7 +370,8 @@ def test_a_model_that_could_not_be_read_is_not_saved(online, tmp_path):
     model = online(random_state=0).fit(paper(300))
     model.save(path)
     good = path.read_bytes()
-    model._tracker.kept = np.full_like(model._tracker.kept, np.inf)
+    look = model._tracker.last_look
+    look.kept = np.full_like(look.kept, np.inf)
     with pytest.raises(ValueError, match="kept"):
         model.save(path)
     assert path.read_bytes() == good

@@ -73,7 +73,7 @@ def known_axes(model: OnlineAdaptivePCA) -> Array:
 def model_bytes(model: OnlineAdaptivePCA) -> int:
     """State and buffer: the arrays of the learner, its workspace, and the room for waiting rows."""
     tracker = model._tracker
-    held = [*tracker.learner.arrays().values(), *vars(tracker.learner).values(), tracker.waiting.rows]
+    held = [*tracker.learner.arrays().values(), *vars(tracker.learner).values(), tracker.blocks.waiting.rows]
     owners = {id(owner(array)): owner(array) for array in held if isinstance(array, np.ndarray)}
     return sum(array.nbytes for array in owners.values())
 

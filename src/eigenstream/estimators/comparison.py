@@ -13,7 +13,7 @@ from ..learners.arrays import fetched
 from ..learners.knowledge import Profile, Vector
 from ..learners.scale import scale_of_rows
 from ..model import row_times
-from ..model.pace import Pace
+from ..model.pace import EvenPace
 from ..model.reading import Floats
 from ..offline import spectrum
 from ..rank import Evidence, Rule
@@ -101,7 +101,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
         lam[:told].astype(np.float64),
         float(lam.sum()),
         len(axes),
-        tracker.n_inputs,
+        tracker.blocks.inputs.number,
         len(data) - plan.center,
         plan.beta2,
         input_variances=powers,
@@ -109,7 +109,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
         profile=Profile.of(powers, np.sqrt(lam[: len(axes), None]) * axes),
     )
     if plan.seconds is not None:
-        pace = Pace(float(weights.sum()), float(weights @ weights))
+        pace = EvenPace(float(weights.sum()), float(weights @ weights))
         evidence = evidence._replace(beta2=pace.beta2, remembered=pace.samples - plan.center)
     decision = decide(plan.kind, plan.alpha, evidence, tracker.decision)
     rank, threshold = decision.rank, decision.threshold

@@ -38,15 +38,15 @@ TOGETHER = 128
 
 def fits(tracker: Tracker) -> bool:
     """Whether a tracker can be in a fleet."""
-    plan, learner = tracker.plan, tracker.learner
+    plan, learner, waiting = tracker.plan, tracker.learner, tracker.blocks.waiting
     return (
         isinstance(learner, Scatter)
         and plan.plain
         and not plan.standardize
         and not plan.cap_outliers
-        and not tracker.has_gaps
+        and not tracker.blocks.has_gaps
         and learner.extra == 0
-        and bool((tracker.waiting.first(tracker.waiting.number)[1].weight == 1).all())
+        and bool((waiting.first(waiting.number)[1].weight == 1).all())
     )
 
 
@@ -117,15 +117,12 @@ class Fleet:
             self._grow()
         slot = self._free.pop()
         self.trackers[slot] = tracker
-        stacks, learner = self.stacks, _scatter(tracker)
-        stacks.waiting[slot], stacks.C[slot], stacks.count[slot] = (
-            tracker.waiting.rows,
-            learner.C,
-            learner.count,
-        )
+        stacks, learner, blocks = self.stacks, _scatter(tracker), tracker.blocks
+        stacks.waiting[slot], stacks.C[slot] = blocks.waiting.rows, learner.C
+        stacks.count[slot] = learner.count
         stacks.origin[slot], stacks.offset[slot] = learner.origin, learner.offset
-        stacks.time[slot], stacks.all_vary[slot] = tracker.time, tracker.inputs.all_vary
-        tracker.waiting.steps = self._even.part(slice(None))
+        stacks.time[slot], stacks.all_vary[slot] = tracker.time, blocks.inputs.all_vary
+        blocks.waiting.steps = self._even.part(slice(None))
         self._bind(slot)
         self._see(slot)
         return slot
@@ -137,18 +134,17 @@ class Fleet:
         before, time = tracker.time, int(stacks.time[slot])
         if before == time:
             return tracker
-        tracker.waiting.number, tracker._reading, tracker.time = time % block, None, time
-        tracker.tally.learnt += time - before
-        if before // block != time // block:
-            learner.origin, learner.offset = stacks.origin[slot].copy(), stacks.offset[slot].copy()
-            learner.count = float(stacks.count[slot])
-            learner._moved()
+        moved = before // block != time // block
+        tracker.advance(time, moved=moved)
+        if moved:
+            learner.follow(stacks.origin[slot].copy(), stacks.offset[slot].copy(), float(stacks.count[slot]))
         return tracker
 
     def taken_out(self, slot: int) -> Tracker:
         """The tracker in this slot with memory of its own; the slot can be freed."""
         tracker, stacks = self.tracker(slot), self.stacks
-        tracker.waiting.rows, _scatter(tracker).C = stacks.waiting[slot].copy(), stacks.C[slot].copy()
+        tracker.blocks.waiting.rows = stacks.waiting[slot].copy()
+        _scatter(tracker).C = stacks.C[slot].copy()
         return tracker
 
     def free(self, slot: int) -> None:
@@ -208,9 +204,9 @@ class Fleet:
     def _see_what_varies(self, slots: Slots, X: Floats) -> None:
         for i in np.flatnonzero(~self.stacks.all_vary[slots]):
             self._keep(slots[i : i + 1])
-            tracker = self._tracker_in(slots[i])
-            tracker.inputs.see(X[i])
-            self.stacks.all_vary[slots[i]] = tracker.inputs.all_vary
+            inputs = self._tracker_in(slots[i]).blocks.inputs
+            inputs.see(X[i])
+            self.stacks.all_vary[slots[i]] = inputs.all_vary
 
     def _come_due(self, slots: Slots) -> list[tuple[int, RankChange]]:
         """Learn complete blocks; then look where a look is due."""
@@ -245,7 +241,7 @@ class Fleet:
         self.stacks.mean[slots] = self.stacks.origin[slots] + self.stacks.offset[slots]
 
     def _look(self, slots: Slots) -> list[tuple[int, RankChange]]:
-        """A look at each of them, all of the same age; `Tracker._look` for the few that are special."""
+        """A look at each of them, all of the same age; `Tracker.look` for the few that are special."""
         n, k, C, count = self.plan.n, self.plan.k, self.stacks.C[slots], self.stacks.count[slots]
         lam, V = np.linalg.eigh(C)
         whole = lam[:, 0] > n * np.finfo(np.float64).eps * np.maximum(lam[:, -1], 0.0)
@@ -274,8 +270,8 @@ class Fleet:
         for i, (slot, tracker, decision) in enumerate(zip(slots.tolist(), trackers, decisions, strict=True)):
             learner, first, rank = _scatter(tracker), lam[i, :k], decision.rank
             order, signs = matched_overlap(overlap[i, :, : len(learner.axes)], first, rank, np.ones(k))
-            learner.axes, learner.aligned, tracker.early = U[i, order] * signs[:, None], rank, None
-            known = Knowledge(lam[i], U[i], float(count[i]), float(traces[i]), learner.mean)
+            learner.adopt(U[i, order] * signs[:, None], rank)
+            known = Knowledge(lam[i], U[i], float(count[i]), float(traces[i]), self.stacks.mean[slot])
             found = tracker.note(known, decision, first[order[:rank]] / known.effective)
             changes += [(slot, change) for change in found]
             self._see(slot)
@@ -304,24 +300,26 @@ class Fleet:
     def _look_at_each(self, slots: Slots) -> list[tuple[int, RankChange]]:
         changes = []
         for slot in slots.tolist():
-            changes += [(slot, change) for change in self.tracker(slot)._look()]
+            changes += [(slot, change) for change in self.tracker(slot).look()]
             self._see(slot)
         return changes
 
     def _see(self, slot: int) -> None:
         """Take over what scores rest on."""
         tracker = self._tracker_in(slot)
-        rank = tracker.decision.rank
+        look = tracker.last_look
+        rank = look.decision.rank
         self.stacks.look_at[slot], self.stacks.rank[slot] = tracker.look_at, rank
-        self.stacks.mean[slot], self.stacks.axes[slot, :rank], _ = tracker._seen()
+        seen = look.seen()
+        self.stacks.mean[slot], self.stacks.axes[slot, :rank] = seen.mean, seen.axes
         aligned = _scatter(tracker).axes
         self.stacks.axes_before[slot, : len(aligned)], self.stacks.n_axes[slot] = aligned, len(aligned)
-        self.stacks.factors[slot, :rank] = SCORES[self.how](tracker.kept, tracker.decision.threshold)
+        self.stacks.factors[slot, :rank] = SCORES[self.how](look.kept, look.decision.threshold)
 
     def _bind(self, slot: int) -> None:
         tracker = self.trackers[slot]
         if tracker is not None:
-            tracker.waiting.rows, _scatter(tracker).C = self.stacks.waiting[slot], self.stacks.C[slot]
+            tracker.blocks.waiting.rows, _scatter(tracker).C = self.stacks.waiting[slot], self.stacks.C[slot]
 
     def _grow(self) -> None:
         """Twice as many slots."""

@@ -68,6 +68,8 @@ class Knowledge(NamedTuple):
     """What each input is divided by (n): everything else but the mean is in these units. None: raw units."""
     profile: Profile | None = None
     """What the leading directions hold of each input; None if inputs are not kept."""
+    tells_below_threshold: bool = True
+    """True if eigenvalues below the threshold are the input's own; False: lower bounds, as of a network."""
 
     def on_host(self) -> Knowledge:
         """The same with NumPy's arrays."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import host
+from .arrays import beside, elsewhere, host
 from .knowledge import Floats, Knowledge, Matrix, Vector
 from .marks import Mark
 from .sparse import SparseRows
@@ -111,18 +111,48 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: Any, *, center
 
 
 class Seen(NamedTuple):
-    """By what a learner projects rows: it stands still between blocks and looks."""
+    """The mean and axes by which a learner projects rows: they stand still between blocks and looks."""
 
     mean: Vector
-    """What is subtracted from a row (n)."""
-    axes: Floats
-    """The first axes, as rows."""
+    """Subtracted from a row (n)."""
+    directions: Floats
+    """The first axes as rows, each times its length."""
     gain: Vector | None = None
-    """What a centered row is then multiplied by (n), see `engine.scale`; None: nothing."""
+    """Factor of each centered input (n), see `eigenstream.learners.scale`; None: ones."""
+    lengths: Vector | None = None
+    """Lengths of the directions, which are then projected on in float64; None: ones."""
+
+    @property
+    def axes(self) -> Floats:
+        """The first axes, as rows."""
+        return self.directions if self.lengths is None else self.directions / self.lengths[:, None]
+
+    def project(self, rows: Floats) -> Floats:
+        """Projections on the axes; row by row the same bits. A single row may come as a vector."""
+        if self.lengths is None:
+            if rows.dtype == np.float64 and self.gain is None:
+                return rowwise(rows - self.mean, self.directions)
+            centered = rows - self.mean.astype(rows.dtype)
+            if self.gain is not None:
+                centered *= self.gain.astype(rows.dtype)
+            return rowwise(centered, self.directions.astype(rows.dtype))
+        seen = self.beside(rows)
+        centered = rows - seen.mean
+        if seen.gain is not None:
+            centered *= seen.gain
+        return (rowwise(centered, seen.directions) / self.lengths).astype(rows.dtype, copy=False)
+
+    def beside(self, rows: Floats) -> Seen:
+        """The same where these rows live."""
+        if not elsewhere(self.directions, rows):
+            return self
+        gain = None if self.gain is None else beside(self.gain, rows)
+        return Seen(beside(self.mean, rows), beside(self.directions, rows), gain, self.lengths)
 
     def on_host(self) -> Seen:
         """The same with NumPy's arrays."""
-        return Seen(host(self.mean), host(self.axes), None if self.gain is None else host(self.gain))
+        gain = None if self.gain is None else host(self.gain)
+        return Seen(host(self.mean), host(self.directions), gain, self.lengths)
 
 
 class Learner(Protocol):
@@ -130,19 +160,38 @@ class Learner(Protocol):
 
     block: int
     """Rows that are learnt together; rows of an unfinished block wait with the tracker. 1: none wait."""
-    tells_below_threshold: bool
-    """Whether eigenvalues below the threshold are the input's own, or only a lower bound of them."""
-
-    @property
-    def mean(self) -> Vector:
-        """Mean of the input, as far as it has been learnt from; zero if it is not subtracted (n)."""
 
     @property
     def started(self) -> bool:
-        """Whether anything has been learnt yet."""
+        """True if anything has been learnt."""
 
-    def learn(self, rows: Floats, steps: Steps) -> None:
-        """Learn from rows, at most one block; the rows themselves are left as they are."""
+    def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
+        """Learn from rows, which are left as they are; at most one block, where rows come in blocks.
+
+        ``lacking' lacking`` is added to the (standardized) scatter matrix: what filled entries vary too
+        little by. None: nothing. A learner from rows alone may leave it out.
+        """
+
+    def known(self, *, axes: bool = True) -> Knowledge:
+        """Knowledge of the input, axes in the order and direction of the last `align`.
+
+        Without ``axes`` it has none that may be read, and is cheap enough for every look.
+        """
+
+    def align(self, rank: int, alpha: float) -> Vector:
+        """Keep these first axes in their order and direction from now on; returns their eigenvalues.
+
+        ``alpha`` is the regularization coefficient from now on.
+        """
+
+    def seen(self, rank: int) -> Seen:
+        """The mean and the first axes as of the last block and look."""
+
+    def restart(self, known: Knowledge, time: int, alpha: float) -> None:
+        """Go on from this knowledge, as of this sample count."""
+
+    def copy(self) -> Self:
+        """The same learner in memory of its own."""
 
     def mark(self) -> Mark:
         """The present state, for `revert`: references only, see `eigenstream.learners.marks`."""
@@ -150,47 +199,28 @@ class Learner(Protocol):
     def revert(self, mark: Mark) -> None:
         """Go back to the last mark, to the bit."""
 
-    def spread(self, factor: Matrix) -> None:
-        """Add ``factor' factor`` to the (standardized) scatter matrix: what rows with filled gaps lack."""
-
-    def known(self) -> Knowledge:
-        """What is known of the input, axes in the order and direction of the last `align`."""
-
-    def totals(self) -> Knowledge:
-        """`known` without axes (U has no columns that may be read): cheap enough for every look."""
-
-    def rows_until_due(self) -> float:
-        """How many rows can be learnt before something has to happen to the learner; for blocks of 1."""
-
-    def align(self, rank: int) -> Vector:
-        """From now on keep these first axes in their order and direction; returns their eigenvalues."""
-
-    def project(self, rows: Floats, rank: int) -> Floats:
-        """Projections on the first axes as of the last block or look; row by row the same bits.
-
-        A single row may come as a vector.
-        """
-
-    def seen(self, rank: int) -> Seen:
-        """Mean, first axes and gain that `project` uses: they stand still between blocks and looks."""
-
-    def variances(self, axes: Floats) -> Vector:
-        """Input variance along axes, as of the last block; not for the network."""
-
-    def recalibrate(self, alpha: float) -> None:
-        """The regularization coefficient from now on."""
-
-    def restart(self, known: Knowledge, time: int) -> None:
-        """Go on from this knowledge, as of this sample count."""
-
-    def copy(self) -> Self:
-        """The same learner in memory of its own."""
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The stored form."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `arrays` wrote; a ValueError where it cannot be."""
+
+
+@runtime_checkable
+class Roomy(Protocol):
+    """A learner that puts a block somewhere to learn it, where rows can wait in between: it spares memory."""
+
+    @property
+    def room(self) -> Matrix:
+        """Memory for a block (block, n) that only `learn` touches, and may replace."""
+
+
+@runtime_checkable
+class Measuring(Protocol):
+    """A learner that can cap outliers, because it knows the variance along any axis."""
+
+    def variances(self, axes: Floats) -> Vector:
+        """Input variance along axes, as of the last block."""
 
 
 def rowwise(rows: Floats, axes: Floats) -> Floats:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..offline import fixed_signs
 from .axes import matched
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
-from .learner import Seen, Steps, center_block, rowwise
+from .learner import Seen, Steps, center_block
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
@@ -45,7 +45,6 @@ class Scatter(Marked):
         Whether to divide each input by its standard deviation.
     """
 
-    tells_below_threshold = True
     LEARNT = ("C", "origin", "offset", "count", "extra", "axes", "aligned", "_mean", "_gain")
 
     def __init__(self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False) -> None:
@@ -63,8 +62,8 @@ class Scatter(Marked):
         self._spectrum: tuple[Vector, Matrix] | None = None
         self._mean: Vector = self.offset
         self._gain: Vector | None = np.zeros(n) if standardize else None
-        self._room: Matrix = np.zeros((block, n))
-        """Where a block is centered."""
+        self.room: Matrix = np.zeros((block, n))
+        """Where a block is centered. In between, rows that wait for theirs may stand there."""
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_spectrum": None}
@@ -74,17 +73,13 @@ class Scatter(Marked):
         self._spectrum = None
 
     @property
-    def mean(self) -> Vector:
-        return self._mean
-
-    @property
     def started(self) -> bool:
         return self.count > 0
 
-    def learn(self, rows: Floats, steps: Steps) -> None:
+    def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
         if not self.started and self.center:
             self.origin = rows[0].astype(np.float64)
-        R = self._room[: len(rows)]
+        R = self.room[: len(rows)]
         np.subtract(rows, self.origin, out=R, dtype=np.float64)
         block = center_block(R, steps, self.offset, self.count, center=self.center)
         C = R.T @ R
@@ -94,36 +89,32 @@ class Scatter(Marked):
         self.offset = self.offset + block.shift
         self.count = block.effective
         self._moved()
+        if lacking is not None:
+            if self._gain is not None:
+                lacking = lacking * scale_of(self._gain)
+            self.C = self.C + lacking.T @ lacking
+            self._moved()
 
-    def spread(self, factor: Matrix) -> None:
-        if self._gain is not None:
-            factor = factor * scale_of(self._gain)
-        self.C = self.C + factor.T @ factor
-        self._moved()
-
-    def known(self) -> Knowledge:
+    def known(self, *, axes: bool = True) -> Knowledge:
+        if not axes:
+            return self._knowledge(*self._eigenpairs())
         lam, U = (array.copy() for array in self._eigenpairs())
         lam[: self.k], U[: self.k] = self._first_pairs()
         return self._knowledge(lam, U)
 
-    def totals(self) -> Knowledge:
-        return self._knowledge(*self._eigenpairs())
-
-    def rows_until_due(self) -> float:
-        return np.inf
-
-    def align(self, rank: int) -> Vector:
+    def align(self, rank: int, alpha: float) -> Vector:
         self.aligned = rank
         lam, self.axes = self._first_pairs()
         return lam[:rank]
 
-    def project(self, rows: Floats, rank: int) -> Floats:
-        if rows.dtype == np.float64 and self._gain is None:
-            return rowwise(rows - self._mean, self.axes[:rank])
-        centered = rows - self._mean.astype(rows.dtype)
-        if self._gain is not None:
-            centered *= self._gain.astype(rows.dtype)
-        return rowwise(centered, self.axes[:rank].astype(rows.dtype))
+    def adopt(self, axes: Matrix, rank: int) -> None:
+        """Take over aligned axes that a stack of learners has found."""
+        self.axes, self.aligned = axes, rank
+
+    def follow(self, origin: Vector, offset: Vector, count: float) -> None:
+        """Take over sums that a stack of learners has moved, as it has C."""
+        self.origin, self.offset, self.count = origin, offset, count
+        self._moved()
 
     def seen(self, rank: int) -> Seen:
         return Seen(self._mean, self.axes[:rank], self._gain)
@@ -133,10 +124,7 @@ class Scatter(Marked):
             axes = axes * self._gain
         return np.asarray(np.einsum("ij,ij->i", axes @ self.C, axes) / self.count)
 
-    def recalibrate(self, alpha: float) -> None:
-        """A scatter matrix does not depend on alpha."""
-
-    def restart(self, known: Knowledge, time: int) -> None:
+    def restart(self, known: Knowledge, time: int, alpha: float) -> None:
         factor = known.factor()
         self.C = factor.T @ factor
         self.origin = known.mean.copy() if self.center else np.zeros(self.n)
@@ -146,7 +134,7 @@ class Scatter(Marked):
 
     def copy(self) -> Self:
         twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
-        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "_room"}
+        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "room"}
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -205,7 +193,7 @@ class Scatter(Marked):
             trace, share = float(inputs.sum()), share * (self._gain > 0)
         inputs, trace = inputs + share, trace + self.extra
         profile = Profile.of(inputs, np.sqrt(lam[: self.k, None]) * U[: self.k])
-        return Knowledge(lam, U, self.count, trace, self.mean, inputs, None, scale, profile)
+        return Knowledge(lam, U, self.count, trace, self._mean, inputs, None, scale, profile)
 
     def _standardized(self) -> Matrix:
         """C, of standardized inputs where that is asked for."""

@@ -32,7 +32,7 @@ from ..offline import fixed_signs
 from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
-from .learner import Seen, Steps, center_block, rowwise
+from .learner import Seen, Steps, center_block
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
@@ -85,7 +85,6 @@ class Subspace(Marked):
         do `enter`, `products` and `turn` each by itself; `leading` gets the sum of their products.
     """
 
-    tells_below_threshold = True
     LEARNT = (
         *("rows", "lam", "origin", "offset", "inputs", "gain"),
         *("count", "extra", "blocks", "aligned", "decays"),
@@ -132,7 +131,7 @@ class Subspace(Marked):
 
     @property
     def room(self) -> Matrix:
-        """Where a block is put to be learnt."""
+        """Where a block is put to be learnt. In between, rows that wait for theirs may stand there."""
         return self.rows[self.most :]
 
     @property
@@ -147,9 +146,11 @@ class Subspace(Marked):
         self._marked = True
         return super().mark()
 
-    def learn(self, rows: Floats, steps: Steps) -> None:
+    def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
         self._absorb(*self.enter(rows, steps))
         self.blocks += 1
+        if lacking is not None:
+            self._spread(lacking)
 
     def enter(self, rows: Floats, steps: Steps) -> tuple[Any, float]:
         """The block R, centered and weighted, and the discount over it; unless sparse, R stands below L."""
@@ -179,7 +180,8 @@ class Subspace(Marked):
             self._rescale(R)
         return R, block.decay
 
-    def spread(self, factor: Matrix) -> None:
+    def _spread(self, factor: Matrix) -> None:
+        """Add ``factor' factor`` to the scatter matrix."""
         for start in range(0, len(factor), self.block):
             part = factor[start : start + self.block]
             self.room[: len(part)] = part
@@ -187,48 +189,30 @@ class Subspace(Marked):
             self.inputs = self.inputs + np.einsum("ij,ij->j", raw, raw)
             self._absorb(self.room[: len(part)], 1.0)
 
-    def known(self) -> Knowledge:
-        return self.totals()._replace(U=self.L / np.sqrt(self.lam)[:, None])
-
-    def totals(self) -> Knowledge:
+    def known(self, *, axes: bool = True) -> Knowledge:
         sums, scale, share = self.inputs, None, np.full_like(self.inputs, self.extra / self.n)
         if self.gain is not None:
             sums, scale = sums * np.square(self.gain), scale_of(self.gain)
             share *= self.gain > 0
         trace, inputs = float(sums.sum()) + self.extra, sums + share
         profile = Profile.of(inputs, self.L[: self.k])
-        none = np.zeros((self.r, 0))
-        return Knowledge(self.lam, none, self.count, trace, self.mean, inputs, None, scale, profile)
+        U = self.L / np.sqrt(self.lam)[:, None] if axes else np.zeros((self.r, 0))
+        return Knowledge(self.lam, U, self.count, trace, self.mean, inputs, None, scale, profile)
 
-    def rows_until_due(self) -> float:
-        return np.inf
-
-    def align(self, rank: int) -> Vector:
+    def align(self, rank: int, alpha: float) -> Vector:
         self.aligned = rank
         crowded = rank > 3 * self.k // 4  # too few directions behind the components to tell
         self.decays = crowded or (self.r > rank and bool(self.lam[rank] > DECAY * self.lam[-1]))
         return self.lam[:rank]
 
-    def project(self, rows: Floats, rank: int) -> Floats:
-        self._live_beside(rows)
-        rank = min(rank, self.r)
-        centered = rows - self.mean
-        if self.gain is not None:
-            centered *= self.gain
-        projections = rowwise(centered, self.L[:rank]) / np.sqrt(self.lam[:rank])
-        return projections.astype(rows.dtype, copy=False)
-
     def seen(self, rank: int) -> Seen:
-        return Seen(self.mean, self.L[:rank] / np.sqrt(self.lam[:rank])[:, None], self.gain)
+        return Seen(self.mean, self.L[:rank], self.gain, np.sqrt(self.lam[:rank]))
 
     def variances(self, axes: Floats) -> Vector:
         projections = axes @ self.L.T
         return np.asarray(np.einsum("ij,ij->i", projections, projections, dtype=np.float64) / self.count)
 
-    def recalibrate(self, alpha: float) -> None:
-        """Directions do not depend on alpha."""
-
-    def restart(self, known: Knowledge, time: int) -> None:
+    def restart(self, known: Knowledge, time: int, alpha: float) -> None:
         self.lam = known.lam[: self.most].copy()
         self._take_new_rows()
         self.L[:] = np.sqrt(self.lam)[:, None] * known.U[: self.most]

@@ -12,7 +12,7 @@ from ..learners.knowledge import Knowledge, joint
 from ..learners.threads import threads_for
 from .events import Tally
 from .outliers import Usual
-from .pace import Clock, Pace
+from .pace import EvenPace, StreamClock
 from .plan import Plan
 from .tracker import Tracker
 
@@ -42,19 +42,18 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
     for tracker in trackers[1:]:
         _refuse_difference(plan, tracker.plan)
     one = Tracker(plan)
-    inputs = [tracker.inputs.on_host() for tracker in trackers]
+    inputs = [tracker.blocks.inputs.on_host() for tracker in trackers]
     first = inputs[0].first.copy()
-    one.inputs.set(first, np.any([each.varies | (each.first != first) for each in inputs], axis=0))
-    one.has_gaps = any(tracker.has_gaps for tracker in trackers)
+    one.blocks.inputs.set(first, np.any([each.varies | (each.first != first) for each in inputs], axis=0))
+    one.blocks.has_gaps = any(tracker.blocks.has_gaps for tracker in trackers)
     for counted in fields(Tally):
         setattr(one.tally, counted.name, sum(getattr(tracker.tally, counted.name) for tracker in trackers))
-    weight = sum(tracker.usual.weight for tracker in trackers)
+    usual = [tracker.blocks.usual for tracker in trackers]
+    weight = sum(each.weight for each in usual)
     if weight:
-        distance = sum(tracker.usual.distance * tracker.usual.weight for tracker in trackers) / weight
-        one.usual = Usual(distance, weight)
-    alpha = float(np.mean([tracker.alpha for tracker in trackers]))
-    one.decision = one.decision._replace(alpha=alpha)
-    one.learner.recalibrate(alpha)
+        one.blocks.usual = Usual(sum(each.distance * each.weight for each in usual) / weight, weight)
+    alpha = float(np.mean([tracker.decision.alpha for tracker in trackers]))
+    one.last_look.decision = one.decision._replace(alpha=alpha)
     directions = plan.n if plan.solver == "exact" else (3 if plan.solver == "subspace" else 1) * plan.k
     if plan.lags:
         one.recent = max(reversed(trackers), key=_last_heard).recent
@@ -69,13 +68,13 @@ def _known_together(one: Tracker, trackers: Sequence[Tracker]) -> list[Knowledge
     if one.plan.seconds is None:
         return [tracker.known().on_host() for tracker in trackers]
     latest = max(map(_last_heard, trackers))
-    known, pace = [], Pace()
+    known, pace = [], EvenPace()
     for tracker in trackers:
         learnt = tracker.clock.learnt
         factor = 1.0 if learnt is None else float(np.exp2((learnt - latest) / one.plan.seconds))
         known.append(tracker.known().on_host().discounted(factor))
         pace = pace.joined(tracker.pace.discounted(factor))
-    one.clock = Clock(latest, latest, pace)
+    one.clock = StreamClock(latest, latest, pace)
     return known
 
 

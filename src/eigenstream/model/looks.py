@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from ..learners.knowledge import Knowledge, Vector
 from ..rank import Evidence
 from ..rank.decision import Decision
-from .pace import Pace
+from .pace import EvenPace
 from .plan import Plan
 from .reading import Reading
 
 
 def evidence_of(
-    known: Knowledge, plan: Plan, n_inputs: int, time: int, pace: Pace, threshold: float, tells: bool
+    known: Knowledge, plan: Plan, n_inputs: int, time: int, pace: EvenPace, threshold: float
 ) -> Evidence:
     """What a decision about threshold and rank rests on.
 
@@ -32,8 +32,6 @@ def evidence_of(
         Of rows with time stamps.
     threshold
         As of the last look.
-    tells
-        Whether the learner tells eigenvalues below the threshold.
     """
     timed = plan.seconds is not None
     return Evidence.of(
@@ -44,7 +42,7 @@ def evidence_of(
         pace.beta2 if timed else plan.beta2,
         floor=_seeded(known, plan, threshold),
         rounding=float(np.finfo(plan.dtype).eps),
-        tells_below_threshold=tells,
+        tells_below_threshold=known.tells_below_threshold,
         remembered=max(pace.samples - plan.center, 0.0) if timed else None,
     )
 
@@ -58,7 +56,7 @@ def _seeded(known: Knowledge, plan: Plan, threshold: float) -> float:
     return seeded_variance(threshold, known.trace / known.effective, plan.n)
 
 
-def reading_of(known: Knowledge, plan: Plan, decision: Decision, tells: bool) -> Reading:
+def reading_of(known: Knowledge, plan: Plan, decision: Decision) -> Reading:
     """A reading of this knowledge after this decision, kept axes first."""
     count = max(known.effective, np.finfo(np.float64).tiny)
     variances = known.lam / count
@@ -73,7 +71,7 @@ def reading_of(known: Knowledge, plan: Plan, decision: Decision, tells: bool) ->
         decision.alpha,
         known.trace / count,
         known.effective,
-        tells,
+        known.tells_below_threshold,
         known.scale,
     )
     for array in (reading.mean, reading.axes, reading.variances):
@@ -87,7 +85,7 @@ def kept_first(variances: Vector, threshold: float) -> NDArray[np.intp]:
     return np.argsort(~(variances > threshold), kind="stable")
 
 
-def spectrum_of(known: Knowledge, plan: Plan, told: int) -> Vector:
+def spectrum_of(known: Knowledge, plan: Plan, rank: int) -> Vector:
     """Variances along the first directions; the mean of the rest where single ones are not known.
 
     Parameters
@@ -96,11 +94,11 @@ def spectrum_of(known: Knowledge, plan: Plan, told: int) -> Vector:
         What the learner knows, which must be something.
     plan
         What it is asked to do.
-    told
-        How many variances are known one by one.
+    rank
+        How many components are kept.
     """
     variances, total = -np.sort(-known.lam) / known.effective, known.trace / known.effective
-    told = min(told, plan.k)
+    told = min(len(known.lam) if known.tells_below_threshold else rank, plan.k)
     rest = max(total - float(variances[:told].sum()), 0.0)
     spectrum = np.full(plan.k, rest / max(plan.n - told, 1))
     spectrum[:told] = variances[:told]

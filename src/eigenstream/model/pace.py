@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..learners.learner import Steps
 
 
-class Pace(NamedTuple):
+class EvenPace(NamedTuple):
     """What rows count now, after all discounts between them: a function of their times alone.
 
     Rows at an even pace with the discount ``b`` have, after T of them, the sum ``W = (1 - b^T) / (1 - b)``
@@ -28,21 +28,21 @@ class Pace(NamedTuple):
     squares: float = 0.0
     """V"""
 
-    def after(self, steps: Steps) -> Pace:
+    def after(self, steps: Steps) -> EvenPace:
         """The pace after more rows; those of weight 0 only let time pass."""
         later = np.append(np.cumprod(steps.discount[::-1])[::-1], 1.0)
         counts, decay = later[1:] * (steps.weight > 0), float(later[0])
-        return Pace(
+        return EvenPace(
             decay * self.total + float(counts.sum()), decay**2 * self.squares + float(counts @ counts)
         )
 
-    def joined(self, other: Pace) -> Pace:
+    def joined(self, other: EvenPace) -> EvenPace:
         """The pace of two streams' rows together."""
-        return Pace(self.total + other.total, self.squares + other.squares)
+        return EvenPace(self.total + other.total, self.squares + other.squares)
 
-    def discounted(self, factor: float) -> Pace:
+    def discounted(self, factor: float) -> EvenPace:
         """The pace after more time without rows."""
-        return Pace(factor * self.total, factor**2 * self.squares)
+        return EvenPace(factor * self.total, factor**2 * self.squares)
 
     @property
     def beta2(self) -> float:
@@ -74,14 +74,14 @@ class Pace(NamedTuple):
         return loss, 1 - W * loss
 
 
-class Clock(NamedTuple):
+class StreamClock(NamedTuple):
     """When the rows of a stream with time stamps came, in seconds."""
 
     latest: float | None = None
     """The last row that came."""
     learnt: float | None = None
     """The last row that was learnt from, or waits to be."""
-    pace: Pace = Pace()
+    pace: EvenPace = EvenPace()
     """As of the last block."""
 
     def discounts(self, times: NDArray[np.float64], half_life: float) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from ..regularizers import REGULARIZERS
 from .events import RankChange, Tally
 from .history import LIMIT, History
 from .outliers import Usual
-from .pace import Clock, Pace
+from .pace import EvenPace, StreamClock
 from .parameters import LARGEST_WEIGHT
 from .plan import BLOCK, DEVICE_BLOCK, LEARNERS, Plan
 from .reading import Reading
@@ -29,24 +29,22 @@ from .tracker import CHANGES, Tracker
 
 Arrays = Mapping[str, NDArray[Any]]
 
-OPTIONAL = {"standardize", "lags", "seconds", "longest_block"}
-"""Entries of a plan that older files do not have."""
-
 
 def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and document from which `restored` makes the same tracker."""
-    waiting, steps = tracker.waiting.first(tracker.waiting.number)
+    look, blocks = tracker.last_look, tracker.blocks
+    waiting, steps = blocks.waiting.first(blocks.waiting.number)
     arrays = {
         "waiting": host(waiting),
         "waiting_steps": np.array(_columns(steps)),
-        "first": host(tracker.inputs.first),
-        "varies": host(tracker.inputs.varies),
-        "kept": tracker.kept,
+        "first": host(blocks.inputs.first),
+        "varies": host(blocks.inputs.varies),
+        "kept": look.kept,
         "history": np.array(tracker.history.moments).reshape(-1, 3 + tracker.plan.k),
     }
-    if tracker.early is not None:
+    if look.early is not None:
         names = ("mean", "axes", "variances", "scale")
-        early = {f"early.{name}": getattr(tracker.early, name) for name in names}
+        early = {f"early.{name}": getattr(look.early, name) for name in names}
         arrays |= {name: host(array) for name, array in early.items() if array is not None}
     if tracker.recent is not None:
         arrays["recent"] = tracker.recent
@@ -66,11 +64,11 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "changes": [list(change) for change in tracker.changes],
         "stride": tracker.history.stride,
         "tally": asdict(tracker.tally),
-        "rest": tracker.rest,
-        "usual": list(tracker.usual),
-        "has_gaps": tracker.has_gaps,
+        "rest": look.rest,
+        "usual": list(blocks.usual),
+        "has_gaps": blocks.has_gaps,
         "clock": [tracker.clock.latest, tracker.clock.learnt, *tracker.clock.pace],
-        "early": tracker.early and [tracker.early.total_variance, tracker.early.count],
+        "early": look.early and [look.early.total_variance, look.early.count],
     }
     return arrays, document
 
@@ -79,34 +77,34 @@ def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
     """The tracker that `stored` wrote; a ValueError, KeyError or TypeError where it cannot be one."""
     plan = _restored_plan(document["plan"], arrays)
     tracker = Tracker(plan)
+    look, blocks = tracker.last_look, tracker.blocks
     tracker.time = whole(document, "time")
     tracker.look_at = whole(document, "look_at", least=tracker.time + 1)
-    tracker.decision = _restored_decision(document["decision"], plan.k)
-    tracker.kept = stored_array(arrays, "kept", (tracker.decision.rank,), least=0.0)
-    tracker.rest = _real("rest", document["rest"])
-    tracker.usual = Usual(*(_real("usual distance", number) for number in document["usual"]))
+    look.decision = _restored_decision(document["decision"], plan.k)
+    look.kept = stored_array(arrays, "kept", (look.decision.rank,), least=0.0)
+    look.rest = _real("rest", document["rest"])
+    blocks.usual = Usual(*(_real("usual distance", number) for number in document["usual"]))
     changes = (RankChange(*map(index, change)) for change in document["changes"])
     tracker.changes = deque(changes, CHANGES)
     tally = {field.name: whole(document["tally"], field.name) for field in fields(Tally)}
-    tracker.tally, tracker.has_gaps = Tally(**tally), bool(document["has_gaps"])
+    blocks.tally, blocks.has_gaps = Tally(**tally), bool(document["has_gaps"])
     largest = LARGEST_VALUE[plan.dtype]
     first = stored_array(arrays, "first", (plan.n,), plan.dtype, most=largest, gaps=True)
-    tracker.inputs.set(first, stored_array(arrays, "varies", (plan.n,), np.bool_))
+    blocks.inputs.set(first, stored_array(arrays, "varies", (plan.n,), np.bool_))
     if "recent" in arrays:
         shape = plan.lags, plan.width
         tracker.recent = stored_array(arrays, "recent", shape, plan.dtype, most=largest, gaps=True)
-    tracker.clock = _restored_clock(document.get("clock", [None, None, 0.0, 0.0]))
+    tracker.clock = _restored_clock(document["clock"])
     tracker.history = _restored_history(arrays, document, plan)
-    tracker.learner.recalibrate(tracker.decision.alpha)
     prefix = "learner."
     tracker.learner.restore(
         {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     )
-    if not (np.abs(tracker.learner.mean) < largest).all():
+    if not (np.abs(tracker.learner.seen(0).mean) < largest).all():
         raise ValueError(f"its mean is beyond what rows of {document['plan']['dtype']} can have")
     _restore_waiting(tracker, arrays)
     if document["early"] is not None:
-        tracker.early = _restored_first_look(tracker, arrays, document["early"])
+        look.early = _restored_first_look(tracker, arrays, document["early"])
     return tracker
 
 
@@ -125,14 +123,14 @@ def _restored_first_look(tracker: Tracker, arrays: Arrays, totals: Any) -> Readi
     return replace(reading, scale=scale)
 
 
-def _restored_clock(written: Any) -> Clock:
+def _restored_clock(written: Any) -> StreamClock:
     latest, learnt, total, squares = written
     for stamp in (latest, learnt):
         if stamp is not None and not (isinstance(stamp, int | float) and math.isfinite(stamp)):
             raise ValueError(f"its last rows came at {stamp!r}")
     if learnt is not None and not (latest is not None and learnt <= latest):
         raise ValueError(f"its last row came at {latest!r}, but it has learnt one of {learnt!r}")
-    return Clock(latest, learnt, Pace(_real("pace", total), _real("pace", squares)))
+    return StreamClock(latest, learnt, EvenPace(_real("pace", total), _real("pace", squares)))
 
 
 def _restored_decision(written: Any, capacity: int) -> Decision:
@@ -153,32 +151,31 @@ def _columns(steps: Steps) -> tuple[NDArray[np.float64], ...]:
 
 
 def _restore_waiting(tracker: Tracker, arrays: Arrays) -> None:
-    plan, block = tracker.plan, tracker.learner.block
+    plan, block, waiting = tracker.plan, tracker.learner.block, tracker.blocks.waiting
     rows = stored_array(
         arrays,
         "waiting",
         (None, plan.n),
         plan.dtype,
         most=LARGEST_VALUE[plan.dtype],
-        gaps=tracker.has_gaps,
+        gaps=tracker.blocks.has_gaps,
     )
     weight, discount, extra = stored_array(arrays, "waiting_steps", (3, len(rows)), least=0.0)
     if not ((weight <= LARGEST_WEIGHT) & (discount <= 1)).all():
         raise ValueError("rows that wait have weights or discounts that no row can have")
     if len(rows) != (tracker.time % block if block > 1 else 0):
         raise ValueError(f"{len(rows)} rows wait after {tracker.time} rows in blocks of {block}")
-    tracker.waiting.write(rows, Steps(weight, discount, extra))
-    tracker.waiting.number = len(rows)
+    waiting.write(rows, Steps(weight, discount, extra))
+    waiting.number = len(rows)
 
 
 def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
     """The plan, if its numbers make sense and the arrays are of its size."""
     expected = {field.name for field in fields(Plan)}
-    if not expected - OPTIONAL <= set(written) <= expected:
-        raise ValueError("its plan has other entries than expected")
+    if set(written) != expected:
+        raise ValueError(f"its plan has the entries {sorted(written)}, expected {sorted(expected)}")
     if written["dtype"] not in ("float32", "float64") or not isinstance(written["center"], bool):
         raise ValueError(f"its numbers are of type {written['dtype']!r}, its center is {written['center']!r}")
-    written = {"standardize": False, "lags": 0, "seconds": None, "longest_block": BLOCK, **written}
     if written["longest_block"] not in (BLOCK, DEVICE_BLOCK):
         raise ValueError(f"its blocks have {written['longest_block']!r} rows")
     for name in ("cap_outliers", "standardize"):

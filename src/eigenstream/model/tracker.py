@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from operator import attrgetter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,19 +22,21 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import zeros
 from ..learners.knowledge import Floats, Knowledge, Vector
-from ..learners.learner import Steps
-from ..learners.marks import Mark
+from ..learners.learner import Learner, Steps
+from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
 from ..rank.advice import advice, second_opinion
 from ..rank.decision import Decision, decide
 from .blocks import Blocks, Missing
 from .delays import embedded, last_rows
-from .events import RankChange
+from .events import RankChange, Tally
 from .filling import filled_by
 from .history import History
+from .last_look import LastLook
 from .looks import evidence_of, reading_of, spectrum_of
-from .pace import Clock, Pace
+from .pace import EvenPace, StreamClock
+from .plan import Plan
 from .reading import Reading
 
 CHANGES = 1000
@@ -51,67 +52,75 @@ FORGOTTEN = 1e-3
 """A discount over a block below which the rank has to be decided anew at once."""
 
 
-LEARNT = (
-    *("decision", "kept", "rest", "early", "recent", "has_gaps", "usual"),
-    *("clock", "time", "look_at", "changes"),
-)
-"""Attributes of a tracker that learning replaces."""
-_learnt = attrgetter(*LEARNT)
+class Tracker(Marked):
+    """A learner on a stream.
 
+    Parameters
+    ----------
+    plan
+        The task.
+    """
 
-@dataclass
-class Tracker(Blocks):
-    """A learner on a stream, and what was last seen of it."""
+    LEARNT = ("clock", "time", "look_at", "recent", "changes")
 
-    _even: Steps = field(init=False)
-    """What a block of rows of weight 1 counts."""
-    clock: Clock = field(default_factory=Clock)
-    """When rows came, if the half-life is in seconds."""
-    time: int = 0
-    look_at: int = 1
-    changes: deque[RankChange] = field(default_factory=lambda: deque(maxlen=CHANGES))
-    history: History = field(init=False)
-    """The spectrum over time."""
-    _reading: Reading | None = None
-    """The reading of everything learnt so far, once somebody has asked for it."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        plan = self.plan
-        self._even = Steps.even(self.learner.block, plan.beta2)
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.learner: Learner = plan.learner(0.0 if isinstance(plan.alpha, Rule) else plan.alpha)
+        self.last_look = LastLook(plan, self.learner)
+        self.blocks = Blocks(plan, self.learner, self.last_look)
+        """Rows on their way to the learner."""
+        self.clock = StreamClock()
+        """When rows came, if the half-life is in seconds."""
+        self.recent: Floats | None = None
+        """The last rows as they came, as many as there are lags; None before the first."""
+        self.time = 0
         self.look_at = plan.next_look(0, plan.window)
+        self.changes: deque[RankChange] = deque(maxlen=CHANGES)
         self.history = History(plan.k)
+        """The spectrum over time."""
+        self._even = Steps.even(self.learner.block, plan.beta2)
+        """The steps of a block of rows of weight 1."""
+        self._reading: Reading | None = None
+        """The reading of everything learnt so far, once somebody has asked for it."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_reading": None, "_factors": {}, "_open": None, "_expected": None}
+        return self.__dict__ | {"_reading": None}
+
+    @property
+    def decision(self) -> Decision:
+        """Coefficient, threshold and rank as of the last look."""
+        return self.last_look.decision
+
+    @property
+    def tally(self) -> Tally:
+        """Counts of the rows that came, by what became of them."""
+        return self.blocks.tally
 
     def mark(self) -> Mark:
         """The present state, for `revert`: references only, see `eigenstream.learners.marks`."""
-        parts = self.learner.mark(), self.waiting.mark(), self.inputs.mark(), self.tally.mark()
-        return *parts, self.history.mark(), _learnt(self)
+        parts = self.learner.mark(), self.last_look.mark(), self.blocks.mark(), self.history.mark()
+        return *parts, super().mark()
 
     def mark_for_one(self) -> Mark:
         """`mark` for a call of `follow_one`: where the row only waits, these counts are all that changes."""
-        waiting = self.waiting
-        if waiting.number + 1 < self.learner.block and self.inputs.all_vary and self.time + 1 < self.look_at:
-            return waiting.number, self.tally.learnt, self.time
+        blocks, number = self.blocks, self.blocks.waiting.number
+        if number + 1 < self.learner.block and blocks.inputs.all_vary and self.time + 1 < self.look_at:
+            return number, blocks.tally.learnt, self.time
         return self.mark()
 
     def revert(self, mark: Mark) -> None:
         """Go back to the last mark, to the bit: what was learnt since then is as if it had never come."""
-        self._reading = self._open = self._expected = None
-        self._factors = {}
+        self._reading = None
         if len(mark) == 3:
-            self.waiting.number, self.tally.learnt, self.time = mark
+            self.blocks.forget_open()
+            self.blocks.waiting.number, self.tally.learnt, self.time = mark
             return
-        learner, waiting, inputs, tally, history, others = mark
+        learner, look, blocks, history, others = mark
+        super().revert(others)
         self.learner.revert(learner)
-        self.waiting.revert(waiting)
-        self.inputs.revert(inputs)
-        self.tally.revert(tally)
+        self.last_look.revert(look)
+        self.blocks.revert(blocks)
         self.history.revert(history)
-        for name, value in zip(LEARNT, others, strict=True):
-            setattr(self, name, value)
 
     def follow(
         self,
@@ -160,14 +169,14 @@ class Tracker(Blocks):
                 X, usable = self._embedded(rows[part]), slice(None)
                 steps = self._steps(len(X), None if weights is None else weights[part])
                 if gaps or left_out is not None:
-                    usable = self._usable(X, missing) if gaps else np.ones(len(X), dtype=bool)
+                    usable = self.blocks.usable(X, missing) if gaps else np.ones(len(X), dtype=bool)
                     if left_out is not None:
                         usable &= ~left_out[part]
                     X, steps = X[usable], steps.part(usable)
                 if times is not None:
                     steps = self._timed(steps, times[part][usable])
                 if scores is not None:
-                    filled = self.fill_next(X, steps) if gaps else X
+                    filled = self.blocks.fill_next(X, steps) if gaps else X
                     answers = self._answers(filled, scores, residuals)
                     parts.append(zeros((len(rows[part]), answers.shape[1]), rows))
                     parts[-1][:] = rows[part] if scores == FILLED else np.nan
@@ -182,29 +191,29 @@ class Tracker(Blocks):
         """What is said of rows without gaps before they are learnt: see ``scores`` of `follow`."""
         if scores == FILLED:
             return rows[:, : self.plan.width]
-        answers = self._scores(rows, scores)
-        return np.column_stack((answers, self._squared_residuals(rows))) if residuals else answers
+        look = self.last_look
+        answers = look.scores(rows, scores)
+        return np.column_stack((answers, look.squared_residuals(rows))) if residuals else answers
 
     def follow_one(self, row: Floats, scores: str) -> tuple[Floats, list[RankChange]]:
         """`follow` for one complete row of weight 1, if the plan is plain: as little overhead as possible."""
-        score = self._scores(row, scores)
-        waiting = self.waiting
+        score, blocks = self.last_look.scores(row, scores), self.blocks
+        waiting = blocks.waiting
         i, steps = waiting.number, waiting.steps
-        if self.learner.block == 1 or i + 1 == self.learner.block or not self.inputs.all_vary:
-            self._reading = None
+        self._reading = None
+        if self.learner.block == 1 or i + 1 == self.learner.block or not blocks.inputs.all_vary:
             due = self.rows_until_due() == 1
             with threads_for(self.plan.n) if due else nullcontext():
                 return score, self._take(row[None], self._steps(1))
         waiting.rows[i] = row
         steps.weight[i], steps.discount[i], steps.extra[i] = 1.0, self.plan.beta2, 0.0
-        self._reading = None
-        self.tally.learnt += 1
+        blocks.tally.learnt += 1
         waiting.number = i + 1
         self.time += 1
         if self.time < self.look_at:
             return score, []
         with threads_for(self.plan.n):
-            return score, self._look()
+            return score, self.look()
 
     def _embedded(self, rows: Floats) -> Floats:
         """Rows beside their predecessors, if that is asked for."""
@@ -234,15 +243,10 @@ class Tracker(Blocks):
         even = Steps.even(rows, self.plan.beta2)
         return even if weights is None else replace(even, weight=weights)
 
-    def would_wait(self, rows: int) -> bool:
-        """Whether so many rows only join those that wait, so that nothing is learnt or decided yet."""
-        in_blocks = self.plan.plain and self.learner.block > 1
-        return in_blocks and self.inputs.all_vary and rows < self.rows_until_due()
-
     def rows_until_due(self) -> int:
-        """How many rows can be learnt before a block, a look or an event of the network is due."""
+        """Number of rows that can be learnt before a block or a look is due."""
         block = self.learner.block
-        until_block = block - self.waiting.number if block > 1 else self.learner.rows_until_due()
+        until_block = block - self.blocks.waiting.number if block > 1 else np.inf
         most = LONGEST_PART if self.plan.lags else np.inf
         return int(min(self.look_at - self.time, until_block, most))
 
@@ -251,13 +255,17 @@ class Tracker(Blocks):
         if self._reading is None:
             with threads_for(self.plan.n):
                 known = self.known()
-                self._reading = reading_of(known, self.plan, self._decided(known), self._tells)
+                self._reading = reading_of(known, self.plan, self._decided(known))
         return self._reading
 
     def reading_as_decided(self) -> Reading:
         """`reading` with the rank and threshold of the last look: cheap right after it."""
         with threads_for(self.plan.n):
-            return reading_of(self.known(), self.plan, self.decision, self._tells)
+            return reading_of(self.known(), self.plan, self.decision)
+
+    def known(self) -> Knowledge:
+        """Knowledge of the input, waiting rows too; sums over samples."""
+        return self.blocks.caught_up().known()
 
     def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
         """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
@@ -274,11 +282,33 @@ class Tracker(Blocks):
         gaps = missing == "impute" and np.isnan(rows).any()
         return filled_by(self.reading(), rows) if gaps else rows
 
+    def prepared(self, rows: Floats, missing: str, before: Floats | None = None) -> Floats:
+        """Rows embedded, as a stretch of their own unless others came before them.
+
+        Gaps are filled by the last block and look where ``missing`` says so and the row has a value.
+        """
+        if self.plan.lags:
+            rows = embedded(rows, self.plan.lags, before)
+        if missing == "impute" and np.isnan(rows).any():
+            observed = ~np.isnan(rows).all(axis=1)
+            rows = rows.copy()
+            rows[observed] = self.blocks.fill(rows[observed])
+        return rows
+
+    def next_rows(self, rows: Floats, missing: str) -> Floats:
+        """Rows as they would be learnt from if they came next."""
+        rows = self.prepared(rows, missing, self.recent)
+        return rows[~np.isnan(rows).any(axis=1)]
+
+    def scores(self, rows: Floats, how: str) -> Floats:
+        """Scores by the last block and look, gaps filled in; nothing is learnt."""
+        return self.last_look.scores(self.blocks.fill(rows) if np.isnan(rows).any() else rows, how)
+
     @property
-    def pace(self) -> Pace:
-        """Of rows with time stamps, waiting rows too."""
-        pace, number = self.clock.pace, self.waiting.number
-        return pace.after(self.waiting.first(number)[1]) if number else pace
+    def pace(self) -> EvenPace:
+        """The pace of rows with time stamps, waiting rows too."""
+        pace, waiting = self.clock.pace, self.blocks.waiting
+        return pace.after(waiting.first(waiting.number)[1]) if waiting.number else pace
 
     @property
     def beta2(self) -> float:
@@ -287,73 +317,87 @@ class Tracker(Blocks):
 
     def restart(self, known: Knowledge, time: int) -> None:
         """Go on from this knowledge, as of this sample count, and look at it at once."""
-        self.time = time
-        self.learner.restart(known, time)
-        if self.learner.block > 1 and time % self.learner.block:
+        self.time, waiting, block = time, self.blocks.waiting, self.learner.block
+        self.learner.restart(known, time, self.decision.alpha)
+        if block > 1 and time % block:
             # Blocks start at multiples of their size: rows without weight fill up the one that is open.
-            self.waiting.pretend(time % self.learner.block, known.mean)
-        self._look()
+            waiting.pretend(time % block, known.mean)
+        self.look()
         self.changes = deque(maxlen=CHANGES)
+
+    def advance(self, time: int, *, moved: bool) -> None:
+        """Go on from rows that a stack of trackers has taken, up to this sample count.
+
+        Parameters
+        ----------
+        time
+            The sample count.
+        moved
+            True if the learner has learnt a block meanwhile.
+        """
+        self._reading = None
+        self.tally.learnt += time - self.time
+        self.time, self.blocks.waiting.number = time, time % self.learner.block
+        if moved:
+            self.last_look.learner_moved()
 
     def _take(self, rows: Floats, steps: Steps) -> list[RankChange]:
         """Learn from at most `rows_until_due` rows without gaps."""
         if not len(rows):
             return []
-        if not self.inputs.all_vary:
-            self.inputs.see(rows)
-        block, b, waiting = self.learner.block, len(rows), self.waiting
-        if block == 1 or (b == block and not waiting.number):
-            self._learn_block(rows, steps)
-        else:
-            waiting.write(rows, steps)
-            if waiting.number + b == block:
-                self._learn_block(*waiting.block())
-                waiting.clear()
-            else:
-                waiting.number += b
-        self.time += b
-        self.tally.learnt += b
-        return self._look() if self.time >= self.look_at else []
-
-    def _learn_block(self, rows: Floats, steps: Steps) -> None:
-        """Learn from a whole block, or from rows that need none."""
-        self._learn(self.learner, rows, steps)
-        self._open = self._expected = None
-        if self.plan.seconds is not None:
-            self.clock = self.clock._replace(pace=self.clock.pace.after(steps))
-            if steps.fading.decay < FORGOTTEN:
+        learnt = self.blocks.take(rows, steps)
+        if learnt is not None and self.plan.seconds is not None:
+            self.clock = self.clock._replace(pace=self.clock.pace.after(learnt))
+            if learnt.fading.decay < FORGOTTEN:
                 self.look_at = self.time  # what was known of the spectrum is gone
+        self.time += len(rows)
+        return self.look() if self.time >= self.look_at else []
 
-    def _look(self) -> list[RankChange]:
+    def look(self) -> list[RankChange]:
         """Decide about threshold and rank, and note what has changed."""
-        learner = self._caught_up()
-        known = learner.totals()
+        learner = self.blocks.caught_up()
+        known, early = learner.known(axes=False), None
         if not known.effective > 0:  # nothing has been learnt yet, or all of it forgotten
-            return self._noted(self.decision._replace(rank=0), np.zeros(0))
+            look = self.last_look
+            return self._noted(self.decision._replace(rank=0), np.zeros(0), look.rest, look.early)
         decision = self._decided(known)
-        self.learner.recalibrate(decision.alpha)
         if self.learner.started:
-            self.early = None
-            kept = self.learner.align(decision.rank) / known.effective
+            kept = self.learner.align(decision.rank, decision.alpha) / known.effective
         else:
-            self.early = reading_of(learner.known(), self.plan, decision, self._tells)
-            kept = self.early.kept_variances.astype(np.float64)
-        return self.note(known, decision, kept)
+            early = reading_of(learner.known(), self.plan, decision)
+            kept = early.kept_variances.astype(np.float64)
+        return self.note(known, decision, kept, early)
 
-    def note(self, known: Knowledge, decision: Decision, kept: Vector) -> list[RankChange]:
-        """Take over what a look has found: what is known, the decision, and the variances along kept axes."""
-        total = known.trace / known.effective
-        self.rest = max(total - float(kept.sum()), 0.0) / max(self.plan.n - decision.rank, 1)
-        told = len(known.lam) if self._tells else decision.rank
-        self.history.note(self.time, spectrum_of(known, self.plan, told), decision.threshold, decision.rank)
-        return self._noted(decision, np.maximum(kept, decision.threshold))
+    def note(
+        self, known: Knowledge, decision: Decision, kept: Vector, early: Reading | None = None
+    ) -> list[RankChange]:
+        """Go on with what a look has found; returns how the rank has changed, if it has.
 
-    def _noted(self, decision: Decision, kept: Vector) -> list[RankChange]:
-        """Go on with a decision; returns how the rank has changed, if it has."""
+        Parameters
+        ----------
+        known
+            Knowledge of the input.
+        decision
+            The decision about it.
+        kept
+            Variances along kept axes.
+        early
+            The reading itself, as long as the learner has no axes of its own.
+        """
+        rest = max(known.trace / known.effective - float(kept.sum()), 0.0)
+        rest /= max(self.plan.n - decision.rank, 1)
+        spectrum = spectrum_of(known, self.plan, decision.rank)
+        self.history.note(self.time, spectrum, decision.threshold, decision.rank)
+        return self._noted(decision, np.maximum(kept, decision.threshold), rest, early)
+
+    def _noted(
+        self, decision: Decision, kept: Vector, rest: float, early: Reading | None
+    ) -> list[RankChange]:
         window = self.plan.window if self.plan.seconds is None else self.pace.window
         self.look_at = self.plan.next_look(self.time, window)
-        before, self.decision, self.kept, self._factors = self.decision.rank, decision, kept, {}
-        self._open = self._expected = None
+        before = self.decision.rank
+        self.last_look.take(decision, kept, rest, early)
+        self.blocks.forget_open()
         if decision.rank == before:
             return []
         change = RankChange(self.time, before, decision.rank)
@@ -385,9 +429,6 @@ class Tracker(Blocks):
         return adviser(self._evidence(known), self.reading().rank, self.plan.alpha)
 
     def _evidence(self, known: Knowledge) -> Evidence:
-        threshold, pace = self.decision.threshold, self.pace if self.plan.seconds is not None else Pace()
-        return evidence_of(known, self.plan, self.n_inputs, self.time, pace, threshold, self._tells)
-
-    @property
-    def _tells(self) -> bool:
-        return self.learner.tells_below_threshold
+        pace = self.pace if self.plan.seconds is not None else EvenPace()
+        n_inputs, threshold = self.blocks.inputs.number, self.decision.threshold
+        return evidence_of(known, self.plan, n_inputs, self.time, pace, threshold)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -11,6 +12,17 @@ from ..learners.knowledge import Floats, Vector
 from ..learners.learner import Steps
 from ..learners.marks import Mark, Marked
 from ..learners.sparse import SparseRows, without_zeros
+
+COLUMNS = ("weight", "discount", "extra")
+"""The arrays of `Steps`."""
+
+
+class _Aside:
+    """Copy of the rows that waited at a mark, made before their memory is used for something else."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.rows: Floats | None = None
 
 
 class Waiting(Marked):
@@ -22,22 +34,41 @@ class Waiting(Marked):
         Rows per block.
     n, dtype
         Width and type of the rows.
+    room
+        Memory for them, of their type; None: own memory.
     """
 
     LEARNT = ("rows", "steps", "number", "sparse")
 
-    def __init__(self, block: int, n: int, dtype: Any) -> None:
-        self.rows: Floats = np.zeros((block, n), dtype=dtype)
-        self._marked = False
-        """True if a mark may hold the rows that wait."""
+    def __init__(self, block: int, n: int, dtype: Any, room: Floats | None = None) -> None:
+        self.rows: Floats = np.zeros((block, n), dtype=dtype) if room is None else room
+        self._aside: ref[_Aside] | None = None
+        """The rows of the last mark, as long as somebody holds it."""
         self.steps = Steps.even(block, 1.0)
         self.number = 0
         self.sparse = False
         """Whether some of the rows came as sparse ones."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_aside": None}
+
     def mark(self) -> Mark:
-        self._marked = self.number > 0
-        return super().mark()
+        aside = _Aside(self.number)
+        self._aside = ref(aside)
+        return aside, super().mark()
+
+    def revert(self, mark: Mark) -> None:
+        aside, others = mark
+        super().revert(others)
+        if aside.rows is not None:
+            self.rows[: aside.number] = aside.rows
+
+    def set_aside(self) -> None:
+        """Keep the rows of the last mark: their block is about to be learnt, in the same memory."""
+        aside = None if self._aside is None else self._aside()
+        if aside is not None and aside.rows is None:
+            aside.rows = self.rows[: aside.number].copy()
+            self.steps = Steps(*(getattr(self.steps, name).copy() for name in COLUMNS))
 
     def write(self, rows: Floats, steps: Steps) -> None:
         """Put rows behind those that wait; they wait once `number` says so."""
@@ -47,7 +78,7 @@ class Waiting(Marked):
         if isinstance(rows, SparseRows):
             self.sparse, rows = True, host(rows)
         self.rows[fresh] = rows
-        for name in ("weight", "discount", "extra"):
+        for name in COLUMNS:
             getattr(self.steps, name)[fresh] = getattr(steps, name)
 
     def first(self, number: int) -> tuple[Floats, Steps]:
@@ -63,14 +94,11 @@ class Waiting(Marked):
 
     def clear(self) -> None:
         """Let none wait: their block has been learnt."""
-        if self._marked:  # the next rows are written elsewhere
-            self.rows, self.steps = np.zeros_like(self.rows), Steps.even(len(self.rows), 1.0)
-            self._marked = False
         self.number = 0
 
     def pretend(self, number: int, mean: Vector) -> None:
         """So many rows that count nothing, to fill up a block that has begun elsewhere."""
-        self.clear()
+        self.set_aside()
         self.number = number
         self.rows[:] = mean
         self.steps.weight[:], self.steps.discount[:] = 0.0, 1.0

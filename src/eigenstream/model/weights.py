@@ -17,6 +17,7 @@ def network_weights(tracker: Tracker) -> Weights:
 
     learner = tracker.learner
     if not isinstance(learner, NetworkLearner):
-        learner = NetworkLearner(tracker.plan.network(), tracker.reading().alpha)
-        learner.restart(tracker.known().on_host(), tracker.time)
+        alpha = tracker.reading().alpha
+        learner = NetworkLearner(tracker.plan.network(), alpha)
+        learner.restart(tracker.known().on_host(), tracker.time, alpha)
     return to_weights(learner.network(), learner.rule)

@@ -29,14 +29,14 @@ def widened(tracker: Tracker, plan: Plan, first: Floats) -> Tracker:
         The first value of each new input.
     """
     wide = Tracker(plan)
-    inputs = tracker.inputs
-    wide.inputs.set(
+    inputs = tracker.blocks.inputs
+    wide.blocks.inputs.set(
         np.concatenate((inputs.first, first)).astype(plan.dtype),
         np.concatenate((inputs.varies, np.zeros(len(first), dtype=bool))),
     )
-    wide.has_gaps, wide.usual, wide.clock = tracker.has_gaps, tracker.usual, tracker.clock
-    wide.tally, wide.decision = replace(tracker.tally), tracker.decision
-    wide.learner.recalibrate(tracker.decision.alpha)
+    wide.blocks.has_gaps, wide.blocks.usual = tracker.blocks.has_gaps, tracker.blocks.usual
+    wide.blocks.tally, wide.clock = replace(tracker.tally), tracker.clock
+    wide.last_look.decision = tracker.decision
     wide.restart(_padded(tracker.known(), first.astype(np.float64), plan.center), tracker.time)
     wide.changes.extend(tracker.changes)
     if wide.decision.rank != tracker.decision.rank:

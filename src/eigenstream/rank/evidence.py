@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -65,6 +66,17 @@ class Evidence(NamedTuple):
             profile=known.profile,
             **more,
         )
+
+    def each(self) -> Iterator[Self]:
+        """The evidence about each of m streams."""
+        inputs, profile = self.input_variances, self.profile
+        for i, (variances, total) in enumerate(zip(self.variances, np.asarray(self.total), strict=True)):
+            yield self._replace(
+                variances=variances,
+                total=float(total),
+                input_variances=None if inputs is None else inputs[i],
+                profile=profile and profile._replace(inputs=profile.inputs[i], held=profile.held[i]),
+            )
 
     @property
     def effective(self) -> float:

@@ -46,21 +46,7 @@ class Rule:
 
     def judge_together(self, evidence: Evidence) -> Judgement:
         """`judge` for evidence about many streams."""
-        inputs, profile = evidence.input_variances, evidence.profile
-        assert inputs is not None
-        found = [
-            self.judge(
-                evidence._replace(
-                    variances=lam,
-                    total=float(total),
-                    input_variances=v,
-                    profile=profile and profile._replace(inputs=profile.inputs[i], held=profile.held[i]),
-                )
-            )
-            for i, (lam, total, v) in enumerate(
-                zip(evidence.variances, np.asarray(evidence.total), inputs, strict=True)
-            )
-        ]
+        found = [self.judge(one) for one in evidence.each()]
         return Judgement(np.array([one.ratios for one in found]), np.array([one.lines for one in found]))
 
     def __str__(self) -> str:

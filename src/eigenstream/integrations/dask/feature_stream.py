@@ -20,7 +20,7 @@ from ...learners.knowledge import Knowledge, Profile
 from ...model.events import RankChange
 from ...model.history import History
 from ...model.looks import evidence_of, kept_first, spectrum_of
-from ...model.pace import Pace
+from ...model.pace import EvenPace
 from ...model.plan import Plan
 from ...model.reading import Reading
 from ...rank import ParallelAnalysis, Rule
@@ -166,7 +166,7 @@ class FeatureStream:
         before, self.decision = self.decision.rank, self._decided(knowledge, known, self.time)
         rank, threshold = self.decision.rank, self.decision.threshold
         self.aligned = rank if self.learnt else None
-        self.history.note(self.time, spectrum_of(knowledge, plan, len(knowledge.lam)), threshold, rank)
+        self.history.note(self.time, spectrum_of(knowledge, plan, rank), threshold, rank)
         self.look_at = plan.next_look(self.time, plan.window)
         if rank != before:
             self.changes.append(RankChange(self.time, before, rank))
@@ -174,7 +174,7 @@ class FeatureStream:
     def _decided(self, knowledge: Knowledge, known: Known, time: int) -> Decision:
         plan = self.plan
         varying = max(known.lead.result().varying, 1)
-        evidence = evidence_of(knowledge, plan, varying, time, Pace(), self.decision.threshold, tells=True)
+        evidence = evidence_of(knowledge, plan, varying, time, EvenPace(), self.decision.threshold)
         return decide(plan.kind, plan.alpha, evidence, self.decision)
 
     def _knowledge(self, known: Known) -> Knowledge:

@@ -123,7 +123,7 @@ def led(lead: Lead, parts: Sequence[Part], b: int, plan: Plan, rank: int | None)
     total = added(*parts)
     core = lead.core.copy()
     if rank is not None:
-        core.align(rank)
+        core.align(rank, 0.0)
     R, decay = core.enter(np.zeros((b, 0)), Steps.even(b, plan.beta2))
     e, P = core.leading(total.products, decay)
     core.turn(e, P, R)

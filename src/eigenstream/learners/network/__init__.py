@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .block import learn_block
-from .state import TIME, Floats, Rule, State
+from .state import TIME, Floats, NetworkRule, State
 from .stream import learn_rows
 
 BLOCK = 64
@@ -18,7 +18,7 @@ BLOCK = 64
 
 
 def learn(
-    state: State, rule: Rule, X: Floats, weights: NDArray[np.float64] | None = None
+    state: State, rule: NetworkRule, X: Floats, weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Learn from the rows of X in order, in place; returns the network's responses (T, k).
 
@@ -52,7 +52,7 @@ def learn(
     return Y
 
 
-def _is_wide(state: State, rule: Rule) -> bool:
+def _is_wide(state: State, rule: NetworkRule) -> bool:
     """Whether matrix products beat the loop: once N outgrows the cache and there are rows enough to share it.
 
     Measured on one core: float64 from n k = 2^21 on, float32 from 2^18 on, both with k >= 32. Within a block

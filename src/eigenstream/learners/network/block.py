@@ -18,12 +18,12 @@ from scipy.linalg.blas import dgemm
 
 from .compiled import kernel
 from .settle import center, factorize, settle
-from .state import POWER, TAU, THETA0, TIME, WEIGHT, Floats, Rule, State, workspace
+from .state import POWER, TAU, THETA0, TIME, WEIGHT, Floats, NetworkRule, State, workspace
 from .stream import drop_denormals
 
 
 def learn_block(
-    state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]
+    state: State, rule: NetworkRule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]
 ) -> None:
     """Learn from one block of rows and write the responses into Y. Nothing may wait in the state."""
     rows = np.empty_like(X)
@@ -51,7 +51,9 @@ def take_in(state: State, learnt: NDArray[np.float64], rows: Floats, decay: floa
 
 
 @kernel
-def center_rows(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], out: Floats) -> None:
+def center_rows(
+    state: State, rule: NetworkRule, X: Floats, weights: NDArray[np.float64], out: Floats
+) -> None:
     """`center` for every row in order."""
     mean, totals = state.mean, state.totals
     for t in range(len(X)):
@@ -61,7 +63,7 @@ def center_rows(state: State, rule: Rule, X: Floats, weights: NDArray[np.float64
 @kernel
 def settle_rows(
     state: State,
-    rule: Rule,
+    rule: NetworkRule,
     projections: NDArray[np.float64],
     gram: NDArray[np.float64],
     weights: NDArray[np.float64],

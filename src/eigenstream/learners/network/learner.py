@@ -19,18 +19,15 @@ from ...offline import fixed_signs
 from ...regularizers import Regularizer
 from ..axes import matched
 from ..knowledge import Floats, Knowledge, Matrix, Vector, nothing_known
-from ..learner import Seen, Steps, rowwise
+from ..learner import Seen, Steps
 from ..marks import Mark, Marked
 from ..stored import LARGEST_VALUE, LATEST, stored_array
 from . import learn
 from .optimum import consolidate, known_from_rows, known_from_state, random_start, start_from
-from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, WEIGHT, Rule, State
+from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, WEIGHT, NetworkRule, State
 
 LARGE, SMALL = State._fields[:2], State._fields[2:]
 """Arrays of the state that change with every fourth sample, and with every sample."""
-
-STORED = {"N_narrow": "F", "totals": "numbers"}
-"""What model files call the parts of the state that have another name by now."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,8 @@ class NetworkSettings:
         """How many rows are needed to start: the scale of the input has to be known."""
         return max(self.init_samples, 1 + self.center)
 
-    def rule(self, alpha: float) -> Rule:
-        return Rule.of(
+    def rule(self, alpha: float) -> NetworkRule:
+        return NetworkRule.of(
             self.kind(alpha), self.beta, center=self.center, noise=self.spontaneous, seed=self.seed
         )
 
@@ -74,7 +71,6 @@ class NetworkLearner(Marked):
     """A network in accumulator form, and the rows it waits for before it starts."""
 
     block = 1
-    tells_below_threshold = False
     LEARNT = (
         *("state", "rows", "weights", "time", "consolidate_at"),
         *("axes", "looked_mean", "aligned", "alpha", "rule"),
@@ -99,7 +95,7 @@ class NetworkLearner(Marked):
         """Axes of the last look, and the mean at that moment."""
         self.looked_mean: Vector = np.zeros(settings.n)
         self.aligned = 0
-        self.recalibrate(alpha)
+        self._recalibrate(alpha)
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values | {"_spare": None, "_marked": False})
@@ -109,19 +105,6 @@ class NetworkLearner(Marked):
     @property
     def started(self) -> bool:
         return self.time > 0
-
-    @property
-    def mean(self) -> Vector:
-        if self.state is not None:
-            return self.state.mean
-        weight = self._faded()
-        if not self.settings.center or not weight.any():
-            return np.zeros(self.settings.n)
-        return np.asarray(weight @ self.rows.astype(np.float64) / weight.sum())
-
-    def rows_until_due(self) -> float:
-        """How many rows can be learnt before something has to happen to the network."""
-        return 1 if self.state is None else self.consolidate_at - self.time
 
     def mark(self) -> Mark:
         self._marked, self._saved = self.state is not None, ()
@@ -133,8 +116,18 @@ class NetworkLearner(Marked):
             np.copyto(getattr(self.state, name), getattr(self._spare, name))
         self._marked, self._saved = False, ()
 
-    def learn(self, rows: Floats, steps: Steps) -> None:
+    def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
+        """Learn from rows alone: what these lack counts as noise, see `_power_factors`."""
         weights = np.column_stack((steps.weight, self._power_factors(rows, steps)))
+        start = 0
+        while start < len(rows):
+            due = 1 if self.state is None else self.consolidate_at - self.time
+            part = slice(start, int(min(start + due, len(rows))))
+            self._learn_until_due(rows[part], weights[part])
+            start = part.stop
+
+    def _learn_until_due(self, rows: Floats, weights: Matrix) -> None:
+        """Learn from rows up to the start of the network, or up to the next return to its optimum."""
         if self.state is None:
             self._keep(rows, weights)
         else:
@@ -147,18 +140,17 @@ class NetworkLearner(Marked):
             self.state, self._marked = consolidate(self.state, regularizer, self.rule, rng), False
             self.consolidate_at = self.settings.next_consolidation(self.time)
 
-    def spread(self, factor: Matrix) -> None:
-        """A network learns from rows alone; what these lack counts as noise, see `_power_factors`."""
-
-    def known(self) -> Knowledge:
-        known, kept = self.totals(), slice(self.aligned)
+    def known(self, *, axes: bool = True) -> Knowledge:
+        known, kept = self._totals()._replace(tells_below_threshold=False), slice(self.aligned)
+        if not axes:
+            return known
         lam = known.lam.copy()
         U: Matrix = fixed_signs(known.U).astype(np.float64) if len(known.U) else known.U.copy()
         order, signs = matched(U[kept], lam[kept], self.axes, self.aligned)
         lam[kept], U[kept] = lam[order], U[order] * signs[:, None]
         return known._replace(lam=lam, U=U)
 
-    def totals(self) -> Knowledge:
+    def _totals(self) -> Knowledge:
         if self.state is not None:
             totals = self.state.totals
             own = None if self.rule.r2 else (float(totals[TAU]), float(totals[THETA0]))
@@ -167,25 +159,21 @@ class NetworkLearner(Marked):
             return nothing_known(self.settings.n)
         return known_from_rows(self.rows, self.settings.k, self.rule, self.weights)
 
-    def align(self, rank: int) -> Vector:
+    def align(self, rank: int, alpha: float) -> Vector:
+        self._recalibrate(alpha)
         self.aligned = rank
         known = self.known()
         self.axes, self.looked_mean = known.U, known.mean.copy()
         return known.lam[:rank]
 
-    def project(self, rows: Floats, rank: int) -> Floats:
-        return rowwise(rows - self.looked_mean.astype(rows.dtype), self.axes[:rank].astype(rows.dtype))
-
     def seen(self, rank: int) -> Seen:
         return Seen(self.looked_mean, self.axes[:rank])
 
-    def variances(self, axes: Floats) -> Vector:
-        raise NotImplementedError("the network learns from every row as it is")
-
-    def recalibrate(self, alpha: float) -> None:
+    def _recalibrate(self, alpha: float) -> None:
         self.alpha, self.rule = alpha, self.settings.rule(alpha)
 
-    def restart(self, known: Knowledge, time: int) -> None:
+    def restart(self, known: Knowledge, time: int, alpha: float) -> None:
+        self._recalibrate(alpha)
         self.time, self._marked = time, False
         if known.trace > 0:
             self.state = self._started_from(known, time)
@@ -212,13 +200,14 @@ class NetworkLearner(Marked):
             "weights": self.weights,
             "axes": self.axes,
             "looked_mean": self.looked_mean,
+            "alpha": np.array([self.alpha]),
             "clock": np.array([self.time, due, self.aligned], dtype=np.int64),
         }
         if self.state is not None:
             named = zip(State._fields, self.state, strict=True)
-            stored |= {f"state.{STORED.get(name, name)}": array for name, array in named}
+            stored |= {f"state.{name}": array for name, array in named}
             if self.state.N_narrow is self.state.N:
-                del stored["state.F"]
+                del stored["state.N_narrow"]
         return stored
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -228,6 +217,7 @@ class NetworkLearner(Marked):
         self.weights = stored_array(arrays, "weights", (len(self.rows), 2), least=0.0)
         self.axes = stored_array(arrays, "axes", (None, n))
         self.looked_mean = stored_array(arrays, "looked_mean", (n,), most=largest)
+        self._recalibrate(float(stored_array(arrays, "alpha", (1,), least=0.0)[0]))
         clock = stored_array(arrays, "clock", (3,), np.int64, least=-1, most=LATEST)
         self.time, due, self.aligned = map(int, clock)
         self.consolidate_at = math.inf if due < 0 else due
@@ -245,12 +235,12 @@ class NetworkLearner(Marked):
         N = stored_array(arrays, "state.N", (k, n))
         return State(
             N=N,
-            N_narrow=N if dtype == np.float64 else stored_array(arrays, "state.F", (k, n), dtype),
+            N_narrow=N if dtype == np.float64 else stored_array(arrays, "state.N_narrow", (k, n), dtype),
             S=stored_array(arrays, "state.S", (k, k)),
             X_recent=stored_array(arrays, "state.X_recent", (RECENT, n), dtype, most=largest),
             Y_recent=stored_array(arrays, "state.Y_recent", (RECENT, k), dtype),
             mean=stored_array(arrays, "state.mean", (n,), most=largest),
-            totals=stored_array(arrays, "state.numbers", (5,), least=0.0),
+            totals=stored_array(arrays, "state.totals", (5,), least=0.0),
             clock=stored_array(arrays, "state.clock", (2,), np.int64),
         ).copy()
 
@@ -291,7 +281,7 @@ class NetworkLearner(Marked):
         if len(self.rows) < self.settings.start_rows:
             return
         now = self.time + len(rows)
-        if self.totals().trace > 0:
+        if self._totals().trace > 0:
             self.state = self._begun(now)
             self.rows, self.weights = self.rows[:0], self.weights[:0]
             self.consolidate_at = self.settings.next_consolidation(now)
@@ -301,7 +291,7 @@ class NetworkLearner(Marked):
 
     def _begun(self, time: int) -> State:
         """The network at the optimum of the rows kept; if none were asked for, the paper's random start."""
-        settings, known = self.settings, self.totals()
+        settings, known = self.settings, self._totals()
         if settings.init_samples:
             return self._started_from(known, time)
         state = random_start(settings.n, settings.k, known.trace, settings.random(time), settings.dtype)

@@ -21,7 +21,7 @@ from .state import (
     THETA0,
     TRACE,
     Floats,
-    Rule,
+    NetworkRule,
     State,
     new_state,
     read_spectrum,
@@ -73,7 +73,9 @@ def random_start(n: int, k: int, activity: float, rng: np.random.Generator, dtyp
     return new_state(N, S, theta0, dtype)
 
 
-def known_from_rows(X: Floats, k: int, rule: Rule, weights: NDArray[np.float64] | None = None) -> Knowledge:
+def known_from_rows(
+    X: Floats, k: int, rule: NetworkRule, weights: NDArray[np.float64] | None = None
+) -> Knowledge:
     """All there is to know of these rows, discounted as the rule forgets: the closed form.
 
     ``weights`` holds the weight and power factor of each row, ones if None; not all weights may be zero.
@@ -106,7 +108,12 @@ def optimal_threshold(known: Knowledge, regularizer: Regularizer) -> float:
 
 
 def start_from(
-    known: Knowledge, k: int, regularizer: Regularizer, rule: Rule, rng: np.random.Generator, dtype: Any
+    known: Knowledge,
+    k: int,
+    regularizer: Regularizer,
+    rule: NetworkRule,
+    rng: np.random.Generator,
+    dtype: Any,
 ) -> State:
     """A state at the optimum of what is known: the closed-form start. Its clock has to be set.
 
@@ -121,7 +128,7 @@ def start_from(
     return state
 
 
-def consolidate(state: State, regularizer: Regularizer, rule: Rule, rng: np.random.Generator) -> State:
+def consolidate(state: State, regularizer: Regularizer, rule: NetworkRule, rng: np.random.Generator) -> State:
     """The same knowledge at its optimum: outputs from before the filter had converged are forgotten."""
     known = known_from_state(state)
     # A threshold that is measured by the outputs changes here, because they do.
@@ -134,7 +141,7 @@ def consolidate(state: State, regularizer: Regularizer, rule: Rule, rng: np.rand
     return settled
 
 
-def _closed_form_tau(known: Knowledge, theta: float, rule: Rule) -> float:
+def _closed_form_tau(known: Knowledge, theta: float, rule: NetworkRule) -> float:
     """tau at the optimum: samples, input power and output power, mixed as the regularizer does."""
     output = float(np.maximum(known.lam - theta, 0).sum())
     return rule.r0 * known.effective + rule.r1 * known.trace + rule.r2 * output

@@ -10,7 +10,7 @@ import numpy as np
 from ...array_types import Matrix as Matrix
 from ...array_types import Vector as Vector
 from .compiled import kernel
-from .state import COUNT, POWER, TAU, THETA0, TRACE, WEIGHT, Floats, Rule
+from .state import COUNT, POWER, TAU, THETA0, TRACE, WEIGHT, Floats, NetworkRule
 
 Sample = tuple[float, float, float, int]
 """Squared length of the input, its weight, amplitude of spontaneous activity, and the time."""
@@ -81,7 +81,9 @@ def substitute(A: Matrix, h: Vector, y: Vector) -> None:
 
 
 @kernel
-def settle(S: Matrix, totals: Vector, rule: Rule, A: Matrix, h: Vector, y: Vector, sample: Sample) -> None:
+def settle(
+    S: Matrix, totals: Vector, rule: NetworkRule, A: Matrix, h: Vector, y: Vector, sample: Sample
+) -> None:
     """Respond to one sample and adapt everything but N.
 
     Solves ``(S + theta I) y = h`` with the factors A. What the network learns from is y plus spontaneous
@@ -129,7 +131,14 @@ def _hash(seed: np.uint64, time: np.uint64, word: np.uint64) -> np.uint64:
 
 @kernel
 def center(
-    X: Floats, t: int, weights: Matrix, mean: Vector, totals: Vector, rule: Rule, out: Floats, slot: int
+    X: Floats,
+    t: int,
+    weights: Matrix,
+    mean: Vector,
+    totals: Vector,
+    rule: NetworkRule,
+    out: Floats,
+    slot: int,
 ) -> float:
     """Write what the network learns from row t into a row of ``out``; returns its (weighted) power.
 

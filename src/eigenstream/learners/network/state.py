@@ -36,7 +36,7 @@ WEIGHT, POWER = range(2)
 """Columns of the rows' weights: what a row counts, and what its squared length is multiplied by."""
 
 
-class Rule(NamedTuple):
+class NetworkRule(NamedTuple):
     """How a network learns: the regularizer as numbers, forgetting, centering, spontaneous activity."""
 
     alpha: float
@@ -58,7 +58,7 @@ class Rule(NamedTuple):
         center: bool = False,
         noise: float = 0.0,
         seed: int = 0,
-    ) -> Rule:
+    ) -> NetworkRule:
         """The rule of a regularizer, typed as the kernels expect it."""
         return cls(
             float(regularizer.alpha),
@@ -152,7 +152,7 @@ def workspace(like: Matrix, rows: int, columns: int) -> Matrix:
 
 
 @kernel
-def threshold(state: State, rule: Rule) -> float:
+def threshold(state: State, rule: NetworkRule) -> float:
     """theta, the threshold in the units of the sums."""
     return float(rule.alpha * state.totals[TAU] + state.totals[THETA0])
 
@@ -178,7 +178,7 @@ class Weights(NamedTuple):
     mu: NDArray[np.float64]
 
 
-def to_weights(state: State, rule: Rule) -> Weights:
+def to_weights(state: State, rule: NetworkRule) -> Weights:
     """The weights of the network this state stands for."""
     mu = np.diag(state.S) + threshold(state, rule)
     rate = np.divide(1, mu, out=np.zeros_like(mu), where=mu > 0)[:, None]
@@ -187,7 +187,7 @@ def to_weights(state: State, rule: Rule) -> Weights:
     return Weights(rate * input_output_sum(state), W_yy, mu)
 
 
-def response_filter(state: State, rule: Rule) -> NDArray[np.float64]:
+def response_filter(state: State, rule: NetworkRule) -> NDArray[np.float64]:
     """F = (S + theta I)^-1 N: what the network does to its input."""
     k = len(state.S)
     M = state.S + threshold(state, rule) * np.eye(k)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .compiled import kernel
 from .settle import center, factorize, settle
-from .state import DECAY, RECENT, TAU, THETA0, TIME, WAITING, WEIGHT, Floats, Rule, State, workspace
+from .state import DECAY, RECENT, TAU, THETA0, TIME, WAITING, WEIGHT, Floats, NetworkRule, State, workspace
 
 CLEANING = 64
 """Samples between searches for numbers that have decayed beyond meaning."""
@@ -24,7 +24,7 @@ TILE = 512
 
 @kernel
 def learn_rows(
-    state: State, rule: Rule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]
+    state: State, rule: NetworkRule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]
 ) -> None:
     """Learn from the rows of X and write the responses into Y; ``weights`` holds weight and power factor."""
     N, N_narrow, S, X_recent, Y_recent, mean, totals, clock = state

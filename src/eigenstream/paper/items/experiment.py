@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ... import streams
 from ...learners import network as engine
-from ...learners.network.state import Rule, new_state, response_filter, to_weights
+from ...learners.network.state import NetworkRule, new_state, response_filter, to_weights
 from ...network import INITIAL_GAIN, HebbianNetwork
 from ...orthonormal import random_orthonormal
 from ...regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput
@@ -204,7 +204,7 @@ class Engine:
         noise: float = 0.0,
         seed: int = 0,
     ) -> None:
-        self._rule = Rule.of(regularizer, beta, noise=noise, seed=seed)
+        self._rule = NetworkRule.of(regularizer, beta, noise=noise, seed=seed)
         N = setup.mu_0 * setup.W_yx_length * random_orthonormal(n, setup.k, rng)
         # Only the sum of S and theta matters: half of mu_0 each, as in a network at its optimum.
         half = setup.mu_0 / 2
