@@ -84,10 +84,10 @@ def test_a_rule_that_judges_one_stream_judges_those_of_a_bank_one_by_one(monkeyp
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((3000, 6)) * [5.0, 4.0, 1.0, 1.0, 1.0, 1.0]
     keys = np.arange(3000) % 3
-    bank = Bank(alpha=ByInputs(), workers=1)
+    bank = Bank(n_components=ByInputs(), workers=1)
     bank.learn_many(keys, rows)
     for key in range(3):
-        alone = OnlineAdaptivePCA(alpha=ByInputs(), random_state=0).fit(rows[keys == key])
+        alone = OnlineAdaptivePCA(n_components=ByInputs(), random_state=0).fit(rows[keys == key])
         assert bank.model(key).n_components_ == alone.n_components_ > 0
         np.testing.assert_array_equal(bank.model(key).components_, alone.components_)
 

@@ -170,7 +170,7 @@ def test_a_learner_restarts_from_what_another_knows(rng):
     known = exact.known()
     assert isinstance(known, Knowledge)
     for other in (Scatter(30, 30, 64), Subspace(30, 30, 64)):
-        other.restart(known, 256)
+        other.restart(known, 256, 0.1)
         again = other.known()
         np.testing.assert_allclose(again.lam, known.lam, rtol=1e-9)
         np.testing.assert_allclose(again.mean, known.mean, atol=1e-12)

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from eigenstream import OnlineAdaptivePCA, compare_half_lives, compare_to_offline, load, merge
 from eigenstream.learners.learner import Steps
 from eigenstream.model import StreamModel
-from eigenstream.model.pace import Pace
+from eigenstream.model.pace import EvenPace
 from eigenstream.rank import effective_samples
 from tests.online_model import live_signal, stored, with_gaps
 
@@ -75,7 +75,7 @@ def test_the_effective_number_of_samples_is_that_of_the_weights(timed, signal, t
 @pytest.mark.parametrize("beta2", [0.5, 0.99, 0.9999, 1.0])
 @pytest.mark.parametrize("rows", [1, 2, 30, 5000])
 def test_the_pace_of_even_rows_is_their_discount(beta2, rows):
-    pace = Pace().after(Steps.even(rows, beta2))
+    pace = EvenPace().after(Steps.even(rows, beta2))
     if rows > 1:
         assert pace.beta2 == pytest.approx(beta2, abs=1e-9)
     filled = pace.total * (1 - beta2) > 1 - 1e-9

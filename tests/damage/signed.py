@@ -65,7 +65,7 @@ def with_other_array(rng, arrays):
                 array.T, array.reshape(-1), array[None], array[:0], array[..., :1], np.vstack((array, array))
             ][rng.integers(6)]  # fmt: skip
         case 3:
-            arrays[str(rng.choice(["another", "state.N", "state.F", "rows", "view.gains"]))] = array
+            arrays[str(rng.choice(["another", "state.N", "state.N_narrow", "rows", "view.gains"]))] = array
             return
         case _ if array.size:
             value = rng.choice([1.0, 2**62] if array.dtype.kind == "i" else NUMBERS)

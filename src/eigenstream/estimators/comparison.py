@@ -96,7 +96,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
     lam = lam.astype(np.float64)
     powers = weights @ np.square(data, dtype=np.float64) / weights.sum()
     # A network knows no variance that it drops: where those set the threshold, it is compared without them.
-    told = len(lam) if tracker.learner.tells_below_threshold or _is_patient(plan.alpha) else plan.k
+    told = len(lam) if tracker.reading().tells_below_threshold or _is_patient(plan.alpha) else plan.k
     evidence = Evidence(
         lam[:told].astype(np.float64),
         float(lam.sum()),
