@@ -60,7 +60,9 @@ def run(
         raise Stopped
     if not arguments:
         return
-    pool = ProcessPoolExecutor(min(jobs, len(arguments)), initializer=_follow_parent, env=ONE_THREAD)
+    pool = ProcessPoolExecutor(
+        min(jobs, len(arguments)), initializer=_follow, initargs=(os.getpid(),), env=ONE_THREAD
+    )
     try:
         # Workers start here. They inherit the blocked signal: Ctrl-C, which reaches every process of a
         # terminal, is then for this one alone to answer, even while they are still importing.
@@ -87,9 +89,8 @@ def run(
             pool.shutdown(kill_workers=True)
 
 
-def _follow_parent() -> None:
-    """End this worker when its parent has been killed."""
-    parent = os.getppid()
+def _follow(parent: int) -> None:
+    """End this worker when its parent, given by its process id, has been killed."""
 
     def follow() -> None:
         while os.getppid() == parent:
