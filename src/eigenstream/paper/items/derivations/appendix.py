@@ -13,9 +13,13 @@ from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
 from ..experiment import Array
 from .closed_forms import non_negative_solution
 
+# Few enough that all 2^8 supports can be tried.
 N = 8
+"""Modes of the random spectra."""
 N_SPECTRA = 60
+# Below the number of positive entries of some solutions, so that it matters.
 CAPACITY = 3
+"""Outputs, where they are fewer than the modes."""
 
 
 def measure(n_samples: int, seed: int) -> Table:

@@ -13,7 +13,9 @@ from ....regularizers import Regularizer, SquaredOutput
 from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
 from ..experiment import KINDS, Array
 
+# Small enough for a search over all outputs, T times k numbers, from random starts.
 T, N_INPUTS, N_OUTPUTS = 10, 6, 4
+"""Samples, inputs and outputs."""
 ALPHAS = {"scale-dependent": 1.5, "input-output": 0.1, "squared-output": 0.2}
 N_SPECTRA = 200
 ROTATIONS = 20

@@ -22,13 +22,17 @@ from .. import experiment
 from ..experiment import KINDS, Array
 from .large_t import slope
 
+# Windows of 5 to 100 samples: the claim is about the limit of long ones.
 BETAS = (0.9, 0.97, 0.99, 0.995)
+"""Discounts per sample."""
 SMALL_SPECTRUM = (6.0, 4.0, 2.0, 0.2, 0.2, 0.2)
 N_OUTPUTS = 3
 SMALL = experiment.Setup(k=N_OUTPUTS)
 NEWEST = 25
 """Number of last samples that are solved for."""
+# That of the sudden change, Fig. 6.
 BETA = 0.995
+"""Discount at which learning rates and time scales are measured."""
 
 
 def measure(n_samples: int, seed: int) -> Table:

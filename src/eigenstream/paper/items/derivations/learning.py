@@ -11,7 +11,9 @@ from .. import experiment
 from ..experiment import KINDS, Array
 
 N_OUTPUTS = 8
+# Each is learnt in loops over single weights: more would take longer and say the same.
 N_SAMPLES = 150
+"""Samples that the networks learn."""
 
 
 def measure(n_samples: int, seed: int) -> Table:

@@ -14,7 +14,9 @@ from ..experiment import KINDS, SELF_CALIBRATING, Array
 
 N1, N2 = 6, 10
 N_PAIRS = 300
+# Apart by 10^8 in variance: what depends on the scale cannot be overlooked.
 SCALES = (1e-4, 1.0, 1e4)
+"""Factors on the input's variances."""
 
 
 def measure(n_samples: int, seed: int) -> Table:

@@ -14,7 +14,9 @@ from ..experiment import Engine, Setup
 N_INPUTS = 16
 SETUP = Setup(k=4, mu_0=1.0)
 REGULARIZER = ScaleDependent(1.0)
+# Windows of 50 to 250 samples: the wait is counted in windows.
 BETAS = (0.99, 0.995, 0.998)
+"""Discounts per sample."""
 QUIET, AFTER = 150, 60
 """Windows of silence before a second component appears, and windows to wait for it."""
 SIGNAL, NOISE = 4.0, 0.01

@@ -13,7 +13,9 @@ from ..drawing import LOOKS, Axes
 from ..experiment import SELF_CALIBRATING, Array
 from .slow_start import PAPER, estimator, learnt_filter
 
+# The units that sensors come in; squared, four decades of variance to either side.
 SCALES = (0.01, 0.1, 1.0, 10.0, 100.0)
+"""Factors on the inputs."""
 N_SAMPLES = 2_000
 STARTS = {"constant": "initial activity 10 (paper)", "scaled": "measured by the input"}
 

@@ -11,7 +11,9 @@ from ...reproduction.item import Claim, Table, verdict
 from ..drawing import DARK, LOOKS, Axes
 
 N_INPUTS = 64
+# Windows of 25 to 250 samples, shorter and longer than the number of inputs.
 BETAS = (0.98, 0.99, 0.995, 0.998)
+"""Discounts per sample."""
 WINDOWS = 12
 """Length of each stream."""
 DRAWS = 10

@@ -14,7 +14,9 @@ from .. import experiment
 from ..drawing import DARK, LOOKS, Axes
 from ..experiment import Array
 
+# A power law: eigenvalues lie close together on both sides of any threshold.
 SPECTRUM: Array = 10 / np.arange(1.0, 65)
+"""Input spectrum."""
 THRESHOLD = 0.8
 """Below the twelfth eigenvalue, so that several modes are just above it."""
 N_OUTPUTS, N_READ = 20, 10
