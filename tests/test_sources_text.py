@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream import sources
-from eigenstream.io.sources import SourceError, cells, json_lines, lines
+from eigenstream.io.sources import SourceError, cells, lines
 from eigenstream.io.sources.csv_lines import Csv
 from eigenstream.io.sources.json_lines import JsonLines
 from eigenstream.io.sources.options import ReadOptions
@@ -125,13 +125,6 @@ JSON_WORDS = [
 JSON_VALUE = st.one_of(
     st.floats().map(json.dumps), st.integers().map(json.dumps), st.sampled_from(JSON_WORDS)
 )
-
-
-@pytest.mark.parametrize("first", [b"[1, -2.5e-7]\n", b'{"a":1,"b":2}\n', b'{"long name, no": 1, "b": 2}\n'])
-def test_json_lines_that_are_written_alike_need_no_parser(first, monkeypatch):
-    monkeypatch.setattr(json_lines, "_table", lambda *_: None)
-    parser = JsonLines(first, "x", ReadOptions(), 1)
-    assert agrees(parser, [first, first]) == (b"no" not in first)
 
 
 @pytest.mark.parametrize("word", JSON_WORDS)
@@ -385,3 +378,33 @@ def test_closed_standard_input_is_an_error(monkeypatch):
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(SourceError, match="standard input is closed"):
         sources.open("-")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [b"[1, -2.5e-7]\n", b"[null, 3]\r\n"],
+        [b'{"a":1,"b":2}\n', b'{"b": NaN, "c": "x"}\n'],
+        [b'{"long name, no": 1, "b": 2}\n', b' {"b": 1e5, "long name, no": -0.0} \n'],
+        ['{"ä.b": 1}\n'.encode(), b'{"\\u00e4.b": 18446744073709551616}\n'],
+    ],
+)
+def test_json_lines_are_read_at_once(lines):
+    assert agrees(JsonLines(lines[0], "x", ReadOptions(), 1), lines)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [b"[1, 2]\n", b"[1]\n"],
+        [b"[1, 2]\n", b"[-0, 2]\n"],
+        [b'{"a\\"": 1}\n', b'{"a\\"": 2}\n'],
+        [b'{"NaN": 1}\n', b'{"NaN": NaN}\n'],
+        [b'{"a": 1}\n', b'{"a": 1, "b": "\\NaN"}\n'],
+        [b'{"a": 1}\n', b'{"a": 1, "b": "\xff"}\n'],
+        [b'{"a": 1}\n', b'{"a": true}\n'],
+        [b"[1]\n", b"[1" + b"0" * 400 + b"]\n"],
+    ],
+)
+def test_json_lines_that_need_care_are_left_to_it(lines):
+    assert not agrees(JsonLines(lines[0], "x", ReadOptions(), 1), lines)

@@ -42,7 +42,11 @@ def parsed(
     spans = _spans(data, count * width, width, separator)
     if spans is None:
         return None
-    return cast_cells(data, *spans, count, width, chosen, missing)
+    numbers = _numbers(_strings(data, *spans, count, width, chosen), missing)
+    if numbers is None:
+        return None
+    rows = numbers[::2].reshape(count, width)
+    return np.ascontiguousarray(rows if isinstance(chosen, range) else rows[:, chosen])
 
 
 def parsed_fields(
@@ -58,23 +62,6 @@ def parsed_fields(
         return None
     numbers = None if any("(" in word for word in words) else _numbers(cells, missing)
     return None if numbers is None else np.array(numbers).reshape(len(rows), len(chosen))
-
-
-def cast_cells(
-    data: bytes,
-    starts: NDArray[np.int64] | None,
-    ends: NDArray[np.int64],
-    count: int,
-    width: int,
-    chosen: Sequence[int],
-    missing: Sequence[str],
-) -> Rows | None:
-    """Parse the bytes between ``starts`` and ``ends``, of the chosen columns."""
-    numbers = _numbers(_strings(data, starts, ends, count, width, chosen), missing)
-    if numbers is None:
-        return None
-    rows = numbers[::2].reshape(count, width)
-    return np.ascontiguousarray(rows if isinstance(chosen, range) else rows[:, chosen])
 
 
 def available() -> bool:
