@@ -50,26 +50,12 @@ class Source:
     ) -> None:
         options = replace(options or ReadOptions(), **reading)
         self.reader, self.options, self.on_skip = reader, options, on_skip
+        self.name, self.width, self.names = reader.name, reader.width, reader.names
         self.stop, self.clock = options.rows[1], options.clock()
         self.batch_rows = options.batch_rows or max(1, min(ROWS, CELLS // (reader.full or reader.width)))
         self.count = self.skipped = self._read = 0
         self.first_skip = ""
         """Reason for the first skip."""
-
-    @property
-    def name(self) -> str:
-        """Name of the source, for messages."""
-        return self.reader.name
-
-    @property
-    def width(self) -> int:
-        """Numbers per row."""
-        return self.reader.width
-
-    @property
-    def names(self) -> list[str] | None:
-        """Names of the columns, where there are any."""
-        return self.reader.names
 
     @property
     def notes(self) -> list[str]:
