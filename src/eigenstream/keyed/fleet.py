@@ -37,7 +37,7 @@ TOGETHER = 128
 
 
 def fits(tracker: Tracker) -> bool:
-    """Whether a tracker can be in a fleet."""
+    """True if a tracker can be in a fleet."""
     plan, learner, waiting = tracker.plan, tracker.learner, tracker.blocks.waiting
     return (
         isinstance(learner, Scatter)

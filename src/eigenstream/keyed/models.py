@@ -18,6 +18,7 @@ from ..model.plan import Plan
 from .fleet import Fleet, Slots, fits
 from .store import Key
 
+# Models. Large enough that handing over a part costs nothing beside it, small enough for all threads to work.
 PART = 512
 """Models that one thread works on at a time."""
 
@@ -27,13 +28,13 @@ Held = dict[Key, tuple[int | Tracker, Tracker]]
 
 
 class Call(NamedTuple):
-    """What a call brings, and what it is answered."""
+    """The rows of a call, and the scores that answer it."""
 
     X: Floats
     rows: dict[Key, Slots]
-    """Which rows belong to each key, in order."""
+    """Rows of each key, in order."""
     times: dict[Key, Any]
-    """When they came; empty if the half-life is in samples."""
+    """Their times; empty if the half-life is in samples."""
     scores: Floats
     """Takes each row's score."""
 
@@ -79,7 +80,7 @@ class Models:
             self.fleet.free(place)
 
     def held(self, keys: Iterable[Key]) -> Held:
-        """Where these keys are, for `put_back`."""
+        """Places of these keys, for `put_back`."""
         places = ((key, self._places[key]) for key in keys)
         return {
             key: (place, place if isinstance(place, Tracker) else self.fleet.tracker(place))
@@ -105,7 +106,7 @@ class Models:
         return place if isinstance(place, Tracker) else self.fleet.tracker(place)
 
     def times(self, rows: dict[Key, Slots], timestamps: Any) -> dict[Key, Any]:
-        """When the rows of each key came, checked before anything is learnt."""
+        """Times of the rows of each key, checked before anything is learnt."""
         if self.plan.seconds is None and timestamps is None:
             return {}
         stamps = None if timestamps is None else np.asarray(timestamps)
@@ -186,5 +187,5 @@ def _pool(workers: int) -> ThreadPoolExecutor | None:
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -14,7 +14,7 @@ from ..model.plan import Plan
 
 @dataclass
 class Stacks:
-    """What trackers touch with every block of rows. Names are those of `Tracker` and `engine.scatter`."""
+    """Arrays that trackers touch with every block of rows, named as in `Tracker` and `Scatter`."""
 
     waiting: Floats
     C: NDArray[np.float64]
@@ -28,7 +28,7 @@ class Stacks:
     """The aligned axes of the last look, of which there are ``n_axes``."""
     n_axes: NDArray[np.int64]
     rank: NDArray[np.int64]
-    """This and what follows is what scores rest on: as of the last block and look."""
+    """Scores rest on this and what follows: as of the last block and look."""
     mean: Floats
     axes: Floats
     factors: Floats

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from ..offline import fixed_signs
 from .knowledge import Matrix, Vector
 
+# A ratio of eigenvalues. Near ties swap from look to look by chance alone, and so would the columns of the
+# scores; two per cent is below what anybody reads as another order. Guards against flicker, not measured.
 CROSSING = 1.02
 """Two axes trade places only once their eigenvalues have crossed by this factor."""
 

@@ -1,4 +1,4 @@
-"""What is known of an input, in the one form that learners, merging and calibration share."""
+"""Knowledge of an input, in the one form that learners, merging and calibration share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from .arrays import host
 from .scale import gain_of, scale_of
 
 WIDEST = 1024
-"""How many inputs a profile shows at most. Half of them are then those with the largest variances."""
+"""Most inputs that a profile shows, of wider input half of them those with the largest variances. It bounds
+the cost of a decision, which is that of a product of a profile."""
 
 
 class Profile(NamedTuple):
-    """What the leading directions hold of each input: sums of squares over samples.
+    """Share of the leading directions in each input: sums of squares over samples.
 
     Of wide input it shows a sample: the inputs with the largest variances, and others at equal distances.
     Profiles of m streams are stacked: inputs (m, w) and held (m, p, w).
@@ -27,9 +28,9 @@ class Profile(NamedTuple):
     inputs: Vector
     """Sum of squares of each centered input that is shown (w)."""
     held: Matrix
-    """What each of the leading directions holds of it, ``lam_j u_ij^2`` (p, w)."""
+    """Part of it in each of the leading directions, ``lam_j u_ij^2`` (p, w)."""
     weights: Vector
-    """How many inputs each of them stands for (w)."""
+    """Number of inputs that each of them stands for (w)."""
 
     @classmethod
     def of(cls, inputs: Floats, factor: Floats, widest: int = WIDEST) -> Profile:
@@ -65,9 +66,9 @@ class Knowledge(NamedTuple):
     accumulated: tuple[float, float] | None = None
     """``(tau, theta0)`` of a network, whose threshold is ``alpha tau + theta0``; None: the closed form's."""
     scale: Vector | None = None
-    """What each input is divided by (n): everything else but the mean is in these units. None: raw units."""
+    """Divisor of each input (n): everything else but the mean is in these units. None: raw units."""
     profile: Profile | None = None
-    """What the leading directions hold of each input; None if inputs are not kept."""
+    """Share of the leading directions in each input; None if inputs are not kept."""
     tells_below_threshold: bool = True
     """True if eigenvalues below the threshold are the input's own; False: lower bounds, as of a network."""
 
@@ -78,7 +79,7 @@ class Knowledge(NamedTuple):
         return self._replace(U=host(self.U), mean=host(self.mean), inputs=inputs, scale=scale)
 
     def discounted(self, factor: float) -> Knowledge:
-        """What is left of it after more time, during which no sample came."""
+        """The same after more time, during which no sample came."""
         return self._replace(
             lam=factor * self.lam,
             effective=factor * self.effective,
@@ -112,7 +113,7 @@ def nothing_known(n: int) -> Knowledge:
 
 
 def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowledge:
-    """What several models of different rows of one source know together.
+    """Join what several models know of different rows of one source.
 
     Scatter matrices add, and so does what lies between the means:
     ``C = sum_i (C_i + w_i (m_i - m)(m_i - m)')``. Each C_i enters as the rows ``diag(sqrt(lam)) U``. Where

@@ -1,4 +1,4 @@
-"""What a learner is: the seam between the mathematics of learning and everything that follows a stream."""
+"""The protocol of a learner: the seam between the mathematics of learning and the following of a stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .sparse import SparseRows
 
 
 class Fading(NamedTuple):
-    """What the rows of a block count at its end."""
+    """Counts of the rows of a block at its end."""
 
     counts: Vector
     """Weight of each row times the discount from it to the end (b)."""
@@ -31,12 +31,12 @@ class Fading(NamedTuple):
 
 @dataclass(frozen=True)
 class Steps:
-    """What each row of a batch counts, and how much time passes with it."""
+    """Weight of each row of a batch, and the time that passes with it."""
 
     weight: Vector
-    """By how much a row counts; 0 only lets time pass (T)."""
+    """Weight of each row; 0 only lets time pass (T)."""
     discount: Vector
-    """What everything before a row is multiplied by when it comes (T)."""
+    """Factor of everything before a row when it comes (T)."""
     extra: Vector
     """Expected squared length that a row lacks because entries were filled in (T)."""
 
@@ -51,7 +51,7 @@ class Steps:
 
     @cached_property
     def fading(self) -> Fading:
-        """What the rows count at the end of the block that they make up."""
+        """Counts of the rows at the end of the block that they make up."""
         later = np.ones(len(self.weight))
         np.cumprod(self.discount[:0:-1], out=later[-2::-1])
         counts = self.weight * later
@@ -60,14 +60,14 @@ class Steps:
 
 
 class BlockTotals(NamedTuple):
-    """What a block of rows does to totals; the rows themselves have been changed in place."""
+    """Effect of a block of rows on totals; the rows themselves have been changed in place."""
 
     decay: float
-    """What everything before the block is multiplied by."""
+    """Factor of everything before the block."""
     effective: float
     """Effective number of samples, block included."""
     shift: Vector
-    """By how much the mean moves (n)."""
+    """Move of the mean (n)."""
     extra: float
     """Expected squared length that the rows lack, weighted and discounted."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..array_types import Floats as Floats
 from ..array_types import Vector as Vector
 
+# A share of the level of the input: some 45 units of rounding of float64, which sums over a block can gather.
 CONSTANT = 1e-14
 """An input that varies by less than this share of its level is constant but for rounding errors."""
 

@@ -24,6 +24,7 @@ from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
 from .threads import one_thread
 
+# A factor. Sums of 10^9 rows in float64 err by less; a damaged file errs by more.
 ROUNDING = 1 + 1e-6
 """By this factor, at most, sums may miss an inequality that holds for exact sums."""
 
@@ -58,12 +59,12 @@ class Scatter(Marked):
         self.axes: Matrix = np.zeros((0, n))
         """The aligned axes of the last look."""
         self.aligned = 0
-        """How many of them were kept."""
+        """Number of them that were kept."""
         self._spectrum: tuple[Vector, Matrix] | None = None
         self._mean: Vector = self.offset
         self._gain: Vector | None = np.zeros(n) if standardize else None
         self.room: Matrix = np.zeros((block, n))
-        """Where a block is centered. In between, rows that wait for theirs may stand there."""
+        """Memory for the block that is learnt. In between, rows that wait for theirs may stand there."""
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_spectrum": None}
@@ -201,7 +202,7 @@ class Scatter(Marked):
 
 
 def _may_be_scatter(C: Matrix) -> bool:
-    """Whether a matrix is symmetric and no entry exceeds what its diagonal allows (Cauchy and Schwarz)."""
+    """True if a matrix is symmetric and no entry exceeds what its diagonal allows (Cauchy and Schwarz)."""
     if not np.array_equal(C, C.T) or not (np.diag(C) >= 0).all():
         return False
     deviations = np.sqrt(np.diag(C))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..array_types import Floats as Floats
 from ..array_types import Matrix as Matrix
 
+# Rows of a block: filled rows take no more memory than a block that waits.
 PART = 64
 """Rows that are filled at a time, where nothing else helps."""
 
@@ -119,7 +120,7 @@ class SparseRows:
         return np.asarray(inner - cross - cross.T + weights.sum() * np.outer(self.m, self.m))
 
     def sums_of_squares(self) -> Floats:
-        """Of each column (n)."""
+        """Sum of squares of each column (n)."""
         weights = np.square(self.s)
         raw, shift = weights @ self.X.power(2), np.square(self.m) * weights.sum()
         sums = raw - 2 * self.m * (weights @ self.X) + shift
@@ -127,7 +128,7 @@ class SparseRows:
         return np.where(sums > rounding * (raw + shift), sums, 0.0)
 
     def differ_from(self, first: Floats) -> NDArray[np.bool_]:
-        """Which columns have a number other than this one (n)."""
+        """True for columns that have a number other than this one (n)."""
         entries = self.X.tocoo()
         _, column = entries.coords
         differ = np.zeros(len(first), dtype=bool)

@@ -8,8 +8,9 @@ from scipy.sparse.linalg import LinearOperator, svds
 from ..offline import fixed_signs
 from .sparse import Floats, Matrix, SparseRows
 
+# `eigh` of a matrix of this side needs 32 MiB; Lanczos iteration is for what is larger.
 SMALL = 2048
-"""Up to so many rows or columns all eigenvalues are computed, from a matrix of that size."""
+"""Most rows or columns of which all eigenvalues are computed, from a matrix of that size."""
 
 
 def leading_spectrum(R: SparseRows, count: int) -> tuple[Floats, Floats]:

@@ -39,27 +39,38 @@ from .sparse import SparseRows
 from .stored import LARGEST_VALUE, stored_array
 from .threads import one_thread
 
+# Columns. A tile of some hundred rows in float64 is 3 MiB: it stays in the second-level cache.
 TILE = 4096
 """Columns of ``P' [L; R]`` computed at a time: the result replaces L without a second array of its size."""
 
 DEVICE_TILE = 262_144
 """The same on a device, which is faster with a few large products."""
 
+# Blocks. One product more in 64 blocks, which have three each, is next to no work; it guards against rounding
+# errors that drift over millions of rows.
 REFRESH = 64
 """Blocks between computations of ``L L'`` itself, which rounding slowly moves away from diag(lam)."""
 
+# A ratio of variances. Noise of n inputs falls by less once there are some rows per input (Marchenko and
+# Pastur); correlated inputs fall by more, and what is let go of them makes the components inaccurate.
 DECAY = 3.0
 """Directions beyond the components whose variances fall by this factor are more than noise."""
 
+# Directions. A block has 64 rows: decomposing 88 rows instead of 72 costs little.
 LEAST = 24
 """Directions kept at least: fewer would save next to nothing."""
 
+# Directions. With room for k + 72 no rival was more accurate at equal bytes on any of 84 comparisons, see
+# benchmarks/results/accuracy.md; down to k + 8 where what lies behind the components is noise.
 MORE = 72
 """Directions beyond the components that there is room for: about as many as rows in a block."""
 
+# A share of the largest eigenvalue. A Gram matrix squares the condition: rounding of float64 is 2e-16 of its
+# trace, times the some hundred rows that are summed.
 VANISHING = 1e-13
 """Eigenvalues below this share of the largest are rounding errors of the Gram matrix."""
 
+# A factor. Its square root times L, squared again, would underflow: L is left out instead.
 FORGOTTEN = 1e-200
 """A discount over a block below which nothing is left of what came before it."""
 
@@ -96,7 +107,7 @@ class Subspace(Marked):
         self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
         self.width = width or n
         self.most = min(k + MORE, self.width)
-        """How many directions there is room for."""
+        """Number of directions that there is room for."""
         self.rows: Matrix = np.zeros((self.most + block, n))
         """L ends at row ``most``; below it is `room` for a block."""
         self._marked = False
@@ -109,19 +120,19 @@ class Subspace(Marked):
         self.inputs: Vector = np.zeros(n)
         """Sum of squares of each centered input, in raw units."""
         self.gain: Vector | None = np.zeros(n) if standardize else None
-        """What each centered input is multiplied by to be in the units of L; None: those are raw units."""
+        """Factor of each centered input that brings it into the units of L; None: raw units."""
         self.count, self.extra, self.blocks, self.aligned = 0.0, 0.0, 0, 0
         self.decays = True
-        """Whether variances go on falling beyond the components: what is let go then is not mere noise."""
+        """True if variances go on falling beyond the components: what is let go then is not mere noise."""
 
     @property
     def r(self) -> int:
-        """How many directions are known."""
+        """Number of known directions."""
         return len(self.lam)
 
     @property
     def directions(self) -> int:
-        """How many directions are kept: a few more than asked for, many more if variances go on falling."""
+        """Number of directions kept: a few more than asked for, many more if variances go on falling."""
         return self.most if self.decays else min(max(self.k + 8, LEAST), self.width)
 
     @property
@@ -131,7 +142,7 @@ class Subspace(Marked):
 
     @property
     def room(self) -> Matrix:
-        """Where a block is put to be learnt. In between, rows that wait for theirs may stand there."""
+        """Memory for the block that is learnt. In between, rows that wait for theirs may stand there."""
         return self.rows[self.most :]
 
     @property
@@ -338,7 +349,7 @@ class Subspace(Marked):
 
     @property
     def _refreshes(self) -> bool:
-        """Whether the next M needs ``L L'`` itself: its scale has moved, or it is time, see `REFRESH`."""
+        """True if the next M needs ``L L'`` itself: its scale has moved, or it is time, see `REFRESH`."""
         return self.standardize or self.blocks % REFRESH == REFRESH - 1
 
     def _aligned(self, e: Vector, P: Matrix, decay: float) -> tuple[Vector, Matrix]:

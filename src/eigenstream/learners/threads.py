@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
+# Features. Below this width a second thread costs more than it brings: small matrices were many times slower.
 WIDE = 4096
 """From this width on, products over the features are large enough for several threads."""
 

@@ -1,4 +1,4 @@
-"""What a tracker tells of a stream: changes of rank, and what became of the rows."""
+"""Changes of rank, and counts of the rows by what became of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RankChange(NamedTuple):
 
 @dataclass
 class Tally(Marked):
-    """What became of the rows that came."""
+    """Counts of the rows that came, by what became of them."""
 
     LEARNT = ("learnt", "imputed", "skipped", "capped")
     learnt: int = 0

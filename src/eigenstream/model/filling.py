@@ -11,7 +11,7 @@ from .reading import Reading
 
 
 def expected_by(reading: Reading) -> Gaussian:
-    """What a row is expected to be by this reading."""
+    """Distribution of a row by this reading."""
     told = len(reading.variances) if reading.tells_below_threshold else reading.rank
     scale = None if reading.scale is None else host(reading.scale)
     return gaussian(

@@ -13,11 +13,12 @@ from ..learners.marks import Mark
 
 Item = TypeVar("Item")
 
+# Moments. A picture has no more columns to show them in; a file grows by as many spectra at most.
 LIMIT = 256
 """Most moments kept."""
 
 STATISTIC_NAMES = {"t2": "T²", "spe": "SPE", "distance": "distance"}
-"""What a monitor watches, in the order of the columns of `ControlHistory`, and what people read for it."""
+"""Statistics of a monitor in the order of the columns of `ControlHistory`, and their names for people."""
 
 
 ROUNDING = 1e-12
@@ -39,13 +40,13 @@ class SpectrumHistory(NamedTuple):
     """The spectrum at up to 256 moments, evenly spread over the stream."""
 
     sample: NDArray[np.int64]
-    """How many samples had been seen (m)."""
+    """Number of samples seen (m)."""
     variances: NDArray[np.float64]
     """Input variance along each component kept; for others the mean of the rest (m, max_components)."""
     threshold: NDArray[np.float64]
-    """What separated kept from dropped variances (m)."""
+    """Threshold between kept and dropped variances (m)."""
     rank: NDArray[np.int64]
-    """How many were kept (m)."""
+    """Number of components kept (m)."""
 
 
 class ControlHistory(NamedTuple):
@@ -60,7 +61,7 @@ class ControlHistory(NamedTuple):
     severity: NDArray[np.float64]
     """The largest severity in it (m)."""
     alarm: NDArray[np.bool_]
-    """Whether a row of it alarmed (m)."""
+    """True if a row of it alarmed (m)."""
 
     def chart(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """A statistic, or the severity, and its limit as a chart shows them; NaN where nothing is shown.
@@ -85,9 +86,9 @@ class Thinned(Generic[Item]):
     """At most `LIMIT` of any number of moments, evenly spread; which ones depends on their places alone."""
 
     place_of: Callable[[Item], int]
-    """Where in the stream a moment is: how many samples had been seen."""
+    """Function that gives the number of samples seen at a moment."""
     stride: int = 1
-    """Of the moments within this many samples only the first is kept; doubled whenever there are too many."""
+    """Samples of which only the first moment is kept; doubled whenever there are too many moments."""
     moments: list[Item] = field(default_factory=list)
 
     def add(self, moment: Item) -> None:
@@ -132,7 +133,7 @@ class History(Thinned[NDArray[np.float64]]):
         self.add(moment)
 
     def history(self) -> SpectrumHistory:
-        """What has been kept, as arrays."""
+        """The moments kept, as arrays."""
         table = np.array(self.moments).reshape(-1, 3 + self.k)
         return SpectrumHistory(
             table[:, 0].astype(np.int64), table[:, 3:], table[:, 1], table[:, 2].astype(np.int64)

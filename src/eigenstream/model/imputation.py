@@ -28,21 +28,24 @@ from ..array_types import Floats, Matrix, Vector
 from ..learners.scale import scale_of
 
 MISFIT = 1e-3
-"""What a model is taken to be wrong by at least: this share of the mean variance.
+"""Least error that a model is taken to have, as a share of the mean variance.
 
 With next to no noise, entries would be filled as if the axes were exact: what they are off by, and what is
 filled in is learnt, would grow from row to row.
 """
 
+# A share of the noise. Such a direction moves an expectation by less than a tenth of the error that noise
+# leaves in it; without a bound every row would add an axis.
 FAINT = 0.1
 """Directions whose variance is below this share of the noise say next to nothing about missing entries."""
 
+# A factor: thirty half-lives. Dividing by less would overflow after some rows.
 LONGEST_PAUSE = 1e-9
 """A discount per row below which it does not matter any more how much was forgotten."""
 
 
 class Gaussian(NamedTuple):
-    """What a row is expected to be. All but the mean is in standardized units, where there are such."""
+    """Distribution of a row. All but the mean is in standardized units, where there are such."""
 
     mean: Vector
     """In the units of the rows (n)."""
@@ -55,7 +58,7 @@ class Gaussian(NamedTuple):
     effective: float
     """The effective number of rows that all this was learnt from."""
     gain: Vector | None = None
-    """What a centered row is multiplied by (n), see `eigenstream.learners.scale`; None: nothing."""
+    """Factors of a centered row (n), see `eigenstream.learners.scale`; None: ones."""
 
 
 def gaussian(
@@ -67,7 +70,7 @@ def gaussian(
     count: float,
     scale: Floats | None = None,
 ) -> Gaussian:
-    """What a model expects of a row.
+    """Distribution of a row by a model.
 
     Parameters
     ----------
@@ -101,7 +104,7 @@ def gaussian(
 
 
 def shrinkage(variances: Vector, count: float) -> float:
-    """By how much to shrink sample variances towards their mean: 1 where they differ by chance alone.
+    """Share by which to shrink sample variances towards their mean: 1 where they differ by chance alone.
 
     Parameters
     ----------
@@ -141,7 +144,7 @@ def complete(rows: Floats, extra: Vector | None = None) -> Filled:
 
 
 class Belief:
-    """What the next row of a stream is expected to be: a Gaussian that rows correct one by one."""
+    """Distribution of the next row of a stream: a Gaussian that rows correct one by one."""
 
     def __init__(self, known: Gaussian) -> None:
         self.known = known
@@ -199,7 +202,7 @@ class Belief:
         return seen
 
     def _system(self, row: Floats) -> tuple[NDArray[np.bool_], Matrix, Matrix]:
-        """Where the row has gaps, A, and ``U_m U_m'``."""
+        """The gaps of the row, A, and ``U_m U_m'``."""
         gap, identity = np.isnan(row), np.eye(len(self.axes))
         if 2 * np.count_nonzero(gap) <= len(row):  # of orthonormal axes, the smaller product tells the other
             B = self.axes[:, gap] @ self.axes[:, gap].T

@@ -30,7 +30,7 @@ WORDS = {
     "cap_outliers": "outliers",
     "dtype": "floating-point type",
 }
-"""What has to agree, and how a user calls it."""
+"""Entries of a plan that have to agree, and the words for them in messages."""
 
 
 def joined(trackers: Sequence[Tracker]) -> Tracker:
@@ -64,7 +64,7 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
 
 
 def _known_together(one: Tracker, trackers: Sequence[Tracker]) -> list[Knowledge]:
-    """What each of them knows at the time of the last row of all; sets the clock by it."""
+    """Knowledge of each of them at the time of the last row of all; sets the clock by it."""
     if one.plan.seconds is None:
         return [tracker.known().on_host() for tracker in trackers]
     latest = max(map(_last_heard, trackers))
@@ -79,7 +79,7 @@ def _known_together(one: Tracker, trackers: Sequence[Tracker]) -> list[Knowledge
 
 
 def _last_heard(tracker: Tracker) -> float:
-    """When its last row came, as far as rows have times."""
+    """Time of its last row, as far as rows have times."""
     return -math.inf if tracker.clock.latest is None else tracker.clock.latest
 
 

@@ -16,7 +16,7 @@ from .reading import Reading
 def evidence_of(
     known: Knowledge, plan: Plan, n_inputs: int, time: int, pace: EvenPace, threshold: float
 ) -> Evidence:
-    """What a decision about threshold and rank rests on.
+    """Evidence for a decision about threshold and rank.
 
     Parameters
     ----------

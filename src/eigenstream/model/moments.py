@@ -1,4 +1,4 @@
-"""What the closed form needs to know of rows: their mean, scale and spectrum.
+"""Moments of rows that the closed form needs: mean, scale and spectrum.
 
 Rows are an array, or sparse, or of a library that registers its own `levels`, `sums_of_squares` and
 `spectrum_of` (see `eigenstream.integrations.dask`).
@@ -25,11 +25,11 @@ class Moments(NamedTuple):
 
     n_samples: int
     mean: Floats
-    """What is subtracted from each input; zeros if they are not centered (n)."""
+    """Mean that is subtracted from each input; zeros if they are not centered (n)."""
     scale: Floats | None
-    """What each of them is then divided by; None: nothing."""
+    """Divisor of each of them after that; None: ones."""
     n_inputs: int
-    """How many inputs vary."""
+    """Number of inputs that vary."""
     input_variances: Vector
     lam: Floats
     """Eigenvalues of the second moment, largest first: all of them, or the first of a large sparse matrix."""
@@ -74,7 +74,7 @@ def _(rows: SparseRows) -> tuple[Floats, Vector, NDArray[np.bool_]]:
 
 @singledispatch
 def sums_of_squares(rows: Any) -> Vector:
-    """Of each column."""
+    """Sum of squares of each column."""
     sums: Vector = np.square(rows, dtype=np.float64).sum(axis=0)
     return sums
 

@@ -33,7 +33,7 @@ class OpenBlock:
     def __init__(self, known: Gaussian, block: int, dtype: Any, *, center: bool, corrects: bool) -> None:
         self.belief, self.center, self.corrects = Belief(known), center, corrects
         self.number = 0
-        """How many rows have been filled."""
+        """Number of rows that have been filled."""
         self.rows: Floats = np.zeros((block, len(known.mean)), dtype=dtype)
         self.extra: Vector = np.zeros(block)
         self.along: Matrix = np.zeros((0, 0))

@@ -17,8 +17,10 @@ import numpy as np
 from ..array_types import Floats as Floats
 from ..learners.learner import Seen
 
+# A ratio. The squared distance of a Gaussian row is a sum over many directions, and next to never ten times
+# its mean: such rows are left as they are.
 LIMIT = 10.0
-"""c: how many times the usual a row may pull."""
+"""c: most pull of a row, in units of the usual one."""
 
 LEAST = 1e-3
 """Rows are taken to be off by at least this share of their squared length: without noise, whatever is new
@@ -42,7 +44,7 @@ class Capped(NamedTuple):
 
     rows: Floats
     number: int
-    """How many rows were scaled down."""
+    """Number of rows that were scaled down."""
     usual: Usual
 
 
@@ -105,7 +107,7 @@ def cap(
 
 
 def first_seen(rows: Floats, *, standardize: bool) -> Seen:
-    """What is known of the input by its first rows alone, some of which may be outliers: medians.
+    """Medians of the first rows, some of which may be outliers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much of a stream with time stamps is remembered: the even pace that amounts to the same."""
+"""Memory of a stream with time stamps: the even pace that amounts to the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..learners.learner import Steps
 
 
 class EvenPace(NamedTuple):
-    """What rows count now, after all discounts between them: a function of their times alone.
+    """Even pace that amounts to the discounts between rows so far: a function of their times alone.
 
     Rows at an even pace with the discount ``b`` have, after T of them, the sum ``W = (1 - b^T) / (1 - b)``
     and the sum of squares ``V = (1 - b^2T) / (1 - b^2)``. Rows at uneven times are taken for the even ones
@@ -59,7 +59,7 @@ class EvenPace(NamedTuple):
 
     @property
     def window(self) -> float:
-        """How many rows are remembered once the window is full."""
+        """Number of rows that are remembered once the window is full."""
         loss = self._even()[0]
         return 1 / loss if loss > 0 else math.inf
 
@@ -75,7 +75,7 @@ class EvenPace(NamedTuple):
 
 
 class StreamClock(NamedTuple):
-    """When the rows of a stream with time stamps came, in seconds."""
+    """Times of the last rows of a stream with time stamps, in seconds."""
 
     latest: float | None = None
     """The last row that came."""
@@ -85,6 +85,6 @@ class StreamClock(NamedTuple):
     """As of the last block."""
 
     def discounts(self, times: NDArray[np.float64], half_life: float) -> NDArray[np.float64]:
-        """What everything before a row is multiplied by when it comes, for rows at these times."""
+        """Factors of everything before each row when it comes, for rows at these times."""
         before = times[0] if self.learnt is None else self.learnt
         return np.asarray(np.exp2(-np.diff(times, prepend=before) / half_life))

@@ -1,4 +1,4 @@
-"""What a model says at one moment: mean, axes, spectrum and threshold, and what follows from them."""
+"""A model at one moment: mean, axes, spectrum and threshold, and what follows from them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Reading:
 
     @property
     def singular_values(self) -> Floats:
-        """Of the (discounted, centered) input matrix."""
+        """Singular values of the (discounted, centered) input matrix."""
         return np.sqrt(self.kept_variances * self.variances.dtype.type(self.count))
 
     @property
@@ -126,7 +126,7 @@ class Reading:
         return decoded + self.mean.astype(Z.dtype)
 
     def factors(self, scores: str, dtype: Any) -> Floats:
-        """What projections on each kept axis are multiplied by."""
+        """Factors that make scores of projections on the kept axes."""
         return SCORES[scores](self.kept_variances, self.threshold).astype(dtype)
 
     def squared_residuals(self, X: Floats) -> Floats:
@@ -152,7 +152,7 @@ SCORES: dict[str, Callable[[Floats, float], Floats]] = {
     "projected": lambda variances, threshold: np.ones_like(variances),
     "whitened": lambda variances, threshold: 1 / np.sqrt(variances),
 }
-"""What projections on the kept axes are multiplied by, given variances and threshold.
+"""Factors that make scores of projections on the kept axes, given variances and threshold.
 
 ``"shrunk"`` is what the paper's networks transmit, ``sqrt((lam - theta) / lam)``; ``"projected"`` leaves
 projections as they are (a hard threshold); ``"whitened"`` gives every score variance 1 (an equalizer).

@@ -40,14 +40,16 @@ from .plan import Plan
 from .reading import Reading
 
 CHANGES = 1000
-"""How many changes of rank are remembered."""
+"""Most changes of rank that are remembered: it bounds the memory and the file of a stream without end."""
 
+# Rows. Embedding copies each of them lags + 1 times.
 LONGEST_PART = 1024
 """Most rows that are put beside their predecessors at a time, which takes memory."""
 
 FILLED = "filled"
 """Asks `Tracker.follow` for rows without gaps instead of scores."""
 
+# A factor: a pause of ten half-lives within one block. The rank of before says nothing of what came after.
 FORGOTTEN = 1e-3
 """A discount over a block below which the rank has to be decided anew at once."""
 
@@ -70,7 +72,7 @@ class Tracker(Marked):
         self.blocks = Blocks(plan, self.learner, self.last_look)
         """Rows on their way to the learner."""
         self.clock = StreamClock()
-        """When rows came, if the half-life is in seconds."""
+        """Times of the last rows, if the half-life is in seconds."""
         self.recent: Floats | None = None
         """The last rows as they came, as many as there are lags; None before the first."""
         self.time = 0
@@ -188,7 +190,7 @@ class Tracker(Marked):
         return (np.vstack(parts) if parts else None), changes
 
     def _answers(self, rows: Floats, scores: str, residuals: bool) -> Floats:
-        """What is said of rows without gaps before they are learnt: see ``scores`` of `follow`."""
+        """Answers about rows without gaps before they are learnt: see ``scores`` of `follow`."""
         if scores == FILLED:
             return rows[:, : self.plan.width]
         look = self.last_look
@@ -236,7 +238,7 @@ class Tracker(Marked):
         return replace(steps, discount=discount)
 
     def _steps(self, rows: int, weights: Vector | None = None) -> Steps:
-        """What these rows count."""
+        """Steps of these rows."""
         block = self.learner.block
         if weights is None and rows <= block:
             return self._even if rows == block else self._even.part(slice(rows))
@@ -251,7 +253,7 @@ class Tracker(Marked):
         return int(min(self.look_at - self.time, until_block, most))
 
     def reading(self) -> Reading:
-        """What the model says of everything learnt so far; remembered until the next row."""
+        """Reading of everything learnt so far; remembered until the next row."""
         if self._reading is None:
             with threads_for(self.plan.n):
                 known = self.known()
@@ -411,15 +413,15 @@ class Tracker(Marked):
         return decide(plan.kind, plan.alpha, self._evidence(known), self.decision)
 
     def evidence(self) -> Evidence:
-        """What a decision about everything learnt so far rests on, which must be something."""
+        """Evidence in everything learnt so far, which must be something."""
         return self._evidence(self.known())
 
     def advice(self) -> str:
-        """What to try where the rank is 0 or has reached the capacity; empty otherwise."""
+        """Advice where the rank is 0 or has reached the capacity; empty otherwise."""
         return self._said_by(advice)
 
     def second_opinion(self) -> str:
-        """What other rules would keep, where that is clearly different; empty otherwise."""
+        """Ranks of other rules, where they are clearly different; empty otherwise."""
         return self._said_by(second_opinion)
 
     def _said_by(self, adviser: Callable[[Evidence, int, float | Rule], str]) -> str:

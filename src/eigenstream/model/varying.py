@@ -1,4 +1,4 @@
-"""Which inputs of a stream have varied so far: constant ones are not noise."""
+"""The inputs of a stream that have varied so far: constant ones are not noise."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Varying(Marked):
 
     @property
     def number(self) -> int:
-        """How many inputs vary; at least 1."""
+        """Number of inputs that vary; at least 1."""
         return max(int(self.varies.sum()), 1)
 
     @property
     def all_seen(self) -> bool:
-        """Whether every input has had a value."""
+        """True if every input has had a value."""
         return not np.isnan(self.first).any()
 
     def see(self, rows: Floats) -> None:

@@ -47,7 +47,7 @@ class Waiting(Marked):
         self.steps = Steps.even(block, 1.0)
         self.number = 0
         self.sparse = False
-        """Whether some of the rows came as sparse ones."""
+        """True if some of the rows came as sparse ones."""
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_aside": None}
@@ -82,7 +82,7 @@ class Waiting(Marked):
             getattr(self.steps, name)[fresh] = getattr(steps, name)
 
     def first(self, number: int) -> tuple[Floats, Steps]:
-        """So many of the rows, and what they count."""
+        """The first rows, and their steps."""
         return self.rows[:number], self.steps.part(slice(number))
 
     def block(self) -> tuple[Floats, Steps]:
@@ -97,7 +97,7 @@ class Waiting(Marked):
         self.number = 0
 
     def pretend(self, number: int, mean: Vector) -> None:
-        """So many rows that count nothing, to fill up a block that has begun elsewhere."""
+        """Let rows wait that count nothing, to fill up a block that has begun elsewhere."""
         self.set_aside()
         self.number = number
         self.rows[:] = mean

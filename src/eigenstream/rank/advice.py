@@ -1,4 +1,4 @@
-"""What to try where a model ends at rank 0 or at its capacity, or where inputs have very different units.
+"""Advice where a model ends at rank 0 or at its capacity, or where inputs have very different units.
 
 And what other rules find, where that is clearly different.
 """
@@ -13,14 +13,14 @@ FEW_SAMPLES = 4
 """Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
 
 UNLIKE = 1e3
-"""If the largest variance of an input is so many times the median, inputs may well have different units."""
+"""Ratio of the largest to the median variance of inputs above which they may well have different units."""
 
 CLEARLY = 2
-"""Ranks differ clearly if one is so many times the other."""
+"""Ratio of two ranks that differ clearly."""
 
 
 def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
-    """What the spectrum looks like and what to try, where the rank is 0 or as large as it can be.
+    """Describe the spectrum and say what to try, where the rank is 0 or as large as it can be.
 
     Where some inputs vary far more than others, perhaps because of their units, that is said at any rank.
     Empty where there is nothing to say.
@@ -54,7 +54,7 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
 
 
 def second_opinion(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
-    """What other rules would keep, where one that looks for components finds a clearly different rank.
+    """Name the ranks of other rules, where one that looks for components finds a clearly different one.
 
     Empty where there is none. A share of the variance counts noise as well: it finds another rank in almost
     every stream, which alone is no news.
@@ -73,7 +73,7 @@ def second_opinion(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
 
 
 def _units(evidence: Evidence) -> list[str]:
-    """Whether inputs vary so differently that the largest may hide the others."""
+    """True if inputs vary so differently that the largest may hide the others."""
     if evidence.input_variances is None:
         return []
     varying = np.sort(evidence.input_variances[evidence.input_variances > 0])[::-1]
@@ -125,13 +125,13 @@ def _floorless(rank: int) -> str:
 
 
 def _is_smooth(lam: np.ndarray) -> bool:
-    """Whether each of these but the first few is more than half of the one before it."""
+    """True if each of these but the first few is more than half of the one before it."""
     later = lam[min(3, max(len(lam) - 2, 0)) :]
     return bool(np.all(later[1:] > 0.5 * later[:-1]))
 
 
 def _others(evidence: Evidence, alpha: float | Rule, ranks: dict[str, int] | None = None) -> str:
-    """What the rules would find that answer another question."""
+    """Ranks by the rules that answer another question."""
     own = str(alpha) if isinstance(alpha, Rule) else None
     known = len(evidence.variances)
     found = {

@@ -18,10 +18,10 @@ LARGEST_ALPHA = 1e3
 
 
 class Memory(NamedTuple):
-    """What a decision remembers of the decisions before it on the same stream."""
+    """Memory of the decisions before on the same stream."""
 
     samples: float = 0.0
-    """How many samples there had been at that decision; 0: there has been none."""
+    """Number of samples at that decision; 0: there has been none."""
     since: float = 0.0
     """Effective number of samples when the rank last changed."""
     doubt: float = 0.0
@@ -32,24 +32,26 @@ class Memory(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Which components are kept, and what the next decision on the same stream has to remember."""
+    """Decision about the components that are kept, with the memory for the next one on the same stream."""
 
     alpha: float
     threshold: float
-    """What separates kept from dropped variances, per sample."""
+    """Threshold between kept and dropped variances, per sample."""
     rank: int
     memory: Memory = Memory()
 
 
+# Standard deviations. Streams are looked at thousands of times: at three, chance alone would change the rank
+# of some that stand still. A component that was found is let go more slowly than one is taken in.
 ENTER, LEAVE = 5.0, 8.0
-"""By how many standard deviations of an eigenvalue the rule must want more components, or fewer, for the rank
-to change at once."""
+"""Standard deviations of an eigenvalue by which the rule must want more components, or fewer, for the rank to
+change at once."""
 
 MOST_DEVIATIONS = 100.0
 """More than these are as good as any."""
 
 PATIENCE = 6.0
-"""For how many windows it must want them otherwise, by one standard deviation; by two, half as long."""
+"""Windows for which it must want them otherwise, by one standard deviation; by two, half as long."""
 
 
 def decide(
@@ -132,7 +134,7 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
 
 
 def _deviations(judgement: Judgement, evidence: Evidence, held: int, wanted: int) -> float:
-    """By how many standard deviations lines are crossed that speak against the rank that is held."""
+    """Standard deviations by which lines are crossed that speak against the rank that is held."""
     crossed = float(judgement.ratios[: held + (wanted > held)].min(initial=math.inf))
     if wanted == held or not crossed:
         return 0.0 if wanted == held else MOST_DEVIATIONS
@@ -140,7 +142,7 @@ def _deviations(judgement: Judgement, evidence: Evidence, held: int, wanted: int
 
 
 def _is_clear(evidence: Evidence, deviations: float, more: bool, since: float) -> bool:
-    """Whether the rank has to change at once."""
+    """True if the rank has to change at once."""
     if evidence.beta2 == 1 and evidence.tells_below_threshold:
         return True
     if evidence.effective < min(2 * since, 0.75 * effective_samples(math.inf, evidence.beta2)):

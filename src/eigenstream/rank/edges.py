@@ -1,4 +1,4 @@
-"""Where the spectrum of noise ends."""
+"""The edge of a spectrum of noise."""
 
 from __future__ import annotations
 

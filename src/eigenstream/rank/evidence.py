@@ -1,4 +1,4 @@
-"""What a decision about threshold and rank rests on."""
+"""Evidence for a decision about threshold and rank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .edges import effective_samples
 
 
 class Evidence(NamedTuple):
-    """What a decision about threshold and rank rests on. Variances are per (effective) sample.
+    """Evidence for a decision about threshold and rank. Variances are per (effective) sample.
 
     Evidence about m streams with as many inputs that vary and as many samples has variances (m, r), totals
     (m) and variances of inputs (m, n), and so has its profile.
@@ -25,11 +25,11 @@ class Evidence(NamedTuple):
     total: float
     """The sum of all of them."""
     capacity: int
-    """How many components may be kept."""
+    """Most components that may be kept."""
     n_inputs: int
-    """How many inputs vary."""
+    """Number of inputs that vary."""
     n_samples: float
-    """How many samples there were, less one if they were centered."""
+    """Number of samples, less one if they were centered."""
     beta2: float = 1.0
     """The discount per sample; of samples at uneven times, that of an even pace which remembers as much."""
     input_variances: Vector | None = None
@@ -41,11 +41,11 @@ class Evidence(NamedTuple):
     rounding: float = float(np.finfo(np.float64).eps)
     """Relative rounding error of the data."""
     tells_below_threshold: bool = True
-    """Whether eigenvalues that are not kept are the input's own; a network has only lower bounds of them."""
+    """True if eigenvalues that are not kept are the input's own; a network has only lower bounds of them."""
     remembered: float | None = None
-    """How many samples at that pace count as much as all there were: few after a long pause. None: all."""
+    """Number of samples at that pace that count as much as all: few after a long pause. None: all."""
     profile: Profile | None = None
-    """What the leading directions hold of each input, in any unit; None if that is not known."""
+    """Share of the leading directions in each input, in any unit; None if that is not known."""
 
     @classmethod
     def of(
@@ -85,7 +85,7 @@ class Evidence(NamedTuple):
 
     @property
     def span(self) -> float:
-        """How many samples at the pace of ``beta2`` the evidence amounts to."""
+        """Number of samples at the pace of ``beta2`` that the evidence amounts to."""
         return self.n_samples if self.remembered is None else self.remembered
 
     @property

@@ -69,7 +69,7 @@ class FeatureStream:
     waiting: list[Rows] = field(default_factory=list)
     look_at: int = field(init=False)
     aligned: int | None = None
-    """What the last look decided about the rank, for the next block; None: there has been a block since."""
+    """Rank of the last look, for the next block; None: there has been a block since."""
     decision: Decision = field(init=False)
     history: History = field(init=False)
     changes: list[RankChange] = field(default_factory=list)
@@ -120,7 +120,7 @@ class FeatureStream:
         return self.learnt + self.queued
 
     def reading(self) -> Reading:
-        """What the model says of everything learnt so far, waiting rows too: axes and mean in shards."""
+        """Reading of everything learnt so far, waiting rows too: axes and mean in shards."""
         known, plan = self._caught_up(self.queued), self.plan
         knowledge = self._knowledge(known)
         decision = self._decided(knowledge, known, self.n_samples)
@@ -178,7 +178,7 @@ class FeatureStream:
         return decide(plan.kind, plan.alpha, evidence, self.decision)
 
     def _knowledge(self, known: Known) -> Knowledge:
-        """What a decision rests on. Only parallel analysis needs a number per feature, others a sample."""
+        """Evidence in what is known. Only parallel analysis needs a number per feature, others a sample."""
         lead = known.lead.result()
         inputs, profile = None, None
         if isinstance(self.plan.alpha, ParallelAnalysis):
@@ -191,12 +191,12 @@ class FeatureStream:
         return Knowledge(lam, none, count, lead.trace, np.zeros(0), inputs, profile=profile)
 
     def _from_each(self, known: Known, what: Callable[..., Any], *more: Any) -> list[Any]:
-        """What each shard says, fetched."""
+        """Results of each shard, fetched."""
         said = [self._at(s, what, shard, *more) for s, shard in enumerate(known.shards)]
         return list(self.client.gather(said))
 
     def _caught_up(self, rows: int) -> Known:
-        """What is known with so many of the waiting rows learnt; the state is left as it is."""
+        """Knowledge with this many of the waiting rows learnt; the state is left as it is."""
         if not rows:
             return self.known
         # Before the first block so few rows are known exactly by their own directions, as in a tracker.
@@ -225,7 +225,7 @@ class FeatureStream:
         return Known(lead, shards)
 
     def _first(self, b: int) -> tuple[list[Sequence[Future]], list[tuple[int, int]]]:
-        """Where the next b waiting rows are: chunks, and which of their rows."""
+        """Places of the next b waiting rows: chunks, and first and last row in each."""
         pieces, bounds = [], []
         for rows in self.waiting:
             stop = min(rows.stop, rows.start + b)

@@ -1,4 +1,4 @@
-"""What workers do with a model whose features are cut into shards: pure functions, which can be redone.
+"""Work on a model whose features are cut into shards: pure functions, which can be redone.
 
 The subspace learner (`engine.subspace`) touches features in sums over them and in products that are local:
 
@@ -26,7 +26,7 @@ from ...model.varying import Varying
 
 
 class Lead(NamedTuple):
-    """What is known without features: eigenvalues, counts, and how L turns with the last block."""
+    """Knowledge without features: eigenvalues, counts, and the turn of L with the last block."""
 
     core: Subspace
     """A shard without columns."""
@@ -35,7 +35,7 @@ class Lead(NamedTuple):
     trace: float = 0.0
     """Sum of squares of all centered inputs."""
     varying: int = 0
-    """How many inputs vary."""
+    """Number of inputs that vary."""
 
 
 class Shard(NamedTuple):
@@ -46,7 +46,7 @@ class Shard(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a shard adds to the sums over all features."""
+    """Part of a shard in the sums over all features."""
 
     products: Matrix
     trace: float
@@ -103,7 +103,7 @@ def entered(
 
 
 def part_of(shard: Shard, b: int, plan: Plan) -> Part:
-    """What the shard has to add to the sums, b rows having entered."""
+    """Part of the shard in the sums, b rows having entered."""
     learner = shard.learner
     products = learner.products(learner.room[:b], Steps.even(b, plan.beta2).fading.decay)
     return Part(products, float(learner.inputs.sum()), int(shard.inputs.varies.sum()))
@@ -163,7 +163,7 @@ def input_sums_of(shard: Shard) -> Vector:
 
 
 def profile_of(shard: Shard, lead: Lead, plan: Plan) -> Profile:
-    """What the leading directions hold of these columns; of wide input, of its share of the columns shown."""
+    """Profile of these columns; of wide input, of its share of the columns shown."""
     learner = turned(shard, lead).learner
     widest = WIDEST if plan.n <= WIDEST else max(WIDEST * learner.n // plan.n, 2)
     return Profile.of(learner.inputs, learner.L[: plan.k], widest)

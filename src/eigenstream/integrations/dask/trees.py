@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 BRANCHES = 8
-"""How many parts are put together at a time."""
+"""Number of parts that are put together at a time."""
 
 
 def few(parts: Sequence[T], together: Callable[[Sequence[T]], T]) -> Sequence[T]:

@@ -34,7 +34,7 @@ def wrap(X: Any) -> Array:
 
 
 def unwrap(array: Any) -> Array:
-    """What a user gets to see: the array of the library that it belongs to."""
+    """The array of the library that it belongs to, as a user gets it."""
     own: Array = getattr(array, "unwrapped", array)
     return own
 
@@ -51,7 +51,7 @@ def fetched(X: Any) -> Any:
 
 
 def as_came(result: Array, X: Any) -> Array:
-    """What was made of ``X`` as an array of its library, where it lives."""
+    """A result of ``X`` as an array of the library of ``X``, where that lives."""
     return unwrap(beside(result, wrap(X))) if is_foreign(X) else result
 
 
@@ -68,7 +68,7 @@ def chunks(X: Any, columns: int | None = None) -> Any:
 
 
 def of_rows(X: Any, compute: Callable[[Any], Array], columns: int, width: int | None = None) -> Array:
-    """What is computed of each row, as an array of the library that rows came from.
+    """Results of each row as an array of the library that rows came from.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def of_rows(X: Any, compute: Callable[[Any], Array], columns: int, width: int | 
 
 
 def elsewhere(array: Any, rows: Any) -> bool:
-    """Whether an array does not live where these rows do."""
+    """True if an array does not live where these rows do."""
     if type(array) is type(rows) is np.ndarray:
         return False
     return bool(_place(array) != _place(rows))
@@ -100,7 +100,7 @@ def beside(array: Array, rows: Any) -> Array:
 
 
 def launches(rows: Any) -> bool:
-    """Whether operations on these rows are launched on a device of its own, each at a price."""
+    """True if operations on these rows are launched on a device of its own, each at a price."""
     return getattr(rows, "launches", False)
 
 

@@ -30,7 +30,7 @@ def checked(X: Any, n_features: int | None = None) -> da.Array:
 
 
 def mapped(X: da.Array, compute: Callable[[Any], Any], width: int | None) -> da.Array:
-    """What is computed of rows, chunk by chunk, when it is asked for: ``width`` numbers of each, or one."""
+    """Results of rows, computed chunk by chunk on demand: ``width`` numbers of each, or one."""
     whole = X if X.numblocks[1] == 1 else X.rechunk({0: "auto", 1: -1})  # fewer rows in a chunk if wide
     if width is None:
         return whole.map_blocks(compute, dtype=X.dtype, drop_axis=1, meta=np.empty(0, X.dtype))

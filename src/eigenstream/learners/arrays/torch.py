@@ -62,7 +62,7 @@ class TensorArray(NDArrayOperatorsMixin):
 
     @property
     def launches(self) -> bool:
-        """Whether operations are launched on a device of its own, each at a price."""
+        """True if operations are launched on a device of its own, each at a price."""
         return bool(self.unwrapped.device.type != "cpu")
 
     @property
@@ -231,4 +231,4 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.vstack: _stacked,
     np.linalg.eigh: _eigh,
 }
-"""What these functions of NumPy do to tensors."""
+"""Functions of NumPy, and what computes them on tensors."""

@@ -13,6 +13,7 @@ from .block import learn_block
 from .state import TIME, Floats, NetworkRule, State
 from .stream import learn_rows
 
+# Rows. As many as a block of the other learners has; `RECENT` divides it.
 BLOCK = 64
 """Rows a block; blocks start at multiples of it in absolute sample count."""
 
@@ -53,7 +54,7 @@ def learn(
 
 
 def _is_wide(state: State, rule: NetworkRule) -> bool:
-    """Whether matrix products beat the loop: once N outgrows the cache and there are rows enough to share it.
+    """True if matrix products beat the loop: once N outgrows the cache and there are rows enough to share it.
 
     Measured on one core: float64 from n k = 2^21 on, float32 from 2^18 on, both with k >= 32. Within a block
     outputs are divided by their discount, which must not underflow.

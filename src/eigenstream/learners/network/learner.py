@@ -32,7 +32,7 @@ LARGE, SMALL = State._fields[:2], State._fields[2:]
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """How a network is set up."""
+    """Settings of a network."""
 
     kind: type[Regularizer]
     n: int
@@ -47,7 +47,7 @@ class NetworkSettings:
 
     @property
     def start_rows(self) -> int:
-        """How many rows are needed to start: the scale of the input has to be known."""
+        """Number of rows needed to start: the scale of the input has to be known."""
         return max(self.init_samples, 1 + self.center)
 
     def rule(self, alpha: float) -> NetworkRule:
@@ -266,7 +266,7 @@ class NetworkLearner(Marked):
         return np.asarray(self.weights[:, WEIGHT] * self.rule.beta2**ages)
 
     def _power_factors(self, rows: Floats, steps: Steps) -> Vector:
-        """What the squared length of each row has to be multiplied by to make up for ``steps.extra``."""
+        """Factor of the squared length of each row that makes up for ``steps.extra``."""
         factors = np.ones(len(rows))
         if steps.extra.any():
             # By the mean at the last look, which does not depend on how rows are cut into calls.

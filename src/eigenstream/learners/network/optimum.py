@@ -29,6 +29,8 @@ from .state import (
     with_sums,
 )
 
+# A share. A mode with no output at all could never grow again. What this adds to a reading is below
+# `seeded_variance`, which decisions leave out.
 FLOOR = 1e-2
 """Share of its variance that a mode below the threshold keeps in the state, so that it can come back."""
 
@@ -96,7 +98,7 @@ def known_from_rows(
 
 
 def known_from_state(state: State) -> Knowledge:
-    """What a network knows."""
+    """Knowledge of a network."""
     lam, U = read_spectrum(state)
     return Knowledge(lam, U, float(state.totals[COUNT]), float(state.totals[TRACE]), state.mean)
 
@@ -156,5 +158,5 @@ def seeded_variance(theta: float, total: float, n: int) -> float:
 
 
 def _seed_eigenvalue(known: Knowledge, theta: float) -> float:
-    """What unknown directions start with: little beside the threshold, and never nothing."""
+    """Eigenvalue that unknown directions start with: little beside the threshold, and never nothing."""
     return FLOOR * max(theta, FLOOR * known.trace / known.mean.size)

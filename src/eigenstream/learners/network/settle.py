@@ -1,4 +1,4 @@
-"""What happens to one sample once its features are summed up: settle, then adapt. k numbers wide.
+"""Settling and adapting to one sample whose features are summed up: k numbers wide.
 
 `stream` and `block` differ in how they gather ``h = N x``; from there on they share these kernels.
 """

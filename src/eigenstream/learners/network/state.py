@@ -27,6 +27,7 @@ from .compiled import kernel
 
 Matrix = TypeVar("Matrix", bound=Floats)
 
+# Samples. Four of them share one pass over N, the largest array, and the loops are written out for four.
 RECENT = 4
 """Samples that wait before they enter N; it must divide every block size."""
 
@@ -37,7 +38,7 @@ WEIGHT, POWER = range(2)
 
 
 class NetworkRule(NamedTuple):
-    """How a network learns: the regularizer as numbers, forgetting, centering, spontaneous activity."""
+    """Rule of learning of a network: regularizer as numbers, forgetting, centering, spontaneous activity."""
 
     alpha: float
     r0: float

@@ -15,6 +15,7 @@ from .compiled import kernel
 from .settle import center, factorize, settle
 from .state import DECAY, RECENT, TAU, THETA0, TIME, WAITING, WEIGHT, Floats, NetworkRule, State, workspace
 
+# Samples. A search reads all of N, as learning does once in four samples: one in sixteen passes more.
 CLEANING = 64
 """Samples between searches for numbers that have decayed beyond meaning."""
 
@@ -147,7 +148,7 @@ def absorb(N: NDArray[np.float64], N_narrow: Floats, X: Floats, Y: Floats, decay
 
 @kernel
 def vanishing(N_narrow: Floats) -> float:
-    """What counts as zero in N, well above the numbers that are denormal in N_narrow's precision."""
+    """Largest number that counts as zero in N, well above those that are denormal in N_narrow's precision."""
     return 1e-280 if N_narrow.itemsize == 8 else 1e-30
 
 
