@@ -124,7 +124,10 @@ def test_spikes_at_four_times_the_edge_are_counted(kind, n, ratio, draws, scale,
         p = int(rng.integers(1, 9))
         spikes = 4 * edge * np.sort(rng.uniform(1, 10, p))[::-1]
         spikes[-1] = 4 * edge
-        found.append(AdaptivePCA(kind.name).fit(spiked(n, ratio * n, spikes, rng, scale)).n_components_ == p)
+        found.append(
+            AdaptivePCA(regularizer=kind.name).fit(spiked(n, ratio * n, spikes, rng, scale)).n_components_
+            == p
+        )
     assert np.mean(found) >= 0.99
 
 
@@ -133,7 +136,7 @@ def test_a_giant_does_not_hide_a_small_one(kind, rng):
         edge = (1 + np.sqrt(1 / ratio)) ** 2
         for _ in range(5):
             data = spiked(n, ratio * n, [1e4, 4 * edge], rng)
-            assert AdaptivePCA(kind.name).fit(data).n_components_ == 2
+            assert AdaptivePCA(regularizer=kind.name).fit(data).n_components_ == 2
 
 
 @pytest.mark.parametrize("T", [500, 1000, 5000])
@@ -141,7 +144,7 @@ def test_paper_stream_has_four(kind, T):
     for seed in range(10):
         data = np.vstack(list(streams.paper_stream(T, random_state=seed)))
         for scale in (1e-3, 1.0, 1e3):
-            assert AdaptivePCA(kind.name).fit(scale * data).n_components_ == 4
+            assert AdaptivePCA(regularizer=kind.name).fit(scale * data).n_components_ == 4
 
 
 @pytest.mark.parametrize("name", SELF_CALIBRATING)

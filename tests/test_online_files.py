@@ -18,7 +18,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_compone
 
 def test_files_continue_exactly_and_carry_everything(online, tmp_path):
     frame = pd.DataFrame(paper(900), columns=[f"sensor{i}" for i in range(64)])
-    model = online(SquaredOutput(0.1), half_life=300, missing="impute", random_state=np.random.RandomState(1))
+    model = online(
+        regularizer=SquaredOutput(0.1),
+        half_life=300,
+        missing="impute",
+        random_state=np.random.RandomState(1),
+    )
     model.partial_fit(frame[:500])
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")

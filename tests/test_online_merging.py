@@ -10,7 +10,7 @@ from tests.online_model import paper, stored
 def test_merged_shards_know_what_one_model_knows(online, kind):
     X = paper(8000)
     alpha = {"scale-dependent": 1.0, "input-output": 0.05, "squared-output": 0.08}[kind.name]
-    shards = [online(kind(alpha), random_state=i).fit(X[i::4]) for i in range(4)]
+    shards = [online(regularizer=kind(alpha), random_state=i).fit(X[i::4]) for i in range(4)]
     before = [stored(model) for model in shards]
     merged = merge(shards)
     assert [stored(model) for model in shards] == before
@@ -33,7 +33,7 @@ def test_merging_sees_the_distance_between_means(online, kind):
     X = 0.3 * rng.standard_normal((2000, 10))
     X[:1000, 0] += 5
     alpha = {"scale-dependent": 1.0, "input-output": 0.1, "squared-output": 0.2}[kind.name]
-    merged = merge([online(kind(alpha), random_state=0).fit(part) for part in np.split(X, 2)])
+    merged = merge([online(regularizer=kind(alpha), random_state=0).fit(part) for part in np.split(X, 2)])
     truth = AdaptivePCA(regularizer=kind(alpha)).fit(X)
     assert merged.n_components_ == truth.n_components_ == 1
     np.testing.assert_allclose(merged.explained_variance_, truth.explained_variance_, rtol=0.02)

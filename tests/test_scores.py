@@ -68,7 +68,9 @@ def test_scores_are_the_closed_form_of_their_network(make, scores, kind):
 @pytest.mark.parametrize("scores", APART)
 def test_the_network_learns_them_sample_by_sample(scores, kind):
     X, regularizer = stream(2000), kind.for_threshold(SPECTRUM, THRESHOLD)
-    model = OnlineAdaptivePCA(kind.name, regularizer.alpha, K, scores=scores, center=False).fit(X)
+    model = OnlineAdaptivePCA(
+        regularizer=kind.name, alpha=regularizer.alpha, max_components=K, scores=scores, center=False
+    ).fit(X)
     learner = network(scores, regularizer, X)
     learner.run(X if scores == "shrunk" else X[200:])
     Y = X @ learner.filter.T

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sklearn.base import clone
 
-from ..model import joined
+from ..model import StreamModel, joined
 from .online_adaptive_pca import OnlineAdaptivePCA, require_online
 
 
@@ -45,8 +45,10 @@ def merge(models: Sequence[OnlineAdaptivePCA]) -> OnlineAdaptivePCA:
     for model in models:
         require_online(model)
     merged: OnlineAdaptivePCA = clone(models[0])
-    merged._tracker = joined([model._tracker for model in models])
     merged.n_features_in_ = models[0].n_features_in_
     if hasattr(models[0], "feature_names_in_"):
         merged.feature_names_in_ = models[0].feature_names_in_
+    one = StreamModel(**merged._parameters())
+    one.tracker = joined([model._tracker for model in models])
+    merged._hold(one)
     return merged

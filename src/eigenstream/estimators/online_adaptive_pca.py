@@ -9,24 +9,25 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..learners.arrays import is_foreign
-from ..model import RankChange, Tracker, network_weights, row_times
+from ..learners.arrays import as_came, is_foreign
+from ..model import RankChange, StreamModel, Tracker, network_weights
 from ..model.attributes import TrackedAttributes
 from ..model.network import Network
-from ..model.parameters import LARGEST_POWER, check_words
+from ..model.parameters import LARGEST_POWER, row_weights
 from ..model.reading import Floats
+from ..model.stream_model import DEFAULTS
 from ..model.tracker import FILLED
 from ..model.whole_calls import whole_call
 from ..rank import Rule
 from ..regularizers import Regularizer
-from .learning import WholeCalls
+from .holding import HoldsModel
 from .shell import ReadingTransformer
-from .validation import checked
+from .validation import checked, shaped, times_of
 
 
-class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # type: ignore[override]
+class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # type: ignore[override]
     """Streaming PCA that finds its own number of components.
 
     Learns one sample at a time, in memory that does not grow, from the first sample on. Attributes include
@@ -215,9 +216,10 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
 
     def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Floats:
         """Learn from one vector, fast; returns its score by the model of the last block, see `learn_many`."""
-        tracker: Tracker | None = vars(self).get("_tracker")
-        if tracker is None or (type(x) is not np.ndarray and is_foreign(x)):
+        model: StreamModel | None = vars(self).get("_model")
+        if model is None or (type(x) is not np.ndarray and is_foreign(x)):
             return self._learn_checked_one(x, timestamp)
+        tracker = model.fitted()
         row = np.ascontiguousarray(x, dtype=tracker.plan.dtype)
         if row.shape != (tracker.plan.width,):
             raise ValueError(
@@ -235,7 +237,7 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
             mark = tracker.mark_for_one()
             score, changes = tracker.follow_one(row, self._checked_scores())
             if changes or tracker.decision.rank == tracker.plan.k:
-                self._announce(changes)
+                self._in_step().announce(changes)
             callers.inside.discard(call)
             return score
         except BaseException:
@@ -255,12 +257,9 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
     @whole_call
     def _learn_timed_one(self, row: Floats, timestamp: Any) -> Floats:
         """`learn_one` of a row that comes with a time or with its predecessors."""
-        tracker, stamps = self._tracker, None if timestamp is None else [timestamp]
-        check_words({"missing": self.missing, "scores": self.scores})
-        times = row_times(stamps, 1, tracker.plan, tracker.clock.latest)
-        scores, changes = tracker.follow(row[None], None, self.missing, self.scores, times)
+        stamps = None if timestamp is None else [timestamp]
+        scores = self._in_step().learn(row[None], None, stamps, self.scores)
         assert scores is not None
-        self._announce(changes)
         return scores[0]  # type: ignore[no-any-return]
 
     @whole_call
@@ -312,10 +311,8 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
             Where in its source the model stands: anything JSON can hold, kept with the model in one atomic
             write and handed back as ``position_``.
         """
-        from .persistence import save
-
         check_is_fitted(self)
-        save(self, path, position)
+        self._in_step().save(path, position)
 
     @property
     def feedforward_weights_(self) -> NDArray[np.float64]:
@@ -329,8 +326,43 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
     def cumulative_activity_(self) -> NDArray[np.float64]:
         return network_weights(self.fitted()).mu
 
+    @property
+    def position_(self) -> Any:
+        """The position that `save` was told, after `load`; None otherwise."""
+        return self._model.position_ if self.__sklearn_is_fitted__() else None
+
+    def _learn(
+        self, X: ArrayLike, weights: ArrayLike | None, timestamps: Any, *, fresh: bool, how: str | None = None
+    ) -> Floats:
+        """Check rows as scikit-learn does, and learn from them; within a `whole_call`."""
+        counts = row_weights(weights, _num_samples(X))
+        rows = shaped(self, X, reset=fresh)
+        if fresh:
+            self._hold(StreamModel(**self._parameters()))
+        model = self._in_step()
+        times = times_of(X, timestamps) if model.needs_timestamps else timestamps
+        answers = model.learn(rows, counts, times, how)
+        return np.zeros((0, model.max_components_)) if answers is None else as_came(answers, X)
+
+    def _parameters(self) -> dict[str, Any]:
+        """Parameters that the model has, too."""
+        return {name: getattr(self, name) for name in DEFAULTS}
+
+    def _hold(self, model: StreamModel) -> None:
+        """Learn with this model from now on."""
+        model.features = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        model.warned = set()
+        self._model = model
+
+    def _in_step(self) -> StreamModel:
+        """The model, with the parameters that may change while it learns."""
+        model = self._model
+        model.parameters = {**model.parameters, "missing": self.missing, "scores": self.scores}
+        model.on_rank_change = self.on_rank_change
+        return model
+
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_tracker")
+        return "_model" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -345,7 +377,7 @@ class OnlineAdaptivePCA(TrackedAttributes, WholeCalls, ReadingTransformer):  # t
             raise AttributeError(
                 f"this {type(self).__name__} has not learnt anything yet: call fit or partial_fit"
             )
-        return self._tracker
+        return self._model.fitted()
 
     @property
     def _lags(self) -> int:  # type: ignore[override]

@@ -16,9 +16,10 @@ from ..model.attributes import ReadingAttributes
 from ..model.delays import embedded, input_names
 from ..model.filling import filled_by
 from ..model.likelihood import Density, covariance, density, log_likelihood
+from ..model.parameters import refuse_gaps
 from ..model.reading import SCORES, Floats
 from ..plotting.notebook import ShownAsCard
-from .validation import FLOAT_TYPES, filled, finite, matrix, refuse_infinite, refuse_lags, shaped
+from .validation import FLOAT_TYPES, filled, finite, matrix, refuse_lags, shaped
 
 
 class ReadingTransformer(
@@ -122,7 +123,7 @@ class ReadingTransformer(
 
     def _imputed(self, X: ArrayLike) -> Floats:
         rows = host(shaped(self, filled(X), reset=False))
-        refuse_infinite(rows, "impute")
+        refuse_gaps(rows, "impute")
         whole = filled_by(self._reading, embedded(rows, self._lags) if self._lags else rows)
         return whole[:, : self.n_features_in_]
 

@@ -14,15 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..model.history import ControlHistory
 from ..model.reading import Floats
-from ..model.whole_calls import Callers, reverting, whole_call
-from ..monitoring import STATISTICS, Alarm, Monitor, Settings, Verdict, Verdicts
+from ..model.whole_calls import whole_call
+from ..monitoring import STATISTICS, Alarm, Monitor, MonitoredModel, Settings, Verdict, Verdicts
 from ..monitoring.settings import confirmation
 from ..plotting.notebook import ShownAsCard
+from .holding import HoldsModel
 from .online_adaptive_pca import OnlineAdaptivePCA
-from .validation import checked, filled
+from .validation import checked, filled, shaped, times_of
 
 
-class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
+class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     """Tells when a stream leaves its usual pattern, and which inputs are to blame.
 
     Each row is judged by what was known before it: T² (how far off within the model), SPE (how far off the
@@ -98,6 +99,7 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         self.confirm = confirm
         self.on_alarm = on_alarm
 
+    _model: MonitoredModel
     offset_ = -1.0
 
     @whole_call
@@ -178,9 +180,8 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         path, position
             As of `OnlineAdaptivePCA.save`.
         """
-        from .persistence import save_monitor
-
-        save_monitor(self, path, position)
+        self._fitted()
+        self.model_._in_step().save(path, position)
 
     @property
     def control_history_(self) -> ControlHistory:
@@ -214,7 +215,7 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         return np.asarray(self.model_.feature_names_in_)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_monitor")
+        return "_model" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -225,6 +226,11 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         return self._monitor
+
+    @property
+    def _monitor(self) -> Monitor:
+        assert self._model.monitor is not None
+        return self._model.monitor
 
     def _checked(self, X: ArrayLike) -> Floats:
         check_is_fitted(self)
@@ -250,32 +256,23 @@ class StreamMonitor(ShownAsCard, OutlierMixin, BaseEstimator):
         fitted = self.model.__sklearn_is_fitted__()
         return copy.deepcopy(self.model) if fitted and not fresh else clone(self.model)
 
-    @property
-    def callers(self) -> Callers:
-        """Whoever learns with this monitor at this moment."""
-        return self.__dict__.setdefault("_callers", Callers())  # type: ignore[no-any-return]
-
-    def _reverting(self) -> Callable[[], None]:
-        return reverting(self, vars(self).get("_monitor"))
-
     def _follow(self, X: ArrayLike, timestamps: Any, *, fresh: bool = False) -> Verdicts:
-        """Check rows, judge and learn them, and say what has changed; within a `whole_call`."""
+        """Check rows as scikit-learn does, judge and learn them; within a `whole_call`."""
         X = filled(X)
         if fresh or not self.__sklearn_is_fitted__():
-            self._settings()
-            self.model_ = self._begin(fresh=fresh)
-            rows = self.model_._checked_rows(X, fresh=not self.model_.__sklearn_is_fitted__())
-            names = [str(name) for name in getattr(self.model_, "feature_names_in_", ())]
-            self._monitor = Monitor(self.model_._tracker, self._settings(), names)
+            settings, given = self._settings(), self._begin(fresh=fresh)
+            begun = given.__sklearn_is_fitted__()
+            rows = shaped(given, X, reset=not begun)
+            model = MonitoredModel(settings, **given._parameters())
+            model.tracker, model.position_ = given.fitted() if begun else None, given.position_
+            given._hold(model)
+            self.model_, self._model = given, model
         else:
-            rows = self.model_._checked_rows(X, fresh=False)
-        times = self.model_._times(X, timestamps, len(rows))
-        found = self._monitor.follow(rows, self.model_.missing, times)
-        self.model_._announce(found.rank_changes)
-        if self.on_alarm is not None:
-            for alarm in found.alarms:
-                self.on_alarm(alarm)
-        return found.verdicts
+            rows, model = shaped(self.model_, X, reset=False), self._model
+        self.model_._in_step()
+        model.on_alarm = self.on_alarm
+        times = times_of(X, timestamps) if model.needs_timestamps else timestamps
+        return model.follow(rows, times).verdicts
 
 
 def default_model() -> OnlineAdaptivePCA:

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
-from ..learners.arrays import chunks, fetched, host, is_chunked, is_foreign, wrap
-from ..learners.sparse import SparseRows, numbers, without_zeros
-from ..model.parameters import squares_fit
+from ..learners.arrays import chunks, fetched, is_chunked, is_foreign, wrap
+from ..learners.sparse import without_zeros
+from ..model.parameters import refuse_gaps
 from ..model.reading import Floats
 
 FLOAT_TYPES = (np.float64, np.float32)
@@ -74,21 +73,9 @@ def filled(X: Any) -> Any:
 
 def checked(model: Any, X: ArrayLike) -> Floats:
     """Rows as scikit-learn checks them, NaN allowed unless ``missing`` says otherwise."""
-    rows = placed(model, shaped(model, X, reset=False))
-    if not squares_fit(rows):
-        refuse_infinite(rows, model.missing)
+    rows: Floats = model._model.placed(shaped(model, X, reset=False))
+    refuse_gaps(rows, model.missing)
     return rows
-
-
-def placed(model: Any, rows: Floats) -> Floats:
-    """Rows as they are, if the model can learn from them so: others are fetched, or refused if sparse."""
-    stay = isinstance(rows, np.ndarray) or (model._tracker.plan.anywhere and model.missing == "raise")
-    if not stay and isinstance(rows, SparseRows):
-        raise ValueError(
-            "sparse rows are learnt by solver='subspace' (or 'auto') with missing='raise', outliers='keep' "
-            "and no lags: use these, or fill the rows with X.toarray()"
-        )
-    return rows if stay else host(rows)
 
 
 def _shaped_elsewhere(model: Any, X: Any, *, reset: bool) -> Floats:
@@ -107,19 +94,6 @@ def matrix(X: Any) -> Floats:
         )
     wrapped: Floats = wrap(X)
     return wrapped
-
-
-def refuse_infinite(rows: Floats, missing: str) -> None:
-    """An error for infinite values and, unless ``missing`` allows it, for NaN."""
-    try:
-        assert_all_finite(host(numbers(rows)), allow_nan=missing != "raise", input_name="X")
-    except ValueError as error:
-        if "contains NaN" not in str(error):
-            raise
-        raise ValueError(
-            "Input contains NaN: rows with missing values can be left out with missing='skip' or filled "
-            "in with missing='impute'"
-        ) from None
 
 
 def times_of(X: Any, timestamps: Any) -> Any:

@@ -21,6 +21,10 @@ class ReadingAttributes:
 
     _reading: Reading
 
+    def reading(self) -> Reading:
+        """Everything the model says at this moment, as one value."""
+        return self._reading
+
     @property
     def spectrum_(self) -> NDArray[np.float64]:
         """Input variance along the first ``max_components_`` directions, kept or not."""

@@ -236,13 +236,17 @@ def refuse_gaps(rows: NDArray[np.floating[Any]], missing: str) -> None:
     """An error where values are infinite, or missing although ``missing`` does not allow it."""
     if squares_fit(rows):
         return
-    allowed = np.isfinite(rows) if missing == "raise" else ~np.isinf(rows)
-    if not allowed.all():
-        row, column = np.argwhere(~allowed)[0]
-        raise ValueError(
-            f"row {row}, column {column} is {rows[row, column]}: leave out rows with missing values by "
-            "missing='skip', or fill them in by missing='impute'"
-        )
+    values = host(numbers(rows))
+    allowed = np.isfinite(values) if missing == "raise" else ~np.isinf(values)
+    if allowed.all():
+        return
+    row, column = np.argwhere(~allowed)[0]
+    value = values[row, column]
+    what, then = "infinity", "leave such rows out"
+    if np.isnan(value):
+        what = "NaN"
+        then = "leave out rows with missing values by missing='skip', or fill them in by missing='impute'"
+    raise ValueError(f"Input contains {what}: row {row}, column {column} is {value}: {then}")
 
 
 SMALLEST: dict[Any, float] = {np.float64: 1e-150, np.float32: 1e-19}

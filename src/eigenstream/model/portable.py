@@ -64,7 +64,7 @@ def document(model: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
 
         check_is_fitted(model)
     model = getattr(model, "model_", model)
-    reading = model._reading
+    reading = model.reading()
     scores = model.scores if hasattr(model, "scores") else model.parameters["scores"]
     inputs = len(reading.mean)
     return {

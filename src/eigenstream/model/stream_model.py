@@ -1,11 +1,12 @@
-"""A streaming model without an estimator around it: parameters, a tracker, and both in one file.
+"""A streaming model: parameters, a tracker, both in one file. Checks, whole calls and announcements are here.
 
-`OnlineAdaptivePCA` and a job that follows a file share this form; only the former needs scikit-learn.
+Estimators, jobs and integrations hold one. It takes rows as arrays, and does not need scikit-learn.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Self
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from ..io import checkpoint
 from ..io.durations import is_duration
 from ..learners.arrays import host, launches
-from ..rank import Rule, rule_of
+from ..learners.sparse import SparseRows
+from ..rank import FixedRank, Rule, rule_of
 from ..regularizers import REGULARIZERS, Regularizer
 from . import parameters as meaning
 from .attributes import TrackedAttributes
@@ -44,6 +46,13 @@ DEFAULTS: dict[str, Any] = {
     "random_state": None,
 }
 """The parameters of a model and their defaults."""
+
+
+MANY_SKIPPED = 32
+"""Rows that have to be skipped before somebody is warned that most are: the first few say nothing."""
+
+CALLS = 7
+"""Calls from a warning up to the user's: `_warn`, `announce`, `learn`, three of an estimator, the user's."""
 
 
 class StreamModel(TrackedAttributes):
@@ -76,7 +85,17 @@ class StreamModel(TrackedAttributes):
         self.position_: Any = None
         """What `save` was told about the position in the source, after `load`."""
         self.on_rank_change: Callable[[RankChange], object] | None = None
+        self.warned: set[str] | None = None
+        """Warnings given so far; None gives none."""
         self.callers = Callers()
+
+    def mark(self) -> Callable[[], None]:
+        """Remember the present state, cheaply; `revert` goes back to it."""
+        return self._reverting()
+
+    def revert(self, mark: Callable[[], None]) -> None:
+        """Go back to the bits of a mark."""
+        mark()
 
     def _reverting(self) -> Callable[[], None]:
         return reverting(self, self.tracker)
@@ -118,14 +137,14 @@ class StreamModel(TrackedAttributes):
 
         With ``residuals``, a last column holds its squared residual by what was known then.
         """
-        scores = self._learn(rows, timestamps, scored=True, residuals=residuals)
+        scores = self.learn(rows, None, timestamps, self.parameters["scores"], residuals=residuals)
         assert scores is not None
         return scores
 
     @whole_call
     def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
         """Learn from rows in order; ``timestamps`` as of `OnlineAdaptivePCA.partial_fit`."""
-        self._learn(rows, timestamps, scored=False)
+        self.learn(rows, None, timestamps)
         return self
 
     def transform(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -141,44 +160,92 @@ class StreamModel(TrackedAttributes):
         rows = tracker.completed(self._typed(rows, tracker), self.missing)
         return tracker.reading().astype(tracker.plan.dtype).beside(rows).squared_residuals(rows)
 
-    def _learn(
-        self, rows: NDArray[Any], timestamps: Any, *, scored: bool, residuals: bool = False
+    def learn(
+        self,
+        rows: NDArray[Any],
+        weights: NDArray[np.float64] | None = None,
+        timestamps: Any = None,
+        how: str | None = None,
+        *,
+        residuals: bool = False,
     ) -> NDArray[Any] | None:
+        """Check rows, learn from them in order, and announce what has changed.
+
+        It belongs inside a `whole_call` of the outermost method; parameters as of `Tracker.follow`.
+        """
         tracker, rows, times = self._checked(rows, timestamps)
-        how = self.parameters["scores"] if scored else None
-        scores, changes = tracker.follow(
-            rows, None, self.parameters["missing"], how, times, residuals=residuals
+        answers, changes = tracker.follow(
+            rows, weights, self.parameters["missing"], how, times, residuals=residuals
         )
-        self._announce(changes)
-        return scores
+        self.announce(changes)
+        return answers
 
     def _checked(
         self, rows: NDArray[Any], timestamps: Any
     ) -> tuple[Tracker, NDArray[Any], NDArray[np.float64] | None]:
         """The tracker, which the first rows bring about, and rows and times as it takes them."""
-        tracker = self.tracker
-        if tracker is None:
-            meaning.check_words(self.parameters)
-            width, dtype = rows.shape[1], rows.dtype.type
-            tracker = Tracker(meaning.plan_for(self.parameters, width, dtype, launches=launches(rows)))
-        rows = self._typed(rows, tracker)
-        meaning.refuse_huge(rows)
+        meaning.check_words(self.parameters)
+        tracker = self.tracker or self._new_tracker(rows)
+        with np.errstate(over="ignore"):
+            rows = self._typed(rows, tracker)
+        if not meaning.squares_fit(rows):
+            meaning.refuse_gaps(rows, self.missing)
+            meaning.refuse_huge(rows)
         if self.tracker is None:
             meaning.refuse_tiny(rows, tracker.plan.solver)
         times = row_times(timestamps, len(rows), tracker.plan, tracker.clock.latest)
         self.tracker = tracker
         return tracker, rows, times
 
+    def _new_tracker(self, rows: NDArray[Any]) -> Tracker:
+        parameters = self.parameters
+        if not isinstance(rows, np.ndarray) and parameters["solver"] == "auto":
+            parameters = parameters | {"solver": "subspace"}  # the one that learns rows where they live
+        width, dtype = rows.shape[1], rows.dtype.type
+        return Tracker(meaning.plan_for(parameters, width, dtype, launches=launches(rows)))
+
+    def placed(self, rows: NDArray[Any], tracker: Tracker | None = None) -> NDArray[Any]:
+        """Rows as they are if the model can learn from them so; others are fetched, or refused if sparse."""
+        plan = (tracker or self.fitted()).plan
+        if isinstance(rows, np.ndarray) or (plan.anywhere and self.missing == "raise"):
+            return rows
+        if isinstance(rows, SparseRows):
+            raise ValueError(
+                "sparse rows are learnt by solver='subspace' (or 'auto') with missing='raise', "
+                "outliers='keep' and no lags: use these, or fill the rows with X.toarray()"
+            )
+        return np.asarray(host(rows))
+
     def _typed(self, rows: NDArray[Any], tracker: Tracker) -> NDArray[Any]:
         """Rows of the model's type, on the host unless it learns them where they live."""
-        if not isinstance(rows, np.ndarray) and tracker.plan.anywhere and self.missing == "raise":
-            return rows.astype(tracker.plan.dtype, copy=False)
-        return np.ascontiguousarray(host(rows), dtype=tracker.plan.dtype)
+        rows = self.placed(rows, tracker)
+        if isinstance(rows, np.ndarray):
+            return np.ascontiguousarray(rows, dtype=tracker.plan.dtype)
+        return rows.astype(tracker.plan.dtype, copy=False)
 
-    def _announce(self, changes: list[RankChange]) -> None:
+    def announce(self, changes: list[RankChange]) -> None:
+        """Call back for each change of rank, and warn once of what a user should know."""
+        if self.warned is not None:
+            self._warn(self.fitted(), self.warned)
         if self.on_rank_change is not None:
             for change in changes:
                 self.on_rank_change(change)
+
+    def _warn(self, tracker: Tracker, warned: set[str]) -> None:
+        plan, tally = tracker.plan, tracker.tally
+        reached = tracker.decision.rank == plan.k < plan.n and not isinstance(plan.alpha, FixedRank)
+        if reached and "capacity" not in warned:
+            advice = tracker.advice()  # by everything learnt so far, so there may be none any more
+            if advice:
+                warned.add("capacity")
+                warnings.warn(advice, UserWarning, stacklevel=CALLS)
+        if tally.skipped >= MANY_SKIPPED and tally.skipped > tally.learnt and "skipping" not in warned:
+            warned.add("skipping")
+            message = (
+                f"{tally.skipped:,} of {tally.skipped + tally.learnt:,} rows so far were skipped because of "
+                "missing values: missing='impute' would learn from them too"
+            )
+            warnings.warn(message, UserWarning, stacklevel=CALLS)
 
     def fitted(self) -> Tracker:
         """The tracker; AttributeError before the first row."""

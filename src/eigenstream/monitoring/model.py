@@ -57,23 +57,27 @@ class MonitoredModel(StreamModel):
     @whole_call
     def judge_many(self, rows: NDArray[Any], timestamps: Any = None) -> Verdicts:
         """Judge rows in order, and learn those that do not alarm."""
-        return self._followed(rows, timestamps).verdicts
+        return self.follow(rows, timestamps).verdicts
 
     @whole_call
     def explain_many(self, rows: NDArray[Any], timestamps: Any = None) -> tuple[Verdicts, list[Contributors]]:
         """`judge_many`, and for each row that alarms the inputs to blame, with their shares."""
-        found = self._followed(rows, timestamps, blame=True)
+        found = self.follow(rows, timestamps, blame=True)
         return found.verdicts, found.contributors
 
     def _reverting(self) -> Callable[[], None]:
         return reverting(self, self.tracker if self.monitor is None else self.monitor)
 
-    def _followed(self, rows: NDArray[Any], timestamps: Any, *, blame: bool = False) -> Findings:
+    def follow(self, rows: NDArray[Any], timestamps: Any, *, blame: bool = False) -> Findings:
+        """Check rows, judge them, learn those that do not alarm, and announce what has changed.
+
+        It belongs inside a `whole_call` of the outermost method.
+        """
         tracker, rows, times = self._checked(rows, timestamps)
         if self.monitor is None:
             self.monitor = Monitor(tracker, self.settings, self.features)
         found = self.monitor.follow(rows, self.parameters["missing"], times, blame=blame)
-        self._announce(found.rank_changes)
+        self.announce(found.rank_changes)
         if self.on_alarm is not None:
             for alarm in found.alarms:
                 self.on_alarm(alarm)
@@ -84,12 +88,12 @@ class MonitoredModel(StreamModel):
         self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False
     ) -> NDArray[Any]:
         """`judge_many`, as a matrix with the columns `COLUMNS`; SPE is the residual."""
-        return self._followed(rows, timestamps).verdicts.matrix()
+        return self.follow(rows, timestamps).verdicts.matrix()
 
     @whole_call
     def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
         """`judge_many` without an answer."""
-        self._followed(rows, timestamps)
+        self.follow(rows, timestamps)
         return self
 
     @whole_call
