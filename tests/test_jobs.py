@@ -51,6 +51,17 @@ def test_source_model_and_output_must_be_different_files(folder, arguments):
     assert {name: content(name) for name in sorted(os.listdir())} == before
 
 
+def test_what_a_job_shares_is_decided_once(folder, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr("eigenstream.io.files.refuse_shared", lambda named: looked_at.append({**named}))
+    run(output="s.csv")
+    call("run", "--save", "m", "--resume", "--picture", "p.png", "--quiet")
+    assert [(named["source"], named["output"], named.get("picture")) for named in looked_at] == [
+        ("x.npy", "s.csv", None),
+        ("x.npy", "s.csv", "p.png"),
+    ]
+
+
 def test_standard_input_that_is_the_output_is_refused(folder):
     before = content("x.csv")
     command = [sys.executable, "-m", "eigenstream", "run", "-", "--output", "x.csv", "--overwrite"]
