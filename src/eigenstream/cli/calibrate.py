@@ -20,7 +20,7 @@ MOST_COLUMNS = 10_000
 @source_argument(required=True)
 @Section.LEARN.option("--n-components", type=click.IntRange(min=1), help="Number of components to keep.")
 @Section.LEARN.option("--threshold", type=float, help="Threshold on variances.")
-@Section.LEARN.option("--center/--no-center", default=True, show_default=True, help="Subtract the mean.")
+@Section.LEARN.option("--center/--no-center", default=True, help="Subtract the mean.")
 @standardize_option
 @lags_option
 @Section.SHOW.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

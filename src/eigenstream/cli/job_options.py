@@ -46,14 +46,12 @@ _keeping_options = together(
         "--checkpoint-rows",
         type=click.IntRange(min=1),
         default=100_000,
-        show_default=True,
         help="With --save: save after this number of rows, at the end of a batch (see --batch-rows) ...",
     ),
     Section.GO_ON.option(
         "--checkpoint-seconds",
         type=Finite(min=0),
         default=30.0,
-        show_default=True,
         help="... and after this number of seconds.",
     ),
     Section.SPEED.option("--rate", type=Finite(min=1e-3), help="Most rows read per second."),
@@ -79,7 +77,6 @@ _showing_options = together(
     Section.SHOW.option(
         "--live-address",
         default="127.0.0.1",
-        show_default=True,
         help="The address at which the live page listens.",
     ),
     Section.SHOW.option(
@@ -102,7 +99,6 @@ _showing_options = together(
     Section.SHOW.option(
         "--metrics-host",
         default="127.0.0.1",
-        show_default=True,
         help="The address at which metrics are served.",
     ),
 )

@@ -59,12 +59,8 @@ source_options = together(
         type=click.IntRange(min=1),
         help="Most rows read at a time.  [default: 1024, or fewer where rows are very wide]",
     ),
-    Section.READ.option(
-        "--on-bad-row",
-        type=click.Choice(["fail", "skip"]),
-        default="fail",
-        show_default=True,
-        help="Fail at a row that cannot be understood, or skip it.",
+    Section.READ.choice(
+        "--on-bad-row", ["fail", "skip"], help="Fail at a row that cannot be understood, or skip it."
     ),
     Section.TEXT.option(
         "--delimiter",
@@ -73,15 +69,12 @@ source_options = together(
     Section.TEXT.option(
         "--header/--no-header", default=None, help="CSV begins with names, or not.  [default: auto-detected]"
     ),
-    Section.TEXT.option(
-        "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="CSV decimal mark."
-    ),
+    Section.TEXT.choice("--decimal", [".", ","], help="CSV decimal mark."),
     Section.TEXT.option("--comment", help="Skip lines that begin with this, such as '#'."),
     Section.TEXT.option(
         "--skip-lines",
         type=click.IntRange(min=0),
         default=0,
-        show_default=True,
         help="Number of lines to skip at the top.",
     ),
     Section.TEXT.option(
@@ -103,7 +96,6 @@ lags_option = Section.LEARN.option(
     "--lags",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     help="Learn each row together with this number of rows before it.",
 )
 
@@ -129,23 +121,19 @@ residuals_option = Section.WRITE.option(
 )
 
 threads_option = Section.SPEED.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads that parse text."
+    "--threads", type=click.IntRange(min=1), default=1, help="Threads that parse text."
 )
 
-missing_option = Section.LEARN.option(
+missing_option = Section.LEARN.choice(
     "--missing",
-    type=click.Choice(["raise", "skip", "impute"]),
-    default="raise",
-    show_default=True,
+    ["raise", "skip", "impute"],
     help="Refuse rows that lack values, skip them, or fill the gaps in.",
 )
 
 _threshold_options = together(
-    Section.METHOD.option(
+    Section.METHOD.choice(
         "--regularizer",
-        type=click.Choice(["input-output", "squared-output", "scale-dependent"]),
-        default="input-output",
-        show_default=True,
+        ["input-output", "squared-output", "scale-dependent"],
         help="The paper's regularizer, from which the threshold comes.",
     ),
     Section.LEARN.option(
@@ -154,7 +142,6 @@ _threshold_options = together(
         type=Components(),
         metavar="auto|5|95%|edge|parallel",
         default="auto",
-        show_default=True,
         help="Components to keep: what stands out of the noise (auto, edge), exactly this many (5), a share "
         "of the variance (95%), or all correlation (parallel: parallel analysis).",
     ),
@@ -168,11 +155,9 @@ _threshold_options = together(
         type=click.IntRange(min=1),
         help="Most components to keep.  [default: 32, or the width]",
     ),
-    Section.METHOD.option(
+    Section.METHOD.choice(
         "--solver",
-        type=click.Choice(["auto", "exact", "subspace", "network"]),
-        default="auto",
-        show_default=True,
+        ["auto", "exact", "subspace", "network"],
         help="The algorithm that keeps the answer up to date; network: the paper's, with local learning.",
     ),
     Section.LEARN.option(
@@ -182,28 +167,22 @@ _threshold_options = together(
         help="Samples after which a sample counts half; or a time such as 10min, 2h or 1h30min, for rows "
         "that come with their times.  [default: never forgets]",
     ),
-    Section.LEARN.option(
-        "--center/--no-center", default=True, show_default=True, help="Subtract the running mean."
-    ),
+    Section.LEARN.option("--center/--no-center", default=True, help="Subtract the running mean."),
 )
 
 _row_options = together(
     lags_option,
-    Section.LEARN.option(
+    Section.LEARN.choice(
         "--outliers",
-        type=click.Choice(["keep", "cap"]),
-        default="keep",
-        show_default=True,
+        ["keep", "cap"],
         help="Learn from outlying rows as they are, or cap each at the weight of ten usual ones.",
     ),
     missing_option,
 )
 
-scores_option = Section.WRITE.option(
+scores_option = Section.WRITE.choice(
     "--scores",
-    type=click.Choice(["shrunk", "projected", "whitened"]),
-    default="shrunk",
-    show_default=True,
+    ["shrunk", "projected", "whitened"],
     help="Scores as the paper's networks transmit them, plain projections, or projections of variance 1.",
 )
 
@@ -211,7 +190,6 @@ _seed_option = Section.METHOD.option(
     "--seed",
     "random_state",
     default=0,
-    show_default=True,
     type=click.IntRange(min=0),
     help="Seed of random directions.",
 )
@@ -226,7 +204,6 @@ watching_options = together(
     Section.LEARN.option(
         "--standardize/--no-standardize",
         default=True,
-        show_default=True,
         help="Divide each input by its running standard deviation: inputs of a plant have different units.",
     ),
     _row_options,

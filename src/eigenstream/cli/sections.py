@@ -28,8 +28,13 @@ class Section(StrEnum):
     OTHER = "Other"
 
     def option(self, *names: str, **settings: Any) -> Decorator:
-        """``click.option`` for an option under this heading."""
-        return click.option(*names, cls=SectionedOption, section=self, **settings)
+        """``click.option`` for an option under this heading; a default shows unless the help has its own."""
+        shown = settings.get("default") is not None and "[default:" not in settings["help"]
+        return click.option(*names, cls=SectionedOption, section=self, show_default=shown, **settings)
+
+    def choice(self, name: str, values: list[str], help: str) -> Decorator:
+        """An option with one of these values, by default the first."""
+        return self.option(name, type=click.Choice(values), default=values[0], help=help)
 
 
 class SectionedOption(click.Option):

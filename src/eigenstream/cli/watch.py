@@ -33,21 +33,18 @@ monitor_options = together(
         "--false-alarm-rate",
         type=Finite(min=0, max=0.1, min_open=True),
         default=1e-3,
-        show_default=True,
         help="Share of rows that may exceed a limit while nothing is wrong.",
     ),
     Section.WATCH.option(
         "--confirm",
         type=Confirmation(),
         default="1/1",
-        show_default=True,
         help="An alarm counts once K of N rows in sequence exceed a limit.",
     ),
     Section.WATCH.option(
         "--accept-after",
         type=click.IntRange(min=64),
         default=1000,
-        show_default=True,
         help="Accept a lasting alarm as the new normal after this number of rows.",
     ),
     Section.WATCH.option(

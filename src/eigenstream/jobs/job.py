@@ -61,6 +61,7 @@ class Job:
     """True if the model in the file is the one to go on from: it stays valid until the first save."""
     every_rows: int = 100_000
     every_seconds: float = 30.0
+    """A checkpoint is due after this many rows or seconds: a kill costs at most that much work again."""
     rate: float | None = None
     """Most rows per second."""
     watchers: tuple[Watcher, ...] = ()
