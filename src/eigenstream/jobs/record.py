@@ -114,12 +114,12 @@ def _is_rows(value: Any) -> bool:
     return value[1] is None or _is_count(value[1], value[0] + 1)
 
 
-def _is_source(value: Any) -> bool:
-    return _is_text(value) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 _IS_VALID: dict[str, Callable[[Any], bool]] = {
-    "source": _is_source,
+    "source": lambda value: _is_text(value) or _are_texts(value),
     "output": _is_text,
     "residuals": lambda value: isinstance(value, bool),
 }
@@ -181,44 +181,39 @@ class Record:
 
     def document(self) -> dict[str, Any]:
         """As plain values for a file."""
-        return {
-            "source": self.source,
-            "output": self.output,
-            "recipe": self.request.document(),
-            "names": self.names,
-            "learnt": self.learnt,
-            "ended": self.ended,
-            "times": self.times,
-            **({"numbering": self.numbering} if self.numbering else {}),
-        }
+        return {name: getattr(self, name) for name in _PARTS} | {"recipe": self.request.document()}
 
     @classmethod
     def from_document(cls, document: Any) -> Record:
         """The record that `document` wrote; ValueError if it is anything else."""
-        if not isinstance(document, dict) or not {"source", "output", "recipe"} <= set(document):
+        if not isinstance(document, dict) or set(document) != {*_PARTS, "recipe"}:
             raise ValueError(
                 "it was not saved by eigenstream run or a Job: it does not say where in its source it stands"
             )
-        source, output, names = document["source"], document["output"], document.get("names")
-        if source is not None and not isinstance(source, dict):
-            raise ValueError(f"invalid stored position {source!r}")
-        if output is not None and not isinstance(output, dict):
-            raise ValueError(f"invalid stored position in the output {output!r}")
-        if names is not None and not (isinstance(names, list) and all(isinstance(n, str) for n in names)):
-            raise ValueError("the stored names of columns are not names")
+        parts = {name: document[name] for name in _PARTS}
+        for name, (what, is_valid) in _PARTS.items():
+            if not is_valid(parts[name]):
+                raise ValueError(f"the stored {what} cannot be read: {parts[name]!r}"[:200])
         request = Request.from_document(document["recipe"])
-        if (request.output is None) != (output is None):
-            raise ValueError("the stored output and the place in it do not belong together")
-        learnt, ended, times = (document.get(name) for name in ("learnt", "ended", "times"))
-        for identities in (learnt, ended):
-            if identities is not None and not _are_identities(identities):
-                raise ValueError("the stored sources that were learnt are not sources")
-        if times is not None and not _are_pairs(times, lambda x: isinstance(x, int | float)):
-            raise ValueError("the stored times are not times")
-        numbering = document.get("numbering") or []
-        if not _are_pairs(numbering, lambda x: _is_count(x, 0)):
-            raise ValueError("the stored numbers of rows are not numbers")
-        return cls(request, source, output, names, learnt or [], ended, times or [], numbering)
+        if (request.output is None) != (parts["output"] is None):
+            raise ValueError("the stored output and the position in it do not belong together")
+        return cls(request, **parts)
+
+
+def _is_position(value: Any) -> bool:
+    return value is None or isinstance(value, dict)
+
+
+_PARTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "source": ("position", _is_position),
+    "output": ("position in the output", _is_position),
+    "names": ("names of columns", lambda value: value is None or _are_texts(value)),
+    "learnt": ("sources that were learnt", _are_identities),
+    "ended": ("source that was learnt last", lambda value: value is None or _are_identities(value)),
+    "times": ("times", lambda value: _are_pairs(value, lambda x: isinstance(x, int | float))),
+    "numbering": ("numbers of rows", lambda value: _are_pairs(value, lambda x: _is_count(x, 0))),
+}
+"""Parts of a record besides the request: their names in messages, and their checks."""
 
 
 def record_of(position: Any) -> Record | None:
