@@ -191,7 +191,7 @@ def test_a_signal_ends_the_wait_for_standard_input(tmp_path):
     )  # fmt: skip
     process.stdin.write("1,2\n3,4\n5,7\n8,9\n2,1\n" * 40)
     process.stdin.flush()
-    assert json.loads(process.stdout.readline())["event"] == "rank"
+    assert json.loads(process.stdout.readline())["event"] in ("rank", "progress")  # on a busy computer
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 143
     process.communicate()
