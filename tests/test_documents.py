@@ -135,3 +135,10 @@ def test_the_figures_against_incremental_pca_are_those_of_the_benchmarks():
         f"`learn_one` took {latency['calls']['mean']:.0f} microseconds",
     ):
         assert words in text
+
+
+def test_contributing_walks_through_files_that_exist():
+    walks = (ROOT / "CONTRIBUTING.md").read_text().partition("## Three walks")[2].partition("\n## ")[0]
+    steps = re.findall(r"`([a-z_/]+\.py)`", walks)
+    assert len(steps) > 20
+    assert [step for step in steps if not (ROOT / "src/eigenstream" / step).exists()] == []
