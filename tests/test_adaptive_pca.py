@@ -199,7 +199,7 @@ def test_capacity_is_told_when_it_binds(X):
 def test_pipeline_grid_search_and_pandas(X):
     y = (X @ np.linspace(-1, 1, 64) > 0).astype(int)
     pipeline = make_pipeline(AdaptivePCA(), LogisticRegression())
-    search = GridSearchCV(pipeline, {"adaptivepca__alpha": ["auto", 0.01, 0.5]}, cv=3).fit(X, y)
+    search = GridSearchCV(pipeline, {"adaptivepca__n_components": ["auto", 2, 0.5]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.5
     frame = pd.DataFrame(X, columns=[f"sensor{i}" for i in range(64)])
     out = AdaptivePCA(max_components=6).set_output(transform="pandas").fit_transform(frame)

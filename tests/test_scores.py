@@ -59,7 +59,8 @@ def difference(Y, Z):
 @pytest.mark.parametrize("make", [AdaptivePCA, OnlineAdaptivePCA])
 def test_scores_are_the_closed_form_of_their_network(make, scores, kind):
     X, regularizer = stream(500), kind.for_threshold(SPECTRUM, THRESHOLD)
-    model = make(kind.name, regularizer.alpha, K, scores=scores, center=False).fit(X)
+    parameters = {"regularizer": kind.name, "alpha": regularizer.alpha, "max_components": K}
+    model = make(**parameters, scores=scores, center=False).fit(X)
     assert model.n_components_ == 3
     assert difference(model.transform(X), closed_form(scores, regularizer, X)) < 1e-9
 
