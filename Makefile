@@ -15,7 +15,7 @@ run: $(READY)
 # What matters most, in under a minute on two cores: learners are the closed form, chunks do not change a bit, ranks,
 # calls happen whole or not at all, monitors, a job that was killed goes on, the public names.
 QUICK := tests/test_learners.py tests/test_chunkings.py tests/test_rank_rules.py tests/test_n_components.py \
-	tests/test_whole_calls.py tests/test_stream_monitor.py tests/test_resume.py tests/test_package.py \
+	tests/test_whole_calls.py tests/test_stream_monitor.py tests/test_resume.py tests/test_public_interface.py \
 	"tests/test_kills.py::test_killed_at_any_call_it_ends_as_if_nothing_had_happened[scores.csv-False-17]"
 quick: $(READY)
 	$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow" $(QUICK)

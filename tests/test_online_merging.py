@@ -50,7 +50,7 @@ def test_a_tree_of_merges_agrees(online):
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"alpha": 0.2}, "alpha"),
+        ({"alpha": 0.2}, "n_components or alpha"),
         ({"regularizer": "squared-output"}, "regularizer"),
         ({"half_life": 100}, "half_life"),
         ({"center": False}, "centering"),
