@@ -44,12 +44,12 @@ class AdaptivePCA(ReadingTransformer):
         most. If None, ``n_components`` if that is an integer, ``n_features`` for a share of the variance of
         up to 256 features, and ``min(n_features, 32)`` otherwise.
     center
-        Whether to subtract the mean.
+        True to subtract the mean.
     standardize
-        Whether to divide each input by its standard deviation (with ``center=False``: root mean square), as a
+        True to divide each input by its standard deviation (with ``center=False``: root mean square), as a
         `StandardScaler` does. Components, variances and the threshold are then in standardized units.
     lags
-        How many predecessors to put beside each row (delay embedding): components then have ``n_features
+        Number of predecessors beside each row (delay embedding): components then have ``n_features
         (lags + 1)`` columns, the row itself first, then the row before it, and so on; see ``input_names_``.
         Before the first row, the input counts as having stood still.
     scores
@@ -73,20 +73,20 @@ class AdaptivePCA(ReadingTransformer):
     output_variance_ : ndarray (``n_components_``)
         ``explained_variance_ - threshold_``, the variance of the shrunk scores.
     threshold_ : float
-        What separates kept from dropped variances.
+        Line between kept and dropped variances.
     noise_variance_ : float
         Mean variance of the directions that are not kept.
     alpha_ : float
         The coefficient used.
     advice_ : str
-        What to try where the rank is 0 or as large as it can be, or where inputs should be standardized;
+        Advice where the rank is 0 or as large as it can be, or where inputs should be standardized;
         empty otherwise.
     other_ranks_ : dict
-        How many components each rule of `eigenstream.rules` would find, by its text.
+        Rank that each rule of `eigenstream.rules` would find, by its text.
     input_names_ : list of str
-        What the columns of ``components_`` stand for.
+        Names of the columns of ``components_``.
     scale_ : ndarray or None
-        What each centered input is divided by (1 if it does not vary); None unless ``standardize``.
+        Divisor of each centered input (1 if it does not vary); None unless ``standardize``.
     mean_, n_samples_seen_, n_features_in_
         As in scikit-learn.
 
@@ -173,6 +173,6 @@ class AdaptivePCA(ReadingTransformer):
 
     @property
     def other_ranks_(self) -> dict[str, int]:
-        """How many components each rule of `eigenstream.rules` would find, by its text."""
+        """Rank that each rule of `eigenstream.rules` would find, by its text."""
         check_is_fitted(self)
         return other_ranks(self._evidence)

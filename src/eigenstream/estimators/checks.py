@@ -1,4 +1,4 @@
-"""What any streaming estimator should pass, in the manner of scikit-learn's and river's batteries.
+"""Checks that any streaming estimator should pass, in the manner of scikit-learn's and river's batteries.
 
 Each check takes a function that makes a fresh estimator with ``partial_fit``, ``fit`` and ``transform``, and
 raises `AssertionError` where it falls short, or `unittest.SkipTest` with the reason where it does not apply.
@@ -156,7 +156,7 @@ def check_memory_layouts(make: Maker) -> None:
 
 
 def check_bounded_memory(make: Maker) -> None:
-    """What has to be remembered does not grow with the stream."""
+    """Memory does not grow with the stream."""
     X = sample_stream(4000)
     model = make().partial_fit(X)
     early = len(pickle.dumps(model))

@@ -64,7 +64,7 @@ class Comparison(NamedTuple):
 
 
 def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: Any = None) -> Comparison:
-    """How far a model is from the closed form on these rows, discounted as the model is.
+    """Compare a model with the closed form on these rows, discounted as the model is.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which half-life? One pass over the same rows with several of them, side by side."""
+"""Several half-lives side by side in one pass over the same rows, to choose one of them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ROWS = 64
 
 
 class HalfLife(NamedTuple):
-    """What one half-life came to."""
+    """The result of one half-life."""
 
     half_life: float | str | timedelta | None
     """In samples, or a duration; None never forgets."""
     rank: int
     """The rank at the end."""
     events: int
-    """How often it changed."""
+    """Number of changes of the rank."""
     kept: float
     """Share of the variance that the components make up at the end."""
     surprise: float

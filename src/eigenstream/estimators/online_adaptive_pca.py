@@ -66,14 +66,14 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         ``"1h30min"`` or a `timedelta`, forgets by the clock: every row then needs its time (``timestamps``).
         Of a half-life of a few samples nothing can be learnt: it leaves too few for any component.
     center
-        Whether to subtract the running mean, which forgets with the same half-life.
+        True to subtract the running mean, which forgets with the same half-life.
     standardize
-        Whether to divide each input by its running standard deviation (with ``center=False``: root mean
+        True to divide each input by its running standard deviation (with ``center=False``: root mean
         square), which forgets with the same half-life: as if a `StandardScaler` stood before. Components,
         variances and the threshold are then in standardized units, and the units of the inputs do not matter.
         Not for the network.
     lags
-        How many predecessors each row is learnt with (delay embedding): components then have ``n_features
+        Number of predecessors each row is learnt with (delay embedding): components then have ``n_features
         (lags + 1)`` columns, the row itself first, then the row before it, and so on; see ``input_names_``.
         Before its first row the stream counts as having stood still. With ``missing="skip"`` a row with a gap
         makes the ``lags`` rows after it incomplete too: they are skipped and counted as such.
@@ -82,7 +82,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         harder than ten usual ones, so that a single gross outlier does no harm; not for the network. It is
         not the default, because it makes heavy-tailed inputs look lighter than they are.
     missing
-        What to do with NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it: fill it with its expectation
+        Treatment of NaN: ``"raise"``, ``"skip"`` the row, or ``"impute"`` it: fill it with its expectation
         by all rows before, and learn from the row (`learn_and_impute` returns it). One warning is given if
         most rows so far were skipped.
     scores
@@ -107,27 +107,27 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
     noise_variance_, threshold_ : float
         As of `AdaptivePCA`, of everything learnt so far.
     mean_, scale_ : ndarray
-        What is subtracted from each input, and what it is then divided by: None unless ``standardize``.
+        Mean that is subtracted from each input, and its divisor after that: None unless ``standardize``.
     input_names_ : list of str
-        What the columns of ``components_`` stand for: with lags ``"temp"``, ..., ``"temp(t-1)"``, ...
+        Names of the columns of ``components_``: with lags ``"temp"``, ..., ``"temp(t-1)"``, ...
     spectrum_ : ndarray
         Input variance along the first ``max_components_`` directions, kept or not, largest first but for near
         ties. The network does not tell apart directions that it does not keep: it shows their mean there.
     spectrum_history_ : SpectrumHistory
         Spectrum, threshold and rank over time, at up to 256 moments.
     position_ : object
-        What `save` was told about the place in the source, after `load`; None otherwise.
+        Position in the source that `save` was given, after `load`; None otherwise.
     alpha_, beta_ : float
         The coefficient now, and the discount a sample (with a half-life in time, as measured so far).
     feedforward_weights_, lateral_weights_, cumulative_activity_ : ndarray
         The network's own view: W_yx, W_yy and mu of the paper. With another solver, those of a network at the
         optimum of what is known. The rows of W_yx span the components, but are a rotation of them.
     other_ranks_ : dict
-        How many components each rule of `eigenstream.rules` would find, by its text.
+        Rank that each rule of `eigenstream.rules` would find, by its text.
     advice_ : str
-        What to try where the rank is 0 or as large as it can be; empty otherwise.
+        Advice where the rank is 0 or as large as it can be; empty otherwise.
     tally_ : Tally
-        How many rows were learnt, how many of them with entries filled in, and how many were skipped.
+        Numbers of rows that were learnt, learnt with entries filled in, and skipped.
 
     Examples
     --------

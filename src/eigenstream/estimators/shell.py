@@ -104,7 +104,7 @@ class ReadingTransformer(
 
     @property
     def input_names_(self) -> list[str]:
-        """What the columns of ``components_`` stand for: with lags, also predecessors."""
+        """Names of the columns of ``components_``: with lags, also of predecessors."""
         check_is_fitted(self)
         default = [f"x{i}" for i in range(self.n_features_in_)]
         return input_names(getattr(self, "feature_names_in_", default), self._lags)

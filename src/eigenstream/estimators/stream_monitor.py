@@ -41,7 +41,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     false_alarm_rate
         The share of rows in control that alarm, at most 0.1.
     learn_from_alarms
-        Whether rows that exceed a limit are learnt. By default they are not: a model that learns a fault
+        True to learn rows that exceed a limit. By default they are not: a model that learns a fault
         forgets to alarm at it.
     accept_after
         After how many rows an alarm that is still on is taken for the new normal: the model starts anew from
@@ -63,7 +63,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     limits_ : dict
         The limits now, by name; infinity where there is no basis for one.
     drift_ : float
-        How many components the model has turned away from since limits were first told.
+        Number of components the model has turned away from since limits were first told.
     n_rows_seen_ : int
         Rows that came; ``model_.n_samples_seen_`` were learnt.
     offset_ : float
@@ -163,7 +163,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         return self._fitted().judge(self._checked(X), self.model_.missing)
 
     def contributions(self, X: ArrayLike) -> dict[str, NDArray[np.float64]]:
-        """What each input adds to T², SPE and distance of each row: never negative, and they add up."""
+        """Part of each input in T², SPE and distance of each row: never negative, adding up to it."""
         return self._fitted().contributions(self._checked(X), self.model_.missing)
 
     @whole_call

@@ -1,4 +1,4 @@
-"""What can be read off a fitted model, by the names of scikit-learn but without importing it."""
+"""Attributes of a fitted model, by the names of scikit-learn but without importing it."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ class ReadingAttributes:
 
     @property
     def threshold_(self) -> float:
-        """What separates kept from dropped variances, and what each is shrunk by."""
+        """Line between kept and dropped variances, by which each kept one is shrunk."""
         return self._reading.threshold
 
     @property
     def mean_(self) -> Floats:
-        """What is subtracted from the input."""
+        """Mean that is subtracted from the input."""
         return unwrap(self._reading.mean)
 
     @property
     def scale_(self) -> Floats | None:
-        """What each centered input is divided by (1 if it does not vary); None unless ``standardize``."""
+        """Divisor of each centered input (1 if it does not vary); None unless ``standardize``."""
         return unwrap(self._reading.scale)
 
 
@@ -108,7 +108,7 @@ class TrackedAttributes(ReadingAttributes):
 
     @property
     def other_ranks_(self) -> dict[str, int]:
-        """How many components each rule of `eigenstream.rules` would find, by its text."""
+        """Rank that each rule of `eigenstream.rules` would find, by its text."""
         tracker = self.fitted()
         return other_ranks(tracker.evidence()) if tracker.reading().count > 0 else {}
 

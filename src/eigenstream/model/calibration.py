@@ -31,12 +31,12 @@ def calibrate_alpha(
     regularizer
         A name, a class or an instance (whose own alpha is not used).
     n_components
-        How many components to keep; the threshold then stands midway between the last one kept and the
+        Number of components to keep; the threshold then stands midway between the last one kept and the
         first one dropped.
     threshold
         Where to put the threshold, in units of variance. Give this or ``n_components``.
     center
-        Whether to subtract the mean of the samples first, as the estimators do.
+        True to subtract the mean of the samples first, as the estimators do.
 
     Examples
     --------
@@ -73,11 +73,11 @@ def second_moment(
     batches
         Rows, batch by batch. Rows with gaps (NaN) are left out.
     center
-        Whether to subtract the mean.
+        True to subtract the mean.
     lags
-        How many predecessors stand beside each row.
+        Number of predecessors that stand beside each row.
     standardize
-        Whether to divide each input by its standard deviation.
+        True to divide each input by its standard deviation.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What the parameters of `OnlineAdaptivePCA` mean: checks, and the defaults behind "auto"."""
+"""Meaning of the parameters of `OnlineAdaptivePCA`: checks, and the defaults behind "auto"."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _capacity(alpha: float | Rule, max_components: int | None, n: int) -> int:
 
 
 def cap_outliers(value: str, solver: str) -> bool:
-    """Whether rows that are far off are scaled down."""
+    """True if rows that are far off are scaled down."""
     if value not in OUTLIERS:
         raise ValueError(f"outliers must be 'keep' or 'cap', got {value!r}")
     if value == "cap" and solver == "network":
@@ -176,7 +176,7 @@ def _refuse_for_network(parameters: Mapping[str, Any], solver: str) -> None:
 
 
 def checked_lags(value: Any) -> int:
-    """How many predecessors each row is learnt with."""
+    """Number of predecessors that each row is learnt with."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
         raise ValueError(f"lags must be a whole number >= 0, got {value!r}")
     return int(value)
@@ -212,7 +212,7 @@ LARGEST_WEIGHT = 1e9
 
 
 def squares_fit(rows: NDArray[np.floating[Any]]) -> bool:
-    """Whether all values are finite and the squares of all rows can be summed: one pass, no temporary."""
+    """True if all values are finite and the squares of all rows can be summed: one pass, no temporary."""
     rows = numbers(rows)
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.einsum("ij,ij->", rows, rows, dtype=np.float64) < LARGEST_POWER[rows.dtype.type])

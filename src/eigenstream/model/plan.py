@@ -1,4 +1,4 @@
-"""What a tracker is asked to do, and when: schedules by absolute sample counts alone."""
+"""Task and schedule of a tracker: everything is due at absolute sample counts alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ window is so short that looks at the spectrum, which cost n^3, come too often.""
 
 @dataclass(frozen=True)
 class Plan:
-    """What a tracker is asked to do."""
+    """The task of a tracker."""
 
     kind: type[Regularizer]
     alpha: float | Rule
@@ -50,13 +50,13 @@ class Plan:
     """The discount of activities per sample; 1 where ``seconds`` says how samples are forgotten."""
     center: bool = True
     standardize: bool = False
-    """Whether each input is divided by its standard deviation so far."""
+    """True if each input is divided by its standard deviation so far."""
     seconds: float | None = None
     """The half-life in seconds, for rows with time stamps; None: in samples, by ``beta``."""
     lags: int = 0
-    """How many predecessors are put beside each row."""
+    """Number of predecessors that are put beside each row."""
     cap_outliers: bool = False
-    """Whether rows that are far off what is known pull no harder than ten usual ones."""
+    """True if rows that are far off what is known pull no harder than ten usual ones."""
     longest_block: int = BLOCK
     """Rows per block at most."""
     init_samples: int = 0
@@ -72,12 +72,12 @@ class Plan:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether rows are learnt as they come, each one step of time."""
+        """True if rows are learnt as they come, each one step of time."""
         return not self.lags and self.seconds is None
 
     @property
     def anywhere(self) -> bool:
-        """Whether rows of other libraries are learnt where they live, and not on the host."""
+        """True if rows of other libraries are learnt where they live, and not on the host."""
         return self.solver == "subspace" and not self.lags and not self.cap_outliers
 
     @property
@@ -142,7 +142,7 @@ class Plan:
         return time + self._whole_blocks(min(max(self.block, time // 16), window / 16))
 
     def _whole_blocks(self, rows: float) -> int:
-        """So many rows, cut down to whole blocks; at least one block."""
+        """A number of rows, cut down to whole blocks; at least one block."""
         return max(int(rows) // self.block, 1) * self.block
 
     def _next_look_at_network(self, time: int) -> int:
@@ -183,7 +183,7 @@ LEARNERS: dict[str, Callable[[Plan, float], Learner]] = {
     "subspace": _subspace,
     "network": _network,
 }
-"""What makes the learner that a solver stands for, given a plan and alpha."""
+"""Makers of the learner that a solver stands for, given a plan and alpha."""
 
 
 def automatic_solver(n: int, k: int, window: float = np.inf) -> str:

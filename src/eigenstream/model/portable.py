@@ -52,7 +52,7 @@ def export_json(
 
 
 def document(model: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """What `export_json` writes, as plain values.
+    """The content that `export_json` writes, as plain values.
 
     The scores of a row ``x``, put beside its predecessors if there are lags, are
     ``gains * (axes @ ((x - mean) / scale))``, with zeros up to ``width``.

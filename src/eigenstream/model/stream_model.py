@@ -83,7 +83,7 @@ class StreamModel(TrackedAttributes):
         self.features: list[str] = []
         """Names of the inputs, if they have names."""
         self.position_: Any = None
-        """What `save` was told about the position in the source, after `load`."""
+        """Position in the source that `save` was given, after `load`."""
         self.on_rank_change: Callable[[RankChange], object] | None = None
         self.warned: set[str] | None = None
         """Warnings given so far; None gives none."""
@@ -116,12 +116,12 @@ class StreamModel(TrackedAttributes):
 
     @property
     def needs_timestamps(self) -> bool:
-        """Whether the half-life is a duration, so that every row needs its time."""
+        """True if the half-life is a duration, so that every row needs its time."""
         return is_duration(self.parameters["half_life"])
 
     @property
     def missing(self) -> str:
-        """What to do with rows that have NaN; may be set."""
+        """Treatment of rows that have NaN; may be set."""
         return str(self.parameters["missing"])
 
     @missing.setter
@@ -285,7 +285,7 @@ class StreamModel(TrackedAttributes):
         return arrays, document | {"position": position}
 
     def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """What of that is not the position."""
+        """Stored content without the position."""
         tracker = self.fitted()
         arrays, document = stored(tracker)
         parameters = plain(self.parameters, tracker.plan.seed)

@@ -28,7 +28,7 @@ class AnomalyMonitor(base.AnomalyDetector):
     false_alarm_rate
         Share of usual samples that alarm.
     learn_from_alarms
-        Whether to learn samples that alarm, too.
+        True to learn samples that alarm, too.
     n_components, max_components, half_life, seed
         As of `StreamingPCA`.
 
@@ -61,7 +61,7 @@ class AnomalyMonitor(base.AnomalyDetector):
         self.half_life = half_life
         self.seed = seed
         self.model: MonitoredModel | None = None
-        """What has been learnt; None before the first sample."""
+        """The model; None before the first sample."""
         self.inputs = Inputs()
 
     def learn_one(self, x: Features) -> None:
@@ -75,7 +75,7 @@ class AnomalyMonitor(base.AnomalyDetector):
                 self.model.judge_many(rows)
 
     def score_one(self, x: Features) -> float:
-        """How far the sample is off, in units of the limit."""
+        """Severity of the sample: its distance in units of the limit."""
         if self.model is None or self.model.monitor is None:
             return 0.0
         severity = self.model.monitor.severity_of(self.inputs.of(list(x), row_of(x)), "impute")

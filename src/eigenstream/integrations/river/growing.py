@@ -27,9 +27,9 @@ def let_in(model: StreamModel, parameters: Mapping[str, Any], width: int, first:
     Parameters
     ----------
     model
-        What has learnt from fewer inputs.
+        A model that has learnt from fewer inputs.
     parameters
-        What the user asked for.
+        The parameters that the user gave.
     width
         The number of inputs from now on.
     first

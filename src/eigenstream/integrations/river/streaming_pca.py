@@ -90,7 +90,7 @@ class StreamingPCA(base.MiniBatchTransformer):
         self.scores = scores
         self.seed = seed
         self.model: StreamModel | None = None
-        """What has been learnt, with the attributes of `OnlineAdaptivePCA`; None before the first sample."""
+        """The model, with the attributes of `OnlineAdaptivePCA`; None before the first sample."""
         self.inputs = Inputs()
 
     def learn_one(self, x: Features) -> None:

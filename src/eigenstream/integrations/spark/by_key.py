@@ -44,7 +44,7 @@ def learn_by_key(
     rows
         A streaming DataFrame, or a batch.
     model
-        What to learn, as a template: an `OnlineAdaptivePCA` (the default) or a `StreamMonitor`. What it has
+        Template of the model: an `OnlineAdaptivePCA` (the default) or a `StreamMonitor`. What it has
         learnt itself does not count, and its callbacks are not called. ``random_state`` is 0 unless given.
     key
         The column that says whose a row is.

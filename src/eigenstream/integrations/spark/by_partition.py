@@ -36,7 +36,7 @@ def fit(
     rows
         A DataFrame that is not streaming.
     model
-        What to learn, as a template; by default ``OnlineAdaptivePCA()``. ``random_state`` is 0 unless given.
+        Template of the model; by default ``OnlineAdaptivePCA()``. ``random_state`` is 0 unless given.
     inputs
         Columns to learn, numbers; all but ``order`` and ``time`` if None. NULL is a missing value.
     order
@@ -79,7 +79,7 @@ def merged(one: bytes, other: bytes) -> bytes:
 def _learner(
     template: StreamModel,
 ) -> Callable[[Iterator[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]:
-    """What turns the rows of one partition into one stored model, if there are any."""
+    """A function that turns the rows of one partition into one stored model, if there are any."""
 
     def learn(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         model = copy.deepcopy(template)

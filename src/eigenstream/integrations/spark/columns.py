@@ -44,7 +44,7 @@ def values(rows: DataFrame, names: Sequence[str]) -> Column:
 
 
 def is_time(rows: DataFrame, name: str) -> bool:
-    """Whether the column holds time stamps."""
+    """True if the column holds time stamps."""
     column_of(rows, name)
     return isinstance(rows.schema[name].dataType, TimestampType)
 

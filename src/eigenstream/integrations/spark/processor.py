@@ -1,4 +1,4 @@
-"""What Spark runs for each key: restore the model, learn the rows of the batch in order, store it again."""
+"""The processor of each key: restore the model, learn the rows of the batch in order, store it again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OUTPUT = {
     "alarms": ALARMS,
     "events": EVENTS,
 }
-"""What is told of each key and batch: names and types."""
+"""Columns of the answer for each key and batch: names and types."""
 
 
 class Batch(NamedTuple):
@@ -94,7 +94,7 @@ class ModelOfKey(StatefulProcessor):
     template
         A model that has learnt nothing.
     late
-        What to do with rows that do not come after those already learnt, ``"raise"`` or ``"drop"``.
+        Treatment of rows that do not come after those already learnt, ``"raise"`` or ``"drop"``.
     ttl
         After how many milliseconds without rows a key is forgotten; None: never.
     """
@@ -165,7 +165,7 @@ def opened(content: bytes, name: str) -> StreamModel:
 
 
 def _differences(one: StreamModel, other: StreamModel) -> Iterator[tuple[str, Any, Any]]:
-    """What two models were asked to do, where it differs."""
+    """Settings in which two models differ."""
     asked = [
         {
             **plain(model.parameters, 0),

@@ -37,7 +37,7 @@ class StreamingPCA(torch.nn.Module):
     Attributes
     ----------
     model
-        What has been learnt: ``n_components_``, ``components_``, ``explained_variance_`` and the other
+        The model: ``n_components_``, ``components_``, ``explained_variance_`` and the other
         attributes of `OnlineAdaptivePCA`, and ``save(path)``, which writes a file for `eigenstream.load`.
 
     Examples
