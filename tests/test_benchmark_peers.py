@@ -6,6 +6,7 @@ import pytest
 
 from eigenstream.metrics import subspace_error
 from eigenstream.streams import colored_gaussian
+from tests.marks import slow
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -41,7 +42,7 @@ def error(components, X):
 
 
 @every_peer
-@pytest.mark.parametrize("scale", [1e-4, 1e4])
+@pytest.mark.parametrize("scale", [1e-4, slow(1e4)])
 def test_finds_the_principal_subspace_at_any_scale(make, scale, X):
     U = learnt(make, scale * X).components(K)
     np.testing.assert_allclose(U @ U.T, np.eye(K), atol=1e-12)
@@ -56,7 +57,7 @@ def test_directions_come_largest_first(make, rng):
 
 
 @pytest.mark.parametrize(("plain", "compiled"), PAIRS)
-@pytest.mark.parametrize("k", [1, 3, 4, 10])
+@pytest.mark.parametrize("k", [1, slow(3), 4, slow(10)])
 def test_compiled_is_plain(plain, compiled, k, X):
     one, other = (learnt(make, X[:1000], k=k).components(k) for make in (plain, compiled))
     np.testing.assert_allclose(other, one, atol=1e-9)

@@ -57,8 +57,12 @@ def options_for(variant, online):
     return options
 
 
+FURTHER = {"fixed", "scale-dependent", "forgetting"}
+"""Variants with nothing that the others lack; `test_chunking_is_exact_to_the_bit` tries them all."""
+
+
 @pytest.mark.parametrize("check", streaming_checks(), ids=lambda check: check.__name__)
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [slow(name) if name in FURTHER else name for name in VARIANTS])
 def test_streaming_contract(online, check, variant):
     options = options_for(variant, online)
     check(lambda: online(random_state=0, **options))
