@@ -16,7 +16,8 @@ class HoldsModel:
     @property
     def callers(self) -> Callers:
         """Whoever learns with this estimator at this moment."""
-        return self.__dict__.setdefault("_callers", Callers())  # type: ignore[no-any-return]
+        found: Callers | None = self.__dict__.get("_callers")
+        return found or self.__dict__.setdefault("_callers", Callers())
 
     def _reverting(self) -> Callable[[], None]:
         return reverting(self, vars(self).get("_model"))
