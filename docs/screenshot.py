@@ -10,7 +10,7 @@ from playwright.sync_api import sync_playwright
 
 from eigenstream import OnlineAdaptivePCA, streams
 from eigenstream.live import Page
-from eigenstream.monitoring import MonitoredModel, Settings
+from eigenstream.monitoring import MonitoredModel, MonitorSettings
 from eigenstream.streams import plant
 
 OUT = Path(__file__).parent
@@ -31,7 +31,7 @@ def learn(page: Page) -> None:
 
 def watch(page: Page) -> None:
     """A plant with three faults, the last of which is still on."""
-    model = MonitoredModel(Settings(confirm=(2, 3)), standardize=True)
+    model = MonitoredModel(MonitorSettings(confirm=(2, 3)), standardize=True)
     model.features, start = SENSORS, perf_counter()
     for rows, batch in enumerate(plant(6400, faults=FAULTS, random_state=0), start=1):
         model.judge_many(batch)

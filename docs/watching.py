@@ -4,13 +4,13 @@ from pathlib import Path
 
 from example_files import FAULTS, ROWS, SENSORS
 
-from eigenstream.monitoring import MonitoredModel, Settings
+from eigenstream.monitoring import MonitoredModel, MonitorSettings
 from eigenstream.plotting import draw_control
 from eigenstream.streams import plant
 
 
 def main() -> None:
-    model = MonitoredModel(Settings(confirm=(2, 3)), standardize=True)
+    model = MonitoredModel(MonitorSettings(confirm=(2, 3)), standardize=True)
     model.features = SENSORS
     for batch in plant(ROWS, faults=FAULTS, random_state=0):
         model.judge_many(batch)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from eigenstream.keyed import Bank, MonitorBank, open_bank
-from eigenstream.monitoring import MonitoredModel, Settings
+from eigenstream.monitoring import MonitoredModel, MonitorSettings
 
-SETTINGS = Settings(false_alarm_rate=1e-3, confirm=(2, 3))
+SETTINGS = MonitorSettings(false_alarm_rate=1e-3, confirm=(2, 3))
 
 
 @pytest.fixture(scope="module")

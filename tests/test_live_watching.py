@@ -12,7 +12,7 @@ import pytest
 
 from eigenstream.live import Page
 from eigenstream.live.board import Board
-from eigenstream.monitoring import MonitoredModel, Settings
+from eigenstream.monitoring import MonitoredModel, MonitorSettings
 from eigenstream.streams import Fault
 from tests.live_model import learnt
 from tests.plant_files import NAMES, plant_rows, write_plant
@@ -26,7 +26,7 @@ FAULTS = (Fault(NAMES.index("valve"), 1200, 1240), Fault(NAMES.index("heat"), 16
 
 
 def watched(X: np.ndarray) -> MonitoredModel:
-    model = MonitoredModel(Settings(false_alarm_rate=1e-6), standardize=True, random_state=0)
+    model = MonitoredModel(MonitorSettings(false_alarm_rate=1e-6), standardize=True, random_state=0)
     model.features = NAMES
     model.judge_many(X)
     return model

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from eigenstream.io.sources import SourceError
-from eigenstream.io.sources.csv_lines import Csv
+from eigenstream.io.sources.csv_lines import CsvParser
 from eigenstream.io.sources.options import ReadOptions
 from tests.source_files import (
     DATA,
@@ -163,7 +163,7 @@ FIELD = st.one_of(
 
 
 def csv_parser(columns):
-    return Csv(b"a,b,c\n", "x", ReadOptions(columns=columns, delimiter=","), 1, lambda: None)
+    return CsvParser(b"a,b,c\n", "x", ReadOptions(columns=columns, delimiter=","), 1, lambda: None)
 
 
 @settings(max_examples=300)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from eigenstream import sources
 from eigenstream.io.sources import SourceError, cells, lines
-from eigenstream.io.sources.csv_lines import Csv
+from eigenstream.io.sources.csv_lines import CsvParser
 from eigenstream.io.sources.json_lines import JsonLines
 from eigenstream.io.sources.options import ReadOptions
 from eigenstream.io.sources.text import Complaint
@@ -67,7 +67,7 @@ def agrees(parser, content):
 
 def csv_parser(options, columns=None):
     first = (options.delimiter or ",").join("abc").encode() + b"\n"
-    return Csv(first, "x", replace(options, columns=columns), 1, lambda: None)
+    return CsvParser(first, "x", replace(options, columns=columns), 1, lambda: None)
 
 
 @settings(max_examples=600)
@@ -169,8 +169,8 @@ def test_without_pyarrow_text_is_read_all_the_same(kind, written, monkeypatch):
 @pytest.mark.parametrize("bad", [0, 500, 999])
 def test_one_bad_line_among_many_is_found_and_the_others_stay_quick(bad, tmp_path, monkeypatch):
     careful = []
-    row = Csv.row
-    monkeypatch.setattr(Csv, "row", lambda self, line: careful.append(line) or row(self, line))
+    row = CsvParser.row
+    monkeypatch.setattr(CsvParser, "row", lambda self, line: careful.append(line) or row(self, line))
     lines = [b"%d,2\n" % i for i in range(1000)]
     lines[bad] = b"x,2\n"
     (tmp_path / "x.csv").write_bytes(b"a,b\n" + b"".join(lines))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
 from eigenstream.model import StreamModel
-from eigenstream.monitoring import MonitoredModel, Settings
+from eigenstream.monitoring import MonitoredModel, MonitorSettings
 
 pytest.importorskip("pyspark", reason="needs eigenstream[spark]")
 pytest.importorskip("google.protobuf", reason="needs eigenstream[spark]")
@@ -144,8 +144,8 @@ def test_batches_do_not_matter(kind, sizes):
 def test_alarms_and_changes_of_rank_are_told():
     rows = table(1, 600)
     rows.loc[400:440, "x3"] += 40.0
-    told = learn(template(MonitoredModel, Settings(confirm=(2, 2))), State(), rows)
-    own = template(MonitoredModel, Settings(confirm=(2, 2)))
+    told = learn(template(MonitoredModel, MonitorSettings(confirm=(2, 2))), State(), rows)
+    own = template(MonitoredModel, MonitorSettings(confirm=(2, 2)))
     alarms, changes = [], []
     own.on_alarm, own.on_rank_change = alarms.append, changes.append
     own.learn_many(rows[NAMES].to_numpy())
@@ -196,7 +196,7 @@ def test_rows_with_gaps_are_refused_or_filled():
         (None, lambda: StreamModel(random_state=0)),
         (
             StreamMonitor(OnlineAdaptivePCA(half_life=200), false_alarm_rate=0.01),
-            lambda: MonitoredModel(Settings(false_alarm_rate=0.01), random_state=0, half_life=200),
+            lambda: MonitoredModel(MonitorSettings(false_alarm_rate=0.01), random_state=0, half_life=200),
         ),
     ],
     ids=["models", "monitors"],

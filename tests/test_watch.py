@@ -15,7 +15,7 @@ from eigenstream import monitoring
 from eigenstream.cli import main
 from eigenstream.io.sources import ReadOptions
 from eigenstream.jobs import Request, prepare
-from eigenstream.monitoring import COLUMNS, MonitoredModel, Settings
+from eigenstream.monitoring import COLUMNS, MonitoredModel, MonitorSettings
 from tests.environment import ENVIRONMENT
 from tests.plant_files import FAULTS, HEAD, NAMES, plant_lines, plant_rows, write_plant
 
@@ -90,7 +90,7 @@ def test_a_line_names_the_row_of_its_index_and_rows_that_exceed_add_up(plant, fo
 def test_the_table_says_of_each_row_what_the_monitor_does(plant, folder):
     watch(plant, *TIMED, "--output", "v.csv", "--quiet")
     rows = table("v.csv")
-    model = MonitoredModel(Settings(), standardize=True, random_state=0)
+    model = MonitoredModel(MonitorSettings(), standardize=True, random_state=0)
     model.features = NAMES
     X = plant_rows(ROWS)
     verdicts, contributors = model.explain_many(X)
@@ -245,7 +245,7 @@ def test_the_summary_of_a_resumed_job_counts_all_its_rows(plant, folder):
 @pytest.mark.parametrize("batch", [100, 1024])
 def test_it_stands_still_after_exactly_so_many_rows(plant, folder, batch):
     watch(plant, *TIMED, "--freeze-after", "1234", "--batch-rows", batch, "--save", "m", "--quiet")
-    model = MonitoredModel(Settings(), standardize=True, random_state=0)
+    model = MonitoredModel(MonitorSettings(), standardize=True, random_state=0)
     X = plant_rows(ROWS)
     model.judge_many(X[:1234])
     model.freeze()

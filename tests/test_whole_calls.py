@@ -14,7 +14,7 @@ from eigenstream.keyed import Bank
 from eigenstream.keyed.models import Models
 from eigenstream.model import StreamModel, stored_form
 from eigenstream.model.blocks import Blocks
-from eigenstream.monitoring import MonitoredModel, Settings
+from eigenstream.monitoring import MonitoredModel, MonitorSettings
 from eigenstream.monitoring import stored_form as monitor_form
 from tests.faults import ALLOCATING, LAPACK, MAKING, Bytecodes, Calls, Fault
 from tests.online_model import needs_compilation, paper, stored, with_gaps
@@ -199,7 +199,7 @@ def test_a_fault_while_a_monitor_freezes():
     check_some(Case(begun, lambda monitor: monitor.freeze(), watched), Bytecodes(), 20)
 
 
-@pytest.mark.parametrize("settings", [None, Settings(0.01, False, 64, (1, 1))])
+@pytest.mark.parametrize("settings", [None, MonitorSettings(0.01, False, 64, (1, 1))])
 def test_a_fault_in_a_model_without_scikit_learn(settings):
     begun = StreamModel(random_state=0) if settings is None else MonitoredModel(settings, random_state=0)
     begun.partial_fit(FAULTY[:200])

@@ -11,7 +11,7 @@ from threading import Thread
 
 import numpy as np
 
-from eigenstream.monitoring import MonitoredModel, Settings
+from eigenstream.monitoring import MonitoredModel, MonitorSettings
 from tests.soak.plant import NAMES, Plant, write
 from tests.soak.watcher import Life
 
@@ -31,7 +31,7 @@ class Soak:
     def __init__(self, folder, seconds, seed):
         self.folder, self.ends, self.rng = folder, time.monotonic() + seconds, random.Random(seed)
         self.plant, self.began = Plant(), time.monotonic()
-        self.reference = MonitoredModel(Settings(accept_after=500), standardize=True, random_state=0)
+        self.reference = MonitoredModel(MonitorSettings(accept_after=500), standardize=True, random_state=0)
         self.reference.features = NAMES
         self.rows = self.logs = self.kills = self.full = self.rotated = self.scrapes = self.pages = 0
         self.memory = []

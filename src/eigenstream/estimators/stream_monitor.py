@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..model.history import ControlHistory
 from ..model.reading import Floats
 from ..model.whole_calls import whole_call
-from ..monitoring import STATISTICS, Alarm, Monitor, MonitoredModel, Settings, Verdict, Verdicts
+from ..monitoring import STATISTICS, Alarm, Monitor, MonitoredModel, MonitorSettings, Verdict, Verdicts
 from ..monitoring.settings import confirmation
 from ..plotting.notebook import ShownAsCard
 from .holding import HoldsModel
@@ -236,8 +236,8 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         check_is_fitted(self)
         return checked(self.model_, filled(X))
 
-    def _settings(self) -> Settings:
-        return Settings(
+    def _settings(self) -> MonitorSettings:
+        return MonitorSettings(
             self.false_alarm_rate,
             bool(self.learn_from_alarms),
             self.accept_after,

@@ -11,7 +11,7 @@ import numpy as np
 from ..io.sinks import Layout
 from ..keyed import MonitorBank
 from ..model import StreamModel
-from ..monitoring import COLUMNS, Alarm, Contributors, MonitoredModel, Settings, Verdicts
+from ..monitoring import COLUMNS, Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
 from .alarms import AlarmEvent, Numbering, in_words
 from .record import SETTINGS_OF_MONITOR, STANDSTILL, Request, Scalar
 from .stage import KeyedStage, Said, Stage
@@ -54,13 +54,13 @@ def parameters_of_model(parameters: Mapping[str, Scalar]) -> dict[str, Any]:
     }
 
 
-def settings_of(parameters: Mapping[str, Scalar]) -> Settings:
+def settings_of(parameters: Mapping[str, Scalar]) -> MonitorSettings:
     """The settings of the monitor of a job."""
     given: dict[str, Any] = {name: parameters[name] for name in SETTINGS_OF_MONITOR if name in parameters}
-    return Settings(**given)
+    return MonitorSettings(**given)
 
 
-def parameters_of(settings: Settings) -> dict[str, Scalar]:
+def parameters_of(settings: MonitorSettings) -> dict[str, Scalar]:
     """The parameters from which `settings_of` makes these settings."""
     k, n = settings.confirm
     return {name: getattr(settings, name) for name in SETTINGS_OF_MONITOR} | {"confirm": f"{k}/{n}"}

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.stream_model import plain, rebuilt_parameters
 from ..model.whole_calls import reverting, whole_call
-from ..monitoring import Alarm, Contributors, MonitoredModel, Settings, Verdicts
+from ..monitoring import Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
 from .bank import Bank
 from .grouping import factorized, grouped
 from .keyed_models import KeyedModels
@@ -70,7 +70,7 @@ class MonitorBank(KeyedModels):
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        settings: Settings | None = None,
+        settings: MonitorSettings | None = None,
         features: Sequence[str] | None = None,
         max_models: int | None = None,
         fresh: bool = False,
@@ -219,7 +219,7 @@ class MonitorBank(KeyedModels):
         if not isinstance(settings, dict):
             self.close()
             raise ValueError(f"{self.store.path!r} holds models without monitors: open it as a Bank")
-        self.settings = Settings(**settings | {"confirm": tuple(settings["confirm"])})
+        self.settings = MonitorSettings(**settings | {"confirm": tuple(settings["confirm"])})
         self.parameters = rebuilt_parameters(self.store.fact("parameters"))
         self.features = self.store.fact("features") or self.features
 

@@ -7,7 +7,7 @@ from .model import MonitoredModel as MonitoredModel
 from .model import load as load
 from .monitor import Monitor as Monitor
 from .reference import STATISTICS as STATISTICS
-from .settings import Settings as Settings
+from .settings import MonitorSettings as MonitorSettings
 from .verdicts import COLUMNS as COLUMNS
 from .verdicts import Verdict as Verdict
 from .verdicts import Verdicts as Verdicts

@@ -15,7 +15,7 @@ from .events import Alarm, Contributors
 from .findings import Findings
 from .history import ControlHistory
 from .monitor import Monitor
-from .settings import Settings
+from .settings import MonitorSettings
 from .stored_form import restored, stored
 from .verdicts import Verdicts
 
@@ -40,16 +40,16 @@ class MonitoredModel(StreamModel):
     Examples
     --------
     >>> from eigenstream import streams
-    >>> model = MonitoredModel(Settings(false_alarm_rate=0.01))
+    >>> model = MonitoredModel(MonitorSettings(false_alarm_rate=0.01))
     >>> for batch in streams.paper_stream(2000, random_state=0):
     ...     verdicts = model.judge_many(batch)
     >>> bool(verdicts.severity.max() < 1)
     True
     """
 
-    def __init__(self, settings: Settings | None = None, **parameters: Any) -> None:
+    def __init__(self, settings: MonitorSettings | None = None, **parameters: Any) -> None:
         super().__init__(**parameters)
-        self.settings = Settings() if settings is None else settings
+        self.settings = MonitorSettings() if settings is None else settings
         self.monitor: Monitor | None = None
         """None until the first row has come."""
         self.on_alarm: Callable[[Alarm], object] | None = None
@@ -102,7 +102,7 @@ class MonitoredModel(StreamModel):
         self._watching().freeze()
 
     @classmethod
-    def over(cls, model: StreamModel, settings: Settings | None = None) -> Self:
+    def over(cls, model: StreamModel, settings: MonitorSettings | None = None) -> Self:
         """A monitor that goes on from what a model has learnt; the model itself must not be used any more."""
         monitored = cls(settings, **model.parameters)
         monitored.tracker, monitored.features = model.tracker, model.features

@@ -32,7 +32,7 @@ from .findings import Counts, Findings
 from .history import Stretches
 from .limits import Limits
 from .reference import STATISTICS, Reference
-from .settings import Settings
+from .settings import MonitorSettings
 from .verdicts import Verdicts
 
 # Corrections of the same relative size at all times; one per row would cost more than judging it.
@@ -66,7 +66,7 @@ class Monitor(Marked):
     )
 
     tracker: Tracker
-    settings: Settings
+    settings: MonitorSettings
     names: Sequence[str] = ()
     """Names of the inputs, if they have names."""
     frozen: bool = False

@@ -19,7 +19,7 @@ SHORTEST_ALARM = 64
 
 
 @dataclass(frozen=True)
-class Settings:
+class MonitorSettings:
     """Settings of a monitor."""
 
     false_alarm_rate: float = 1e-3

@@ -20,7 +20,7 @@ from .history import WIDTH, Stretches
 from .limits import Limits, Tail
 from .monitor import Monitor
 from .reference import STATISTICS, Reference
-from .settings import Settings
+from .settings import MonitorSettings
 
 Arrays = Mapping[str, NDArray[Any]]
 REFERENCES = ("reference", "origin")
@@ -69,7 +69,7 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     prefix = "monitor."
     arrays = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     written = document["settings"]
-    settings = Settings(**written)
+    settings = MonitorSettings(**written)
     monitor = Monitor(tracker, settings, names, bool(document["frozen"]))
     monitor.counts = Counts(**{name: whole(document["counts"], name) for name in asdict(Counts())})
     monitor.correct_at = whole(document, "correct_at")

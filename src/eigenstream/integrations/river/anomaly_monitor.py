@@ -8,7 +8,7 @@ import numpy as np
 from river import base
 
 from ...model.parameters import refuse_huge
-from ...monitoring import MonitoredModel, Settings
+from ...monitoring import MonitoredModel, MonitorSettings
 from .features import Features, Inputs, row_of
 from .growing import for_width, let_in
 
@@ -91,7 +91,7 @@ class AnomalyMonitor(base.AnomalyDetector):
         }
         width, model = len(self.inputs), self.model
         if model is None or model.monitor is None:
-            settings = Settings(self.false_alarm_rate, self.learn_from_alarms)
+            settings = MonitorSettings(self.false_alarm_rate, self.learn_from_alarms)
             self.model = MonitoredModel(settings, **for_width(parameters, width))
             return
         let_in(model, parameters, width, first)

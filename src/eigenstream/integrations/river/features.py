@@ -16,7 +16,7 @@ Features = Mapping[Hashable, Any]
 Rows = NDArray[np.floating[Any]]
 
 
-class Part(NamedTuple):
+class FeaturePart(NamedTuple):
     """Rows during which no feature is seen for the first time, and those that were just before."""
 
     rows: Rows
@@ -33,7 +33,7 @@ class Inputs:
     def __len__(self) -> int:
         return len(self.places)
 
-    def parts(self, names: Sequence[Hashable], rows: Rows) -> Iterator[Part]:
+    def parts(self, names: Sequence[Hashable], rows: Rows) -> Iterator[FeaturePart]:
         """Rows in parts that begin where features have their first value; these become inputs.
 
         Features that appear together are sorted: the order of a dictionary says nothing.
@@ -47,7 +47,7 @@ class Inputs:
             here.sort(key=lambda i: (str(names[i]), i))
             first = {names[i]: float(rows[start, i]) for i in here}
             self.places |= {name: i for i, name in enumerate(first, len(self.places))}
-            yield Part(self.of(names, rows[start:stop]), first)
+            yield FeaturePart(self.of(names, rows[start:stop]), first)
 
     def of(self, names: Sequence[Hashable], rows: Rows) -> Rows:
         """The rows as the model knows them: NaN for a feature that is not there."""

@@ -41,7 +41,7 @@ OUTPUT = {
 """Columns of the answer for each key and batch: names and types."""
 
 
-class Batch(NamedTuple):
+class KeyedBatch(NamedTuple):
     """The rows of one key in one batch, as Spark brought them."""
 
     order: NDArray[np.int64]
@@ -49,7 +49,7 @@ class Batch(NamedTuple):
     times: NDArray[np.datetime64] | None
 
     @classmethod
-    def of(cls, parts: Iterable[pandas.DataFrame]) -> Batch:
+    def of(cls, parts: Iterable[pandas.DataFrame]) -> KeyedBatch:
         tables = list(parts)
         order = np.concatenate([table["order"].to_numpy(np.int64) for table in tables])
         rows = np.stack([row for table in tables for row in table[ROW]])
@@ -58,9 +58,9 @@ class Batch(NamedTuple):
         times = np.concatenate([table["time"].to_numpy(np.int64) for table in tables])
         return cls(order, rows, times.view("datetime64[us]"))
 
-    def take(self, places: NDArray[np.intp]) -> Batch:
+    def take(self, places: NDArray[np.intp]) -> KeyedBatch:
         times = None if self.times is None else self.times[places]
-        return Batch(self.order[places], self.rows[places], times)
+        return KeyedBatch(self.order[places], self.rows[places], times)
 
 
 def in_order(order: NDArray[np.int64], last: int | None, late: str) -> NDArray[np.intp]:
@@ -110,7 +110,7 @@ class ModelOfKey(StatefulProcessor):
     ) -> Iterator[pandas.DataFrame]:
         """Learn the rows of one key; one row of output."""
         try:
-            told = self._learn(key[0], Batch.of(rows))
+            told = self._learn(key[0], KeyedBatch.of(rows))
         except ValueError as error:
             raise ValueError(f"key {key[0]}: {error}") from error
         yield pandas.DataFrame({"key": [key[0]], **{name: [value] for name, value in told.items()}})
@@ -118,7 +118,7 @@ class ModelOfKey(StatefulProcessor):
     def close(self) -> None:
         pass
 
-    def _learn(self, key: Any, batch: Batch) -> dict[str, Any]:
+    def _learn(self, key: Any, batch: KeyedBatch) -> dict[str, Any]:
         model = self._model(str(key))
         last = None if model.position_ is None else model.position_["order"]
         fresh = batch.take(in_order(batch.order, last, self.late))

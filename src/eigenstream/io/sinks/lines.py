@@ -12,7 +12,7 @@ from .file import File
 from .sink import Floats, Texts
 
 
-class Csv(File):
+class CsvSink(File):
     """CSV: one line per row, with its number in the source and its scores."""
 
     def head(self) -> bytes:

@@ -13,7 +13,7 @@ from .file import File
 from .sink import Floats, Place, Texts
 
 
-class Npy(File):
+class NpySink(File):
     """A matrix of scores."""
 
     def head(self) -> bytes:

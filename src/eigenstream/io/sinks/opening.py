@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from .file import File
-from .lines import Csv, Jsonl
-from .npy import Npy
-from .parquet import Parquet, require_arrow
+from .lines import CsvSink, Jsonl
+from .npy import NpySink
+from .parquet import ParquetSink, require_arrow
 from .sink import Layout, Place, Sink, SinkError
 
 
 def check_output(path: str, *, keep: bool = False) -> None:
     """Raise `SinkError` if no output (that can ``keep`` text) could be opened there, touching nothing."""
-    if keep and _kind(path) is Npy:
+    if keep and _kind(path) is NpySink:
         raise SinkError(
             f"output {path!r} can only hold numbers: for text, such as columns that are kept, write CSV, "
             "JSON lines or Parquet"
@@ -24,13 +24,13 @@ def check_output(path: str, *, keep: bool = False) -> None:
         if sys.stdout is None:
             raise SinkError("standard output is closed: name a file to write to")
         return
-    if _kind(path) is Parquet:
+    if _kind(path) is ParquetSink:
         require_arrow(Path(path))
     parent = Path(path).absolute().parent
     if not parent.is_dir():
         raise SinkError(f"output {path!r} cannot be written: there is no folder {str(parent)!r}")
-    if Path(path).exists() and Path(path).is_dir() != (_kind(path) is Parquet):
-        expected = "a folder" if _kind(path) is Parquet else "a file"
+    if Path(path).exists() and Path(path).is_dir() != (_kind(path) is ParquetSink):
+        expected = "a folder" if _kind(path) is ParquetSink else "a file"
         raise SinkError(f"output {path!r} cannot be written: what is there is not {expected}")
 
 
@@ -53,22 +53,22 @@ def open_sink(path: str, layout: Layout, place: Place | None = None) -> Sink:
     """
     kind = _kind(path)
     if place is not None:
-        _check_place(path, place, "part" if kind is Parquet else "rows")
-    return Csv(None, layout, place) if path == "-" else kind(Path(path), layout, place)
+        _check_place(path, place, "part" if kind is ParquetSink else "rows")
+    return CsvSink(None, layout, place) if path == "-" else kind(Path(path), layout, place)
 
 
-KINDS: dict[str, type[File] | type[Parquet]] = {
-    ".csv": Csv,
+KINDS: dict[str, type[File] | type[ParquetSink]] = {
+    ".csv": CsvSink,
     ".jsonl": Jsonl,
     ".ndjson": Jsonl,
-    ".npy": Npy,
-    ".parquet": Parquet,
+    ".npy": NpySink,
+    ".parquet": ParquetSink,
 }
 """Sinks by the suffix of the name."""
 
 
-def _kind(path: str) -> type[File] | type[Parquet]:
-    kind = Csv if path == "-" else KINDS.get(Path(path).suffix.lower())
+def _kind(path: str) -> type[File] | type[ParquetSink]:
+    kind = CsvSink if path == "-" else KINDS.get(Path(path).suffix.lower())
     if kind is None:
         raise SinkError(f"output {path!r} must end in .csv, .jsonl, .npy or .parquet")
     return kind

@@ -21,7 +21,7 @@ PART_NAME = re.compile(r"part-(\d{6,})\.parquet")
 HIDDEN_NAME = re.compile(r"\.part-(\d{6,})\.(rows|tmp)")
 
 
-class Parquet(Sink):
+class ParquetSink(Sink):
     """A folder of parts, each of which appears whole or not at all.
 
     Rows of the part in the making wait in a hidden file beside the parts, an Arrow stream to which each call

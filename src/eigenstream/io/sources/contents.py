@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .batch import SourceError
-from .lines import BLOCK, PRINT, Read, Seen
+from .lines import BLOCK, PRINT, Read, SeenBytes
 
 POLL = 0.1
 """Seconds between looks at a file that is followed: a delay that a person hardly notices, and little work."""
@@ -31,7 +31,7 @@ class PlainFile:
         if not stat.S_ISREG(os.fstat(self.handle).st_mode):
             os.close(self.handle)
             raise SourceError(f"{path} is not a regular file; pass pipes through standard input (-)")
-        self.seen = Seen()
+        self.seen = SeenBytes()
 
     def read(self, size: int) -> bytes:
         """Return the next bytes; with ``follow``, wait for them."""
@@ -78,7 +78,7 @@ class PlainFile:
 
     def go_to(self, offset: int) -> None:
         """Read on from this byte."""
-        self.seen = Seen(offset, *self.around(offset))
+        self.seen = SeenBytes(offset, *self.around(offset))
 
     def around(self, offset: int) -> tuple[bytes, bytes]:
         """Return the first `PRINT` bytes, and those before ``offset``."""

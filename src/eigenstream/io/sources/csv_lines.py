@@ -26,7 +26,7 @@ INDEX_NAMES = ("", "Unnamed: 0")
 """Names of the column of row numbers that pandas writes."""
 
 
-class Csv(Parser):
+class CsvParser(Parser):
     """Parser of CSV; the first line shows its format.
 
     Parameters

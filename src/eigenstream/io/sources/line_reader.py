@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError, texts_of
 from .contents import PlainFile, Recoded, Unpacked
-from .csv_lines import Csv
+from .csv_lines import CsvParser
 from .json_lines import JsonLines
 from .lines import NOTHING, Lines, Piece
 from .options import ReadOptions
@@ -95,7 +95,7 @@ class LineReader(Reader):
         if first.lstrip().startswith((b"{", b"[")):
             parser: Parser = JsonLines(first, self.name, self.options, line)
         else:
-            parser = Csv(first, self.name, self.options, line, self._peek)
+            parser = CsvParser(first, self.name, self.options, line, self._peek)
         if not parser.titled:
             shorter = len(piece.data) - len(first)
             self._held = Piece(first, piece.ends - shorter, piece.numbers)
@@ -263,7 +263,7 @@ class LineReader(Reader):
     def _notice_index(self, rows: NDArray[np.float64]) -> None:
         """Note a first column that counts rows."""
         parser = self.parser
-        if self.row > 1 or not isinstance(parser, Csv) or not parser.may_count_rows():
+        if self.row > 1 or not isinstance(parser, CsvParser) or not parser.may_count_rows():
             return
         self._first = np.concatenate((self._first, rows[:, 0]))
         if len(self._first) > 1 and (np.diff(self._first) == 1).all():

@@ -86,7 +86,7 @@ NOTHING = Piece(b"", np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 @dataclass
-class Seen:
+class SeenBytes:
     """Number of bytes that have passed, the first `PRINT` of them, and the last."""
 
     offset: int = 0
@@ -128,7 +128,7 @@ class Lines:
         ready: Ready | None = None,
     ) -> None:
         self.read, self.name, self.growing, self._ready = read, name, growing, ready
-        self.line, self.seen = 0, Seen()
+        self.line, self.seen = 0, SeenBytes()
         self.digest = hashlib.sha256() if digest else None
         """SHA-256 of all bytes taken."""
         self._data, self._ends, self._next = b"", np.zeros(0, dtype=np.int64), 0
@@ -161,7 +161,7 @@ class Lines:
             self._fetch()
         return self._cut(count) if self._next < len(self._ends) else NOTHING
 
-    def jump(self, line: int, seen: Seen) -> None:
+    def jump(self, line: int, seen: SeenBytes) -> None:
         """Continue after these lines and bytes."""
         self.line, self.seen = line, seen
         self._data, self._ends, self._next = b"", np.zeros(0, dtype=np.int64), 0

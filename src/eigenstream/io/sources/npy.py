@@ -19,7 +19,7 @@ LONGEST_HEAD = 1 << 16
 """Most bytes of the head of a file; NumPy writes 128, and a damaged head may claim gigabytes."""
 
 
-class Npy(RowReader):
+class NpyReader(RowReader):
     """An NPY file, read in parts: memory does not grow with the file."""
 
     kind = "npy"

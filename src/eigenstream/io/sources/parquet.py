@@ -23,7 +23,7 @@ BEGINNING = 4096
 """Bytes of a file that are hashed, besides its footer, to recognise it on resuming."""
 
 
-class Parquet(ForwardReader):
+class ParquetReader(ForwardReader):
     """Numeric columns of a Parquet file or folder; a null is missing."""
 
     kind = "parquet"

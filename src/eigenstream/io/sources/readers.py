@@ -12,9 +12,9 @@ from pathlib import Path
 from ...streams import changing_rank
 from .arrays import Generated, Pieces
 from .batch import Reader, SourceError
-from .npy import Npy, Npz
+from .npy import NpyReader, Npz
 from .options import ReadOptions
-from .parquet import Parquet
+from .parquet import ParquetReader
 from .redis_stream import open_redis
 from .several import Several
 from .sparse_matrix import is_sparse_npz, matrix_market, sparse_npz
@@ -122,15 +122,15 @@ def _open_npz(path: Path, options: ReadOptions) -> Reader:
 Kind = Callable[[Path, ReadOptions], Reader]
 
 FOLDERS: list[tuple[tuple[str, ...], Kind]] = [
-    (("*.parquet",), Parquet),
+    (("*.parquet",), ParquetReader),
     (("zarr.json", ".zarray"), Zarr),
 ]
 """Readers of folders, by files of which one is in the folder."""
 FILES: list[tuple[bytes, Kind]] = [
-    (b"\x93NUMPY", Npy),
+    (b"\x93NUMPY", NpyReader),
     (b"PK\x03\x04", _open_npz),
     (b"%%Matr", matrix_market),
-    (b"PAR1", Parquet),
+    (b"PAR1", ParquetReader),
 ]
 """Readers of files, by their first bytes; other files are text."""
 
