@@ -15,7 +15,7 @@ from eigenstream.learners.network.block import learn_block
 from eigenstream.learners.network.optimum import random_start
 from eigenstream.learners.network.state import (
     DECAY,
-    Rule,
+    NetworkRule,
     from_weights,
     input_output_sum,
     read_spectrum,
@@ -42,7 +42,7 @@ def test_accumulators_are_the_printed_network(name, beta, n, seed):
     X = colored(200 if config.DISABLE_JIT else 2000, n, rng)
     regularizer = REGULARIZERS[name](ALPHA[name])
     network = DirectNetwork(n, k, regularizer, beta=beta, random_state=seed)
-    rule = Rule.of(regularizer, beta)
+    rule = NetworkRule.of(regularizer, beta)
     state = from_weights(network.W_yx, network.W_yy, network.mu, theta=network.mu[0] / 2)
     np.testing.assert_allclose(learn(state, rule, X), network.run(X), atol=1e-10)
     found = to_weights(state, rule)
@@ -54,7 +54,7 @@ def test_accumulators_are_the_printed_network(name, beta, n, seed):
 
 def test_random_start_is_a_new_network(kind):
     network = DirectNetwork(12, 4, kind(0.1), initial_activity=3.0, random_state=5)
-    found = to_weights(random_start(12, 4, 3.0, np.random.default_rng(5)), Rule.of(kind(0.1)))
+    found = to_weights(random_start(12, 4, 3.0, np.random.default_rng(5)), NetworkRule.of(kind(0.1)))
     np.testing.assert_allclose(found.W_yx, network.W_yx, atol=1e-15)
     np.testing.assert_array_equal(found.W_yy, network.W_yy)
     np.testing.assert_allclose(found.mu, network.mu)
@@ -68,7 +68,7 @@ def test_centering_and_weights_follow_the_equations(name, beta, centered, weight
     weights = rng.uniform(0.1, 3, T) * (rng.uniform(size=T) > 0.2 * weighted) if weighted else None
     if weighted:
         weights[0] = 1.0
-    rule = Rule.of(REGULARIZERS[name](ALPHA[name]), beta, center=centered)
+    rule = NetworkRule.of(REGULARIZERS[name](ALPHA[name]), beta, center=centered)
     state = random_start(n, k, 5.0, rng)
     Y, N, S, theta, m = accumulate(X, state.N, state.S, 2.5, rule, weights)
     columns = None if weights is None else np.column_stack((weights, np.ones(T)))
@@ -94,7 +94,7 @@ def test_any_chunking_gives_the_same_bits(cuts, name, beta, centered, noise, dty
     n, k = shape
     X = colored(61, n, rng, dtype) + dtype(1)
     weights = rng.uniform(0, 2, (len(X), 2))
-    rule = Rule.of(REGULARIZERS[name](ALPHA[name]), beta, center=centered, noise=noise, seed=7)
+    rule = NetworkRule.of(REGULARIZERS[name](ALPHA[name]), beta, center=centered, noise=noise, seed=7)
     whole = random_start(n, k, 4.0, rng, dtype)
     parts = whole.copy()
     Y = learn(whole, rule, X, weights)
@@ -108,7 +108,7 @@ def test_any_chunking_gives_the_same_bits(cuts, name, beta, centered, noise, dty
 
 def test_sample_by_sample_gives_the_same_bits():
     X = paper(200).astype(np.float32)
-    rule = Rule.of(InputOutput(0.05), 0.99, center=True, noise=0.01, seed=3)
+    rule = NetworkRule.of(InputOutput(0.05), 0.99, center=True, noise=0.01, seed=3)
     whole = random_start(64, 10, 20.0, np.random.default_rng(0), np.float32)
     parts = whole.copy()
     Y = learn(whole, rule, X)
@@ -128,7 +128,7 @@ def test_blocks_agree_with_the_loop(b, name, beta, centered, noise):
     n, k = 23, 6
     X = colored(3 * b, n, rng) + 1
     weights = rng.uniform(0.5, 2, len(X))
-    rule = Rule.of(REGULARIZERS[name](ALPHA[name]), beta, center=centered, noise=noise, seed=7)
+    rule = NetworkRule.of(REGULARIZERS[name](ALPHA[name]), beta, center=centered, noise=noise, seed=7)
     one = random_start(n, k, 4.0, rng)
     other = one.copy()
     Y, Z = np.empty((3 * b, k)), np.empty((3 * b, k))
@@ -147,7 +147,7 @@ def test_wide_data_go_through_blocks_and_ragged_ends(dtype, monkeypatch):
     """The choice is invisible: forced either way, the same calls give the same answer."""
     rng = np.random.default_rng(0)
     X = colored(3 * BLOCK + 17, 40, rng, dtype)
-    rule = Rule.of(InputOutput(0.05), 0.99, center=True, noise=0.01)
+    rule = NetworkRule.of(InputOutput(0.05), 0.99, center=True, noise=0.01)
     answers = []
     for wide in (False, True):
         monkeypatch.setattr("eigenstream.learners.network._is_wide", lambda *_, wide=wide: wide)
@@ -165,7 +165,7 @@ def test_really_wide_data_choose_blocks(dtype):
     rng = np.random.default_rng(0)
     n, k = (2**16, 32) if dtype == np.float64 else (2**13, 32)
     X = colored(BLOCK, n, rng, dtype)
-    rule = Rule.of(InputOutput(1 / n))
+    rule = NetworkRule.of(InputOutput(1 / n))
     one = random_start(n, k, 2.0 * n, rng, dtype)
     other = one.copy()
     Y, weights = np.empty((BLOCK, k)), np.ones((BLOCK, 2))
@@ -182,7 +182,7 @@ def test_where_arrays_lie_in_memory_does_not_change_a_bit(dtype):
     libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
     chance, rng = random.Random(0), np.random.default_rng(0)
     X, weights = rng.standard_normal((20, 17)).astype(dtype), np.ones((20, 2))
-    rule = Rule.of(REGULARIZERS["squared-output"](0.3), 0.5)
+    rule = NetworkRule.of(REGULARIZERS["squared-output"](0.3), 0.5)
     start, held, found = random_start(17, 7, 4.0, rng, dtype), [], set()
     for _ in range(400):
         held += [libc.malloc(chance.randrange(16, 512)) for _ in range(chance.randrange(6))]

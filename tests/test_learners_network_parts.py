@@ -18,7 +18,7 @@ from eigenstream.learners.network.settle import center, factorize, perturb, subs
 from eigenstream.learners.network.state import (
     COUNT,
     TRACE,
-    Rule,
+    NetworkRule,
     input_output_sum,
     new_state,
     read_spectrum,
@@ -52,7 +52,7 @@ def test_centered_sums_are_the_centered_scatter(beta2, weighted, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((40, 3)) + 100
     weights = rng.uniform(0.2, 3, 40) if weighted else np.ones(40)
-    rule = Rule.of(InputOutput(0.1), np.sqrt(beta2), center=True)
+    rule = NetworkRule.of(InputOutput(0.1), np.sqrt(beta2), center=True)
     mean, totals, row = np.zeros(3), np.zeros(5), np.zeros((1, 3))
     scatter = np.zeros((3, 3))
     for t in range(40):
@@ -68,7 +68,7 @@ def test_centered_sums_are_the_centered_scatter(beta2, weighted, seed):
 def test_a_large_mean_leaves_no_phantom_component():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 8)) * np.sqrt([9, 1, 1, 1, 1, 1, 1, 1]) + 100
-    rule = Rule.of(InputOutput(0.2), center=True)
+    rule = NetworkRule.of(InputOutput(0.2), center=True)
     state = random_start(8, 4, 10.0, rng)
     learn(state, rule, X)
     lam, U = read_spectrum(state)
@@ -80,7 +80,7 @@ def test_a_large_mean_leaves_no_phantom_component():
 def test_weight_zero_only_lets_time_pass():
     rng = np.random.default_rng(0)
     state = random_start(5, 2, 1.0, rng)
-    rule = Rule.of(SquaredOutput(0.1), 0.9, center=True, noise=0.01)
+    rule = NetworkRule.of(SquaredOutput(0.1), 0.9, center=True, noise=0.01)
     learn(state, rule, colored(20, 5, rng))
     before = state.copy()
     learn(state, rule, colored(1, 5, rng), np.array([[0.0, 1.0]]))
@@ -138,7 +138,7 @@ def test_closed_form_start_is_the_offline_optimum(kind, beta, centered):
     rng = np.random.default_rng(0)
     X = colored(60, 12, rng) + 3
     regularizer = kind(ALPHA[kind.name])
-    rule = Rule.of(regularizer, beta, center=centered)
+    rule = NetworkRule.of(regularizer, beta, center=centered)
     state = closed_form_start(X, 5, regularizer, rule, rng)
     weights = rule.beta2 ** np.arange(59, -1, -1.0)
     data = X - (weights @ X / weights.sum() if centered else 0)
@@ -155,7 +155,7 @@ def test_closed_form_start_is_the_offline_optimum(kind, beta, centered):
 def test_closed_form_start_from_fewer_rows_than_outputs(kind):
     rng = np.random.default_rng(0)
     regularizer = kind(ALPHA[kind.name])
-    rule = Rule.of(regularizer, center=True)
+    rule = NetworkRule.of(regularizer, center=True)
     state = closed_form_start(colored(3, 12, rng), 8, regularizer, rule, rng)
     assert np.all(np.diag(state.S) > 0)
     learn(state, rule, colored(500, 12, rng))
@@ -165,7 +165,7 @@ def test_closed_form_start_from_fewer_rows_than_outputs(kind):
 def test_consolidation_keeps_what_is_known(kind):
     X = paper(500)
     regularizer = kind.for_threshold(SPECTRUM, 2.0)
-    rule = Rule.of(regularizer, center=True)
+    rule = NetworkRule.of(regularizer, center=True)
     state = random_start(64, 8, 20.0, np.random.default_rng(0))
     learn(state, rule, X[:497])  # some samples still wait
     before = state.copy()
@@ -186,7 +186,7 @@ def test_consolidation_keeps_what_is_known(kind):
 
 def test_reading_changes_nothing():
     state = random_start(64, 8, 20.0, np.random.default_rng(0))
-    rule = Rule.of(InputOutput(0.05))
+    rule = NetworkRule.of(InputOutput(0.05))
     learn(state, rule, paper(99))
     before = state.copy()
     read_spectrum(state), to_weights(state, rule), response_filter(state, rule)
@@ -207,7 +207,7 @@ def test_decayed_numbers_are_dropped():
 def test_power_factors_enter_the_threshold_and_the_trace_alone():
     rng = np.random.default_rng(0)
     X, regularizer = colored(50, 6, rng), InputOutput(0.05)
-    rule = Rule.of(regularizer)
+    rule = NetworkRule.of(regularizer)
     for start in (0, 20):
         states = []
         for factor in (1.0, 2.0):

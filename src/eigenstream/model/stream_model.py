@@ -185,11 +185,12 @@ class StreamModel(TrackedAttributes):
     ) -> tuple[Tracker, NDArray[Any], NDArray[np.float64] | None]:
         """The tracker, which the first rows bring about, and rows and times as it takes them."""
         meaning.check_words(self.parameters)
-        tracker = self.tracker or self._new_tracker(rows)
+        tracker, came = self.tracker or self._new_tracker(rows), rows
         with np.errstate(over="ignore"):
             rows = self._typed(rows, tracker)
         if not meaning.squares_fit(rows):
-            meaning.refuse_gaps(rows, self.missing)
+            # As they came: what a narrow model cannot hold is too large, not infinite.
+            meaning.refuse_gaps(came if came.dtype.kind == "f" else rows, self.missing)
             meaning.refuse_huge(rows)
         if self.tracker is None:
             meaning.refuse_tiny(rows, tracker.plan.solver)
