@@ -17,8 +17,10 @@ run: $(READY)
 QUICK := tests/test_learners.py tests/test_chunkings.py tests/test_rank_rules.py tests/test_n_components.py \
 	tests/test_whole_calls.py tests/test_stream_monitor.py tests/test_resume.py tests/test_public_interface.py \
 	"tests/test_kills.py::test_killed_at_any_call_it_ends_as_if_nothing_had_happened[scores.csv-False-17]"
+# Of these, what takes longest and is least likely to fail alone.
+NOT_QUICK := not (spikes or no_components or stated_rate or blamed or fault_in_a_bank or returns_is_reported or from_its_file)
 quick: $(READY)
-	$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow" $(QUICK)
+	$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow" -k "$(NOT_QUICK)" $(QUICK)
 
 # Tests that share something costly stay in one process (xdist_group). The slowest ten are named at the end.
 SUITE := -n auto --dist loadgroup --durations 10 -m "not slow and not bank and not dask and not torch and not spark"

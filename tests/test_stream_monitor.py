@@ -314,7 +314,7 @@ def test_rows_with_times_are_forgotten_by_time():
     [
         ({"false_alarm_rate": 0.5}, "false_alarm_rate must be above 0 and at most 0.1, got 0.5"),
         ({"accept_after": 10}, "accept_after must be a whole number of rows, at least 64, got 10"),
-        ({"confirm": 0}, r"1 <= k <= n <= 32, got \(0, 0\)"),
+        ({"confirm": 0}, r"1 <= k <= n <= 32, got 0"),
         ({"confirm": (3, 2)}, r"got \(3, 2\)"),
     ],
 )
