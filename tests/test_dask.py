@@ -114,6 +114,44 @@ def test_a_refused_call_leaves_the_shards_as_they_were(client):
     np.testing.assert_array_equal(sharded.components_.compute(), before)
 
 
+def test_rows_that_wait_are_refused_when_they_come(client):
+    X = rows_with_factors(80, 20)
+    X[70, 3] = np.nan
+    sharded = FeatureShardedPCA(max_components=6)
+    with pytest.raises(ValueError, match="Input contains NaN"):
+        sharded.fit(in_shards(X, 2))
+    assert not hasattr(sharded, "n_components_")
+    sharded.partial_fit(in_shards(X[:70], 2))
+    with pytest.raises(ValueError, match="Input contains NaN"):
+        sharded.partial_fit(in_shards(X[70:], 2))
+    sharded.partial_fit(in_shards(np.nan_to_num(X[70:]), 2))
+    assert_same(OnlineAdaptivePCA(solver="subspace", max_components=6).fit(np.nan_to_num(X)), sharded, X[:70])
+
+
+def test_a_tracker_drives_the_shards_as_it_drives_any_learner(client):
+    X = rows_with_factors(300, 30)
+    X[:, 4] = 7.0
+    model = OnlineAdaptivePCA(solver="subspace", max_components=4).fit(X)
+    sharded = FeatureShardedPCA(max_components=4).fit(in_shards(X, 3))
+    ours, theirs = sharded.fitted(), model.fitted()
+    assert (ours.time, ours.look_at, ours.blocks.waiting.number) == (300, theirs.look_at, 300 % 64)
+    assert sharded.tally_ == model.tally_
+    np.testing.assert_allclose(ours.last_look.kept, theirs.last_look.kept, rtol=1e-8)
+    np.testing.assert_allclose(ours.last_look.rest, theirs.last_look.rest, rtol=1e-8)
+    assert ours.known().n_inputs == theirs.blocks.inputs.number == 29
+    seen, expected = ours.last_look.seen(), theirs.last_look.seen()
+    np.testing.assert_allclose(seen.axes.compute(), expected.axes, atol=1e-8)
+    np.testing.assert_allclose(seen.mean.compute(), expected.mean, atol=1e-8)
+    with pytest.raises(NotImplementedError, match="not saved or merged"):
+        ours.learner.arrays()
+
+
+def test_constant_rows_have_no_components(client):
+    sharded = FeatureShardedPCA(max_components=3).fit(in_shards(np.full((100, 6), 2.0), 2))
+    assert sharded.n_components_ == 0
+    assert sharded.transform(in_shards(np.full((5, 6), 2.0), 2)).compute().shape == (5, 3)
+
+
 def test_refusals_say_what_to_do(client):
     X = da.from_array(rows_with_factors(100, 20), chunks=50)
     with pytest.raises(TypeError, match=r"expected a dask\.array\.Array, got numpy\.ndarray"):

@@ -71,6 +71,8 @@ class Knowledge(NamedTuple):
     """Share of the leading directions in each input; None if inputs are not kept."""
     tells_below_threshold: bool = True
     """True if eigenvalues below the threshold are the input's own; False: lower bounds, as of a network."""
+    n_inputs: int | None = None
+    """Number of inputs that vary, at least 1; None if the learner leaves it to others to count them."""
 
     def on_host(self) -> Knowledge:
         """The same with NumPy's arrays."""

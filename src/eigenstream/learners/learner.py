@@ -223,6 +223,18 @@ class Measuring(Protocol):
         """Input variance along axes, as of the last block."""
 
 
+@runtime_checkable
+class Spread(Protocol):
+    """A learner of rows that no place holds whole, not even the host.
+
+    It counts the inputs that vary, see `Knowledge.n_inputs`, and knows less than a block of rows exactly.
+    """
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of columns in each place."""
+
+
 def rowwise(rows: Floats, axes: Floats) -> Floats:
     """``rows @ axes.T``, one product per row: the bits do not depend on how many rows come together.
 

@@ -82,7 +82,7 @@ class ReadingAttributes:
         return unwrap(self._reading.scale)
 
 
-class TrackedAttributes(ReadingAttributes):
+class HistoryAttributes(ReadingAttributes):
     """Abstract: attributes of a model that provides ``fitted``, which returns its tracker or raises."""
 
     def fitted(self) -> Tracker:
@@ -101,16 +101,6 @@ class TrackedAttributes(ReadingAttributes):
     @property
     def spectrum_history_(self) -> SpectrumHistory:
         return self.fitted().history.history()
-
-    @property
-    def advice_(self) -> str:
-        return self.fitted().advice()
-
-    @property
-    def other_ranks_(self) -> dict[str, int]:
-        """Rank that each rule of `eigenstream.rules` would find, by its text."""
-        tracker = self.fitted()
-        return other_ranks(tracker.evidence()) if tracker.reading().count > 0 else {}
 
     @property
     def n_samples_seen_(self) -> int:
@@ -132,3 +122,17 @@ class TrackedAttributes(ReadingAttributes):
     @property
     def max_components_(self) -> int:
         return self.fitted().plan.k
+
+
+class TrackedAttributes(HistoryAttributes):
+    """Abstract: the same with what other rules say, for which every input has to be known here."""
+
+    @property
+    def advice_(self) -> str:
+        return self.fitted().advice()
+
+    @property
+    def other_ranks_(self) -> dict[str, int]:
+        """Rank that each rule of `eigenstream.rules` would find, by its text."""
+        tracker = self.fitted()
+        return other_ranks(tracker.evidence()) if tracker.reading().count > 0 else {}

@@ -61,13 +61,15 @@ class Tracker(Marked):
     ----------
     plan
         The task.
+    learner
+        The learner; None: a new one of the kind that the plan names.
     """
 
     LEARNT = ("clock", "time", "look_at", "recent", "changes")
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, learner: Learner | None = None) -> None:
         self.plan = plan
-        self.learner: Learner = plan.learner(0.0 if isinstance(plan.alpha, Rule) else plan.alpha)
+        self.learner = learner or plan.learner(0.0 if isinstance(plan.alpha, Rule) else plan.alpha)
         self.last_look = LastLook(plan, self.learner)
         self.blocks = Blocks(plan, self.learner, self.last_look)
         """Rows on their way to the learner."""
@@ -432,5 +434,5 @@ class Tracker(Marked):
 
     def _evidence(self, known: Knowledge) -> Evidence:
         pace = self.pace if self.plan.seconds is not None else EvenPace()
-        n_inputs, threshold = self.blocks.inputs.number, self.decision.threshold
+        n_inputs, threshold = known.n_inputs or self.blocks.inputs.number, self.decision.threshold
         return evidence_of(known, self.plan, n_inputs, self.time, pace, threshold)

@@ -28,7 +28,7 @@ class Varying(Marked):
         self.first: Floats = np.full(n, np.nan, dtype=dtype)
         """NaN where an input has had no value yet."""
         self.varies: NDArray[np.bool_] = np.zeros(n, dtype=bool)
-        self.all_vary = False
+        self.all_vary = not n
 
     @property
     def number(self) -> int:

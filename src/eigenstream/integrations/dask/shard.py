@@ -1,6 +1,6 @@
 """Work on a model whose features are cut into shards: pure functions, which can be redone.
 
-The subspace learner (`engine.subspace`) touches features in sums over them and in products that are local:
+The subspace learner (`learners.subspace`) touches features in sums over them and in products that are local:
 
     each shard   enters a block R of its columns below its columns of L; its part of ``L R'`` and ``R R'``
     all          add these parts up: the one thing that is sent, (r + b)^2 numbers
@@ -53,21 +53,27 @@ class Part(NamedTuple):
     varying: int
 
 
-def subspace(plan: Plan, columns: int, *, exact: bool = False) -> Subspace:
-    """A subspace of some columns of the input; ``exact``: with a direction for every row of one block."""
-    k = plan.block if exact else plan.k
-    return Subspace(columns, k, plan.block, center=plan.center, width=plan.n)
+def subspace(plan: Plan, columns: int) -> Subspace:
+    """A subspace of some columns of the input."""
+    return Subspace(columns, plan.k, plan.block, center=plan.center, width=plan.n)
 
 
-def nothing(plan: Plan, columns: int, *, exact: bool = False) -> Shard:
+def nothing(plan: Plan, columns: int) -> Shard:
     """A shard before the first row."""
-    return Shard(subspace(plan, columns, exact=exact), Varying(columns, plan.dtype))
+    return Shard(subspace(plan, columns), Varying(columns, plan.dtype))
 
 
 def rows_of(pieces: Sequence[Floats], bounds: Sequence[tuple[int, int]], dtype: type) -> Floats:
-    """Rows of a shard that lie in one chunk, or across several."""
+    """Rows of a shard that lie in one chunk, or across several; an error if they cannot be learnt from."""
     parts = [piece[start:stop] for piece, (start, stop) in zip(pieces, bounds, strict=True)]
-    return np.ascontiguousarray(np.vstack(parts) if len(parts) > 1 else parts[0], dtype=dtype)
+    rows: Floats = np.ascontiguousarray(np.vstack(parts) if len(parts) > 1 else parts[0], dtype=dtype)
+    if not squares_fit(rows):
+        refuse_huge(rows)
+        raise ValueError(
+            "Input contains NaN: a model with its features in shards cannot fill gaps; fill them before, for "
+            "instance with dask.array.where"
+        )
+    return rows
 
 
 def turned(shard: Shard, lead: Lead) -> Shard:
@@ -86,12 +92,6 @@ def entered(
 ) -> Shard:
     """The shard with its last block learnt and these rows below L."""
     rows = rows_of(pieces, bounds, plan.dtype)
-    if not squares_fit(rows):
-        refuse_huge(rows)
-        raise ValueError(
-            "Input contains NaN: a model with its features in shards cannot fill gaps; fill them before, for "
-            "instance with dask.array.where"
-        )
     learner = turned(shard, lead).learner
     learner = learner.copy() if learner is shard.learner else learner
     learner.enter(rows, Steps.even(len(rows), plan.beta2))
@@ -146,10 +146,10 @@ def signed(lead: Lead, *entries: Vector) -> Lead:
     return lead._replace(P=lead.P * np.where(found < 0, -1.0, 1.0))
 
 
-def axes_of(shard: Shard, lead: Lead, order: Sequence[int]) -> Matrix:
-    """These columns of the axes, in this order."""
+def axes_of(shard: Shard, lead: Lead) -> Matrix:
+    """These columns of the axes."""
     learner = turned(shard, lead).learner
-    return learner.L[list(order)] / np.sqrt(learner.lam[list(order)])[:, None]
+    return learner.L / np.sqrt(learner.lam)[:, None]
 
 
 def mean_of(shard: Shard) -> Vector:

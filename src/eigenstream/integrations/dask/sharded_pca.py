@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, Self
+from copy import copy
+from dataclasses import replace
+from typing import Any, Literal, Self, cast
 
 import dask.array as da
 from distributed import CancelledError, KilledWorker, get_client
 
 from ...io.durations import is_duration
 from ...learners.arrays.dask import checked, padded
-from ...model import RankChange, plan_for
-from ...model.attributes import ReadingAttributes
-from ...model.history import SpectrumHistory
+from ...learners.knowledge import Floats
+from ...model import plan_for
+from ...model.attributes import HistoryAttributes
 from ...model.parameters import check_words
 from ...model.reading import Reading
 from ...model.stream_model import DEFAULTS
+from ...model.tracker import Tracker
+from ...model.whole_calls import Callers, reverting, whole_call
 from ...rank import Rule
 from ...regularizers import Regularizer
-from .feature_stream import FeatureStream
+from .sharded_subspace import ShardedSubspace
 
 LOST = (
     "workers were lost with what they held, and it could not be computed again ({error!r}). Fit again, from "
@@ -28,7 +32,7 @@ LOST = (
 )
 
 
-class FeatureShardedPCA(ReadingAttributes):
+class FeatureShardedPCA(HistoryAttributes):
     """Streaming PCA that finds its own number of components, with its features in shards.
 
     Rows come as Dask arrays, chunked along features: each chunk of columns is a shard, which stays with one
@@ -85,17 +89,22 @@ class FeatureShardedPCA(ReadingAttributes):
         self.half_life = half_life
         self.center = center
         self.scores = scores
-        self._stream: FeatureStream | None = None
+        self.callers = Callers()
+        self._tracker: Tracker | None = None
         self._read: Reading | None = None
 
+    @whole_call
     def fit(self, X: da.Array) -> Self:
         """Forget everything and learn from these rows in one pass."""
-        return self._learn(X, None)
+        self._tracker = None
+        return self._learn(X)
 
+    @whole_call
     def partial_fit(self, X: da.Array) -> Self:
         """Learn from these rows, in order: any number of them."""
-        return self._learn(X, self._stream)
+        return self._learn(X)
 
+    @whole_call
     def pin(self) -> Self:
         """Keep what has been learnt as it is, instead of how to compute it again.
 
@@ -103,10 +112,10 @@ class FeatureShardedPCA(ReadingAttributes):
         a stream without end, call this now and then. The shards pass through this process one by one. After
         it, a worker that dies takes its shard with it: the next call says so.
         """
+        tracker = self.fitted()
         with _losses_explained():
-            stream = self._fitted().copy()
-            stream.pin()
-        self._stream, self._read = stream, None
+            _learner(tracker).pin()
+        self._tracker, self._read = copy(tracker), None  # a copy remembers no reading, which has a history
         return self
 
     def transform(self, X: da.Array) -> da.Array:
@@ -121,49 +130,38 @@ class FeatureShardedPCA(ReadingAttributes):
 
     @property
     def n_features_in_(self) -> int:
-        return self._fitted().plan.n
-
-    @property
-    def n_samples_seen_(self) -> int:
-        return self._fitted().n_samples
-
-    @property
-    def max_components_(self) -> int:
-        return self._fitted().plan.k
-
-    @property
-    def alpha_(self) -> float:
-        return self._reading.alpha
-
-    @property
-    def rank_history_(self) -> list[RankChange]:
-        return list(self._fitted().changes)
-
-    @property
-    def spectrum_history_(self) -> SpectrumHistory:
-        return self._fitted().history.history()
+        return self.fitted().plan.n
 
     @property
     def _reading(self) -> Reading:  # type: ignore[override]
         if self._read is None:
+            tracker = self.fitted()
             with _losses_explained():
-                self._read = self._fitted().reading()
+                reading, k = tracker.reading(), tracker.plan.k
+                mean, axes = _learner(tracker).client.persist([reading.mean, reading.axes[:k]])
+            self._read = replace(reading, mean=mean, axes=axes, variances=reading.variances[:k])
         return self._read
 
-    def _fitted(self) -> FeatureStream:
-        if self._stream is None:
+    def fitted(self) -> Tracker:
+        """The tracker of what has been learnt; AttributeError before the first row."""
+        if self._tracker is None:
             raise AttributeError("this model has not learnt anything yet: call fit or partial_fit")
-        return self._stream
+        return self._tracker
 
-    def _learn(self, X: da.Array, before: FeatureStream | None) -> Self:
-        rows = checked(X, None if before is None else before.plan.n)
-        stream = self._new_stream(rows) if before is None else before.copy()
+    def _reverting(self) -> Callable[[], None]:
+        return reverting(self, self._tracker)
+
+    def _learn(self, X: da.Array) -> Self:
+        tracker = self._tracker
+        rows = checked(X, None if tracker is None else tracker.plan.n)
+        tracker = tracker or self._new_tracker(rows)
         with _losses_explained():
-            stream.follow(rows)
-        self._stream, self._read = stream, None
+            for chunk in _learner(tracker).chunks(rows):
+                tracker.follow(cast(Floats, chunk))
+        self._tracker, self._read = tracker, None
         return self
 
-    def _new_stream(self, X: da.Array) -> FeatureStream:
+    def _new_tracker(self, X: da.Array) -> Tracker:
         own = ("n_components", "regularizer", "alpha", "max_components", "half_life", "center", "scores")
         parameters: dict[str, Any] = DEFAULTS | {name: getattr(self, name) for name in own}
         check_words(parameters)
@@ -177,7 +175,12 @@ class FeatureShardedPCA(ReadingAttributes):
                 "a model with its features in shards needs a cluster: start one, for instance with "
                 'distributed.Client(dashboard_address="127.0.0.1:8787")'
             ) from None
-        return FeatureStream(plan, X.chunks[1], client)
+        return Tracker(plan, ShardedSubspace(plan, X.chunks[1], client))
+
+
+def _learner(tracker: Tracker) -> ShardedSubspace:
+    assert isinstance(tracker.learner, ShardedSubspace)
+    return tracker.learner
 
 
 @contextmanager
