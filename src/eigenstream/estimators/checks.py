@@ -97,7 +97,10 @@ def check_pickling_midstream(make: Maker) -> None:
 
 
 def check_saving_midstream(make: Maker) -> None:
-    """So does a file, for estimators that can ``save`` and whose class, module or package has ``load``."""
+    """Check that a file holds the state, too.
+
+    For estimators that can ``save`` and whose class, module or package has ``load``.
+    """
     if not hasattr(make(), "save"):
         raise SkipTest("the estimator has no save")
     load = _load_beside(type(make()))

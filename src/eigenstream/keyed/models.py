@@ -68,7 +68,7 @@ class Models:
         return self._places.keys()
 
     def idle(self, most: int) -> list[Key]:
-        """All but so many keys, the longest idle."""
+        """The keys to put away, longest idle first, so that ``most`` stay."""
         return list(islice(self._places, max(len(self._places) - most, 0)))
 
     def add(self, key: Key, tracker: Tracker) -> None:

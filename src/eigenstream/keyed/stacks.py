@@ -35,7 +35,7 @@ class Stacks:
 
     @classmethod
     def of(cls, plan: Plan, slots: int) -> Self:
-        """Zeros for so many trackers with this plan."""
+        """Zeros for the trackers of these slots, all with this plan."""
         n, k, b, dtype = plan.n, plan.k, plan.block, plan.dtype
         return cls(
             waiting=np.zeros((slots, b, n), dtype),

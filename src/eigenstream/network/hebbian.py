@@ -3,7 +3,7 @@
     W_yx (k, n)  feed-forward weights        mu (k)  cumulative activity, the inverse learning rates
     W_yy (k, k)  lateral weights, no self    y  (k)  output activity
 
-    respond:  y    <- (1 - eta) y + eta (W_yx x - W_yy y)            until it stands still
+    respond:  y    <- (1 - eta) y + eta (W_yx x - W_yy y)            until it settles
     adapt:    mu   <- beta^2 mu + c + y^2
               W_yx <- W_yx + (y x' - (c + y^2) W_yx) / mu
               W_yy <- W_yy + (y y' - (c + y^2) W_yy) / mu            off the diagonal

@@ -28,8 +28,8 @@ from .times import time_hints
 MOST_VALUES = 2**21
 """Most values on a line, nested ones included: each takes some 50 bytes of memory when it is parsed."""
 WIDEST_STRUCT = 2**16
-"""Most columns that are decoded at once: making the type takes 8 microseconds per column, half a second for
-so many. Wider lines are parsed with care, some five times slower."""
+"""Most columns that are decoded at once: making the type takes 8 microseconds per column, half a second
+for these. Wider lines are parsed with care, some five times slower."""
 NEGATIVE_ZERO = re.compile(rb"-0[\s,\]}]")
 """The integer -0, of which msgspec makes 0.0 instead of -0.0."""
 NAN = b"NaN"

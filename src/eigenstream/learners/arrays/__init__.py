@@ -2,7 +2,7 @@
 
 The code of this package is NumPy's. An array of another library comes in a wrapper that follows NumPy's
 protocols (NEP 13 and NEP 18): ``rows @ axes.T`` of wrapped rows is then that library's own product, computed
-where the rows live. Small arrays of the host go there by themselves; what is to come back, `host` fetches.
+where the rows live. Small arrays of the host go there by themselves; `host` copies results back.
 
 Arrays of chunks, Dask's, are computed when they are asked for: what is made of them chunk by chunk, `of_rows`
 leaves to their library.
@@ -61,7 +61,7 @@ def is_chunked(X: Any) -> bool:
 
 
 def chunks(X: Any, columns: int | None = None) -> Any:
-    """An array of chunks as a model may take it: a matrix of floating-point numbers, of so many columns."""
+    """An array of chunks as a model may take it: a matrix of floating-point numbers with these columns."""
     from . import dask
 
     return dask.checked(X, columns)

@@ -25,7 +25,7 @@ from .stream import drop_denormals
 def learn_block(
     state: State, rule: NetworkRule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]
 ) -> None:
-    """Learn from one block of rows and write the responses into Y. Nothing may wait in the state."""
+    """Learn from one block of rows and write the responses into Y. Precondition: `X_recent` is empty."""
     rows = np.empty_like(X)
     learnt = np.empty_like(Y)
     center_rows(state, rule, X, weights, rows)
