@@ -16,7 +16,7 @@ float32 its sums drifted by a thousandth in 10^7 samples.
 Where inputs are standardized, L is in units of the scale of each input so far. With every block scales move a
 little: the columns of L are multiplied by the old scale over the new one, and ``L L'`` is computed itself.
 
-What is as wide as the input lives where the rows do, on a GPU, say (see `engine.arrays`). M is decomposed
+What is as wide as the input lives where the rows do, on a GPU, say (see `learners.arrays`). M is decomposed
 there, too; P and lam come to the host, where decisions are made.
 """
 
