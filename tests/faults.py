@@ -59,14 +59,22 @@ class Bytecodes:
     @contextmanager
     def at(self, number=0):
         self.seen, self.number = 0, number
-        before = sys.gettrace()
         gc.disable()  # collected objects would run bytecodes of their own
+        try:
+            # Since Python 3.12, a trace function is not told of bytecodes once its frame runs.
+            with self._traced() if sys.version_info < (3, 12) else self._monitored():
+                yield
+        finally:
+            gc.enable()
+
+    @contextmanager
+    def _traced(self):
+        before = sys.gettrace()
         sys.settrace(self._enter)
         try:
             yield
         finally:
             sys.settrace(before)
-            gc.enable()
 
     def _enter(self, frame, event, argument):
         if not frame.f_code.co_filename.startswith(PACKAGE):
@@ -75,10 +83,38 @@ class Bytecodes:
         return self._step
 
     def _step(self, frame, event, argument):
-        code = frame.f_code
-        if event == "opcode" and not (code.co_name in OUTERMOST and code.co_code[frame.f_lasti] == RETURN):
-            self.seen += 1
-            if self.seen == self.number:
-                sys.settrace(None)
-                raise Fault
+        if event == "opcode" and self._is_it(frame.f_code, frame.f_lasti):
+            sys.settrace(None)
+            raise Fault
         return self._step
+
+    @contextmanager
+    def _monitored(self):
+        watch = sys.monitoring
+        tool, event = watch.PROFILER_ID, watch.events.INSTRUCTION
+
+        def step(code, offset):
+            if not code.co_filename.startswith(PACKAGE):
+                return watch.DISABLE
+            if self._is_it(code, offset):
+                watch.set_events(tool, 0)
+                raise Fault
+            return None
+
+        watch.use_tool_id(tool, "faults")
+        watch.register_callback(tool, event, step)
+        watch.restart_events()
+        watch.set_events(tool, event)
+        try:
+            yield
+        finally:
+            watch.set_events(tool, 0)
+            watch.register_callback(tool, event, None)
+            watch.free_tool_id(tool)
+
+    def _is_it(self, code, offset):
+        """Count a bytecode; True if it is the one to raise at."""
+        if code.co_name in OUTERMOST and code.co_code[offset] == RETURN:
+            return False
+        self.seen += 1
+        return self.seen == self.number

@@ -31,7 +31,7 @@ from eigenstream import OnlineAdaptivePCA
 pytestmark = pytest.mark.xdist_group("benchmarks")  # what they look at is computed once
 
 
-LONG = {"accuracy", "engine", "fit", "startup", "throughput"}
+LONG = {"accuracy", "engine", "fit", "growth", "startup", "throughput"}
 """Sections of which even the quick variant takes seconds: they start processes or meet all peers."""
 
 
@@ -80,6 +80,7 @@ def test_the_engine_meets_every_peer_on_one_stream(measured):
         assert contest["contenders"][0]["samples seen"] == contest["T"]
 
 
+@pytest.mark.slow
 def test_growth_has_slopes_and_memory(measured):
     out = measured("growth")
     results = json.loads((out / "growth.json").read_text())

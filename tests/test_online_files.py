@@ -11,6 +11,7 @@ import pytest
 from eigenstream import SquaredOutput, load
 from eigenstream.model import StreamModel
 from eigenstream.monitoring import MonitoredModel
+from tests.marks import slow
 from tests.online_model import paper, stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
@@ -132,7 +133,7 @@ def test_a_position_is_saved_with_the_model(online, tmp_path):
 @pytest.mark.parametrize(
     "options", [{}, {"half_life": 60}, {"half_life": 60, "regularizer": "scale-dependent"}]
 )
-@pytest.mark.parametrize("cut", [5, 40, 64, 100, 575, 576, 700])
+@pytest.mark.parametrize("cut", [5, slow(40), 64, slow(100), 575, slow(576), slow(700)])
 def test_a_loaded_model_saves_the_same_bytes(online, options, cut, tmp_path):
     """At once, and after going on: nothing changes its type or its last digit on the way through a file."""
     X = paper(900)

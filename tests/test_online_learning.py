@@ -17,7 +17,7 @@ from tests.online_model import live_signal, needs_compilation, paper, stored
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
 
 
-@pytest.mark.parametrize("scale", [slow(1e-6), 1.0, 1e6])
+@pytest.mark.parametrize("scale", [slow(1e-6), slow(1.0), 1e6])
 def test_four_components_on_the_paper_stream_at_any_scale(online, kind, scale):
     for seed in range(3):
         model = online(regularizer=kind.name, random_state=0)
@@ -29,7 +29,7 @@ def test_four_components_on_the_paper_stream_at_any_scale(online, kind, scale):
 
 @pytest.mark.parametrize("name", ["input-output", "squared-output"])
 @pytest.mark.parametrize("alpha", [None, 0.05])
-@pytest.mark.parametrize("scale", [1e-6, slow(1e-3), slow(1e3), 1e6])
+@pytest.mark.parametrize("scale", [1e-6, slow(1e-3), slow(1e3), slow(1e6)])
 def test_units_do_not_matter(online, name, alpha, scale):
     X = paper(1500)
     one, other = (online(regularizer=name, alpha=alpha, random_state=0).fit(X * s) for s in (1.0, scale))
@@ -201,7 +201,7 @@ def test_a_long_constant_beginning_is_waited_out(online):
     "options",
     [{}, {"half_life": 300}, {"solver": Network(consolidation=None)}, {"regularizer": "squared-output"}],
 )
-@pytest.mark.parametrize("idle_rows", [1, 200, 500])
+@pytest.mark.parametrize("idle_rows", [1, slow(200), slow(500)])
 def test_idle_readings_are_no_signal(online, options, idle_rows):
     """Constant readings that are not round numbers: their mean must not leave rounding behind."""
     rng = np.random.default_rng(0)
@@ -214,7 +214,7 @@ def test_idle_readings_are_no_signal(online, options, idle_rows):
 
 
 @needs_compilation
-@pytest.mark.parametrize("quiet", [0.0, slow(1e-14), 1e-9])
+@pytest.mark.parametrize("quiet", [0.0, slow(1e-14), slow(1e-9)])
 def test_a_signal_that_stops_and_returns(online, quiet):
     """Next to nothing, or nothing at all for 1,000 half-lives; then fourteen orders of magnitude more."""
     rng = np.random.default_rng(0)
@@ -237,7 +237,7 @@ def test_constant_data_have_no_components(online, value, half_life):
     assert model.rank_history_ == []
 
 
-@pytest.mark.parametrize("dead", [5, 25, 60])
+@pytest.mark.parametrize("dead", [5, slow(25), 60])
 @pytest.mark.parametrize("value", [0.0, 21.7, 1e6 + 0.1])
 def test_dead_inputs_do_not_count_as_noise(online, dead, value):
     rng = np.random.default_rng(0)
@@ -341,7 +341,7 @@ def test_every_regularizer_by_name(online):
         assert online(regularizer=name, random_state=0).fit(paper(300)).n_components_ == 4
 
 
-@pytest.mark.parametrize("half_life", [None, 40, 300])
+@pytest.mark.parametrize("half_life", [slow(None), 40, slow(300)])
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_learn_many_is_learn_one_row_by_row(online, half_life, center, dtype):
