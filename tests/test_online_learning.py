@@ -53,7 +53,7 @@ def test_white_noise_has_no_components(online, kind, half_life, scale):
 
 
 @needs_compilation
-@pytest.mark.parametrize("half_life", [50, slow(500), None])
+@pytest.mark.parametrize("half_life", [50, slow(500), slow(None)])
 def test_three_spikes_are_three(online, kind, half_life):
     rng = np.random.default_rng(1)
     model = online(regularizer=kind.name, half_life=half_life, random_state=0)
