@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from eigenstream import sources
-from eigenstream.io.sources import SourceError, lines
+from eigenstream.io.sources import SourceError, contents
 from tests.source_files import (
     DATA,
     TEXTS,
@@ -77,7 +77,7 @@ def test_more_rows_behind_the_place_do_no_harm(kind, tmp_path):
 def test_long_files_are_looked_at_before_the_place_too(tmp_path):
     X = np.random.default_rng(0).standard_normal((2000, 4))
     (tmp_path / "x.csv").write_bytes(as_csv(X))
-    assert lines.PRINT * 10 < (tmp_path / "x.csv").stat().st_size
+    assert contents.PRINT * 10 < (tmp_path / "x.csv").stat().st_size
     _, positions = read(tmp_path / "x.csv", batch_rows=1000)
     (tmp_path / "x.csv").write_bytes(
         as_csv(X).replace(repr(float(X[990, 1])).encode(), b"1" * len(repr(float(X[990, 1]))))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from eigenstream import sources
-from eigenstream.io.sources import SourceError, json_lines, lines, text
+from eigenstream.io.sources import SourceError, json_lines, lines
 from eigenstream.io.sources.line_reader import EMPTIEST
 from tests.source_files import read
 
@@ -195,7 +195,7 @@ def test_limits_are_checked_at_the_line_where_they_are_passed(tmp_path, monkeypa
 
 
 def test_limits_of_columns_and_values(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "WIDEST_TEXT", 4)
+    monkeypatch.setattr(lines, "WIDEST_TEXT", 4)
     monkeypatch.setattr(json_lines, "MOST_VALUES", 8)
     for content, message in (
         (b"1,2,3,4,5,6\n", "line 1: more than 4 columns"),

@@ -10,7 +10,7 @@ import zarr
 from pyarrow import parquet
 
 from eigenstream import sources
-from eigenstream.io.sources import SourceError, zarr_array
+from eigenstream.io.sources import SourceError, matrices
 from eigenstream.io.sources import parquet as parquet_source
 from tests.source_files import (
     DATA,
@@ -87,7 +87,7 @@ def test_parquet_that_does_not_fit_together(tmp_path):
 
 def test_zarr_with_gigantic_chunks_is_refused(tmp_path, monkeypatch):
     write_zarr(tmp_path / "x", DATA)
-    monkeypatch.setattr(zarr_array, "LARGEST_CHUNK", 6 * 3 * 8 - 1)
+    monkeypatch.setattr(matrices, "LARGEST_CHUNK", 6 * 3 * 8 - 1)
     with pytest.raises(SourceError, match="its chunks have 144 bytes"):
         sources.open(tmp_path / "x")
     zarr.create_array(str(tmp_path / "y"), shape=(80, 4), chunks=(1, 4), shards=(40, 4), dtype="f8")

@@ -20,8 +20,8 @@ from eigenstream import sources
 from eigenstream.io.sources import SourceError, cells, lines
 from eigenstream.io.sources.csv_lines import CsvParser
 from eigenstream.io.sources.json_lines import JsonLines
+from eigenstream.io.sources.lines import Complaint
 from eigenstream.io.sources.options import ReadOptions
-from eigenstream.io.sources.text import Complaint
 from tests.source_files import DATA, TEXTS, piece_of, read, rows_of
 
 WORDS = [

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..io.sinks import Layout, Sink, SinkError
 from ..io.sources import Batch, Hint, Source, SourceError
-from ..io.sources.identity import Identity, identities
+from ..io.sources.several import Identity, identities
 from ..keyed import Bank, MonitorBank
 from ..model import StreamModel
 from ..monitoring import MonitoredModel

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..io import files
 from ..io.sources import Hint, Source, SourceError
-from ..io.sources.identity import Identity, learnt_files, learnt_place
+from ..io.sources.several import Identity, learnt_files, learnt_place
 from .model_file import RunError
 from .record import MOST_SOURCES, Record, record_of
 

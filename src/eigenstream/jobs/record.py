@@ -166,7 +166,7 @@ class Record:
     names: list[str] | None
     """Names of the columns, where there are any."""
     learnt: list[dict[str, Any]] = field(default_factory=list)
-    """Sources that were learnt completely before this one (`sources.identity`), the latest last."""
+    """Sources that were learnt completely before this one (`sources.several.identities`), the latest last."""
     ended: list[dict[str, Any]] | None = None
     """The same of this one; None unless its end has been reached."""
     times: list[list[float]] = field(default_factory=list)

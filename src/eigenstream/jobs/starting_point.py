@@ -9,8 +9,8 @@ from typing import Any
 
 from ..io import files, sources
 from ..io.sources import Hint, ReadOptions, Source, SourceError
-from ..io.sources.identity import Identity, learnt_files, learnt_place
 from ..io.sources.options import STORED
+from ..io.sources.several import Identity, learnt_files, learnt_place
 from ..keyed import Bank, MonitorBank, is_bank, open_bank
 from ..model import StreamModel
 from ..monitoring import MonitoredModel, load

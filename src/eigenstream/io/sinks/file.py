@@ -1,15 +1,22 @@
-"""Outputs of one file, which only grows at its end and can be cut back."""
+"""Outputs of one file, which only grows at its end and can be cut back: CSV, JSON lines, NPY.
+
+Numbers are written so that they read back exactly.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import os
 import sys
 from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .. import files
@@ -154,6 +161,92 @@ class File(Sink):
             if self.file.length == 0:
                 self.file.append(self.head())
 
+    def _values(self, scores: NDArray[Any]) -> list[list[Any]]:
+        """Return the rows as lists of Python's numbers, whole ones as integers."""
+        table: list[list[Any]] = scores.tolist()
+        for i in np.flatnonzero(self.layout.are_whole):
+            for row in table:
+                row[i] = int(row[i])
+        return table
+
     def _fingerprint(self) -> str:
         # Without the head: that of NPY counts the rows, so it changes when more are written.
         return hashlib.sha256(self.file.fingerprint(len(self.head()))).hexdigest()
+
+
+class CsvSink(File):
+    """CSV: one line per row, with its number in the source and its scores."""
+
+    def head(self) -> bytes:
+        return ",".join(map(_quoted, self.layout.columns)).encode(errors="replace") + b"\n"
+
+    def append(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None) -> None:
+        heads = list(map(str, numbers.tolist()))
+        if texts is not None:
+            kept = [",".join(map(_quoted, row)) for row in texts.tolist()]
+            heads = [f"{number},{row}" for number, row in zip(heads, kept, strict=True)]
+        comma = b"," if scores.shape[1] else b""
+        rows = zip(heads, self._written(scores), strict=True)
+        lines = [b"%b%b%b\n" % (head.encode(errors="replace"), comma, row) for head, row in rows]
+        self.file.append(b"".join(lines))
+
+    def _written(self, scores: Floats) -> list[bytes]:
+        """Return the scores of each row between commas, as Python writes them."""
+        table = self._values(scores)
+        if scores.dtype != np.float64:
+            words = ([str(v) if isinstance(v, int) else f"{v:.9g}" for v in row] for row in table)
+            return [",".join(row).encode() for row in words]
+        rows = [row[1:-1] for row in msgspec.json.Encoder().encode_lines(table).split(b"\n")]
+        # Elsewhere it writes another exponent than Python, and null for what is not finite.
+        size = np.abs(scores)
+        alike = ((size >= 1e-4) & (size < 1e16)) | (size == 0)
+        for i in np.flatnonzero(~alike.all(axis=1)):
+            rows[i] = ",".join(map(repr, table[i])).encode()
+        return rows[: len(table)]
+
+
+def _quoted(text: str) -> str:
+    if not any(sign in text for sign in ',"\r\n'):
+        return text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
+
+
+class Jsonl(File):
+    """JSON lines: one object per row; null where there is no score, or no limit."""
+
+    def head(self) -> bytes:
+        return b""
+
+    def beginning(self) -> bytes:
+        return f"{{{json.dumps(self.layout.columns[0])}: ".encode()
+
+    def append(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None) -> None:
+        names = self.layout.columns
+        kept = [[]] * len(numbers) if texts is None else texts.tolist()
+        table = self._values(np.where(np.isfinite(scores), scores.astype(object), None))  # type: ignore[call-overload]
+        rows = zip(numbers.tolist(), kept, table, strict=True)
+        lines = [json.dumps(dict(zip(names, [n, *words, *row], strict=True))) for n, words, row in rows]
+        self.file.append("".join(line + "\n" for line in lines).encode())
+
+
+class NpySink(File):
+    """A matrix of scores."""
+
+    def head(self) -> bytes:
+        """Return the head, always of the same length: NumPy leaves room for the number of rows to grow."""
+        head, type_ = io.BytesIO(), npy.dtype_to_descr(np.dtype(self.layout.dtype))
+        shape = (self.rows, self.layout.width)
+        npy.write_array_header_1_0(head, {"descr": type_, "fortran_order": False, "shape": shape})
+        return head.getvalue()
+
+    def beginning(self) -> bytes:
+        return self.head().partition(b"'shape'")[0]
+
+    def append(self, numbers: NDArray[np.int64], scores: Floats, texts: Texts | None) -> None:
+        self.file.append(np.ascontiguousarray(scores, dtype=self.layout.dtype))
+
+    def settle(self, *, final: bool = False) -> Place:
+        self._begin()
+        os.pwrite(self.file.handle, self.head(), 0)
+        return super().settle()

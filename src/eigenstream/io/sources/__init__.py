@@ -59,9 +59,9 @@ from .batch import Floats as Floats
 from .batch import Hint as Hint
 from .batch import Reader as Reader
 from .batch import SourceError as SourceError
+from .opening import SCHEMES as SCHEMES
 from .opening import open as open
 from .options import ReadOptions as ReadOptions
-from .readers import SCHEMES as SCHEMES
 from .source import Source as Source
 
 __all__ = [

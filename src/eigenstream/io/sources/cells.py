@@ -53,14 +53,13 @@ def parsed_fields(
     rows: Sequence[Sequence[str]], chosen: Sequence[int], missing: Sequence[str]
 ) -> Rows | None:
     """Parse the chosen columns of lines that are split into cells already."""
-    import pyarrow as pa
-
     words = [row[i] for row in rows for i in chosen]
-    try:
-        cells = pa.array(words, pa.string())
-    except UnicodeError:
+    if any("(" in word or "_" in word for word in words):  # "nan(1)" is a number to Arrow, 1_000 to Python
         return None
-    numbers = None if any("(" in word for word in words) else _numbers(cells, missing)
+    try:
+        numbers = _numbers(words, missing) if available() else np.array(words, dtype=np.float64)
+    except ValueError:  # not a number, or not text in UTF-8
+        return None
     return None if numbers is None else np.array(numbers).reshape(len(rows), len(chosen))
 
 
@@ -140,10 +139,11 @@ def _strings(
 
 
 def _numbers(cells: Any, missing: Sequence[str]) -> Rows | None:
-    """Parse strings; the values of null slots are undefined."""
+    """Parse strings, a list or an Arrow array; the values of null slots are undefined."""
     import pyarrow as pa
     from pyarrow import compute
 
+    cells = pa.array(cells, pa.string()) if isinstance(cells, list) else cells
     try:
         plain = compute.cast(cells, pa.float64())
         return np.frombuffer(plain.buffers()[1], dtype=np.float64, count=len(plain))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import hashlib
 import os
 import select
 import stat
@@ -10,28 +11,70 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from .batch import SourceError
-from .lines import BLOCK, PRINT, Read, SeenBytes
 
 POLL = 0.1
 """Seconds between looks at a file that is followed: a delay that a person hardly notices, and little work."""
 GZIP = b"\x1f\x8b"
 PACKED = 1 << 16
 """Bytes of packed data read at a time: they unpack to less than a block of lines in most files."""
+BLOCK = 1 << 20
+"""Bytes read at a time: with fewer, calls take time; with more, the arrays made of them leave the cache."""
+PRINT = 4096
+"""Bytes at the beginning, and before the place reached, that are hashed to recognise a file on resuming: one
+page, so that a check costs two reads of the disk however long the file is."""
+
+Read = Callable[[int], bytes]
+Ready = Callable[[float], bool]
+
+
+@dataclass
+class SeenBytes:
+    """Number of bytes that have passed, the first `PRINT` of them, and the last."""
+
+    offset: int = 0
+    head: bytes = b""
+    tail: bytes = b""
+
+    def add(self, data: bytes) -> None:
+        """Count the next bytes."""
+        self.offset += len(data)
+        if len(self.head) < PRINT:
+            self.head = (self.head + data[:PRINT])[:PRINT]
+        self.tail = data[-PRINT:] if len(data) >= PRINT else (self.tail + data)[-PRINT:]
+
+
+def fingerprint(head: bytes, tail: bytes) -> str:
+    """Return a hash of the first and the last bytes."""
+    return hashlib.sha256(head + tail).hexdigest()
+
+
+def hash_of_ends(path: Path, size: int) -> str:
+    """Return a hash of the first bytes of a file, and of those before byte ``size``."""
+    some = min(PRINT, size)
+    with path.open("rb") as file:
+        head = file.read(some)
+        file.seek(size - some)
+        return fingerprint(head, file.read(some))
 
 
 class PlainFile:
     """A file on disk, which may still be growing."""
 
     def __init__(self, path: Path, *, follow: bool = False, idle: float | None = None) -> None:
-        self.path, self.follow, self.idle = path, follow, idle
+        self.path, self.name, self.follow, self.idle = path, str(path), follow, idle
         self.handle = os.open(path, os.O_RDONLY)
         if not stat.S_ISREG(os.fstat(self.handle).st_mode):
             os.close(self.handle)
             raise SourceError(f"{path} is not a regular file; pass pipes through standard input (-)")
         self.seen = SeenBytes()
+
+    def begins_with(self, start: bytes) -> bool:
+        """Return True if these bytes come first."""
+        return os.pread(self.handle, len(start), 0) == start
 
     def read(self, size: int) -> bytes:
         """Return the next bytes; with ``follow``, wait for them."""
@@ -103,6 +146,8 @@ class PlainFile:
 class StandardInput:
     """Standard input: returns what has come, without waiting for a block to fill."""
 
+    name = "standard input"
+
     def __init__(self) -> None:
         try:
             self.handle = sys.stdin.buffer.fileno()
@@ -133,12 +178,15 @@ class StandardInput:
         except (OSError, ValueError):  # a file, or a system that cannot tell
             return True
 
+    def close(self) -> None:
+        """Do nothing: it is not ours to close."""
+
 
 class Unpacked:
     """Content of gzip data, member by member; at most the bytes asked for, however well it is packed."""
 
-    def __init__(self, packed: Read, name: str, close: Callable[[], None] | None = None) -> None:
-        self.packed, self.name, self._close = packed, name, close
+    def __init__(self, packed: PlainFile | StandardInput) -> None:
+        self.packed, self.name = packed, packed.name
         self._inflate = zlib.decompressobj(wbits=31)
         self._waiting = b""
         self._between = False
@@ -153,7 +201,7 @@ class Unpacked:
     def _read(self, size: int) -> bytes:
         while True:
             if not self._waiting:
-                self._waiting = self.packed(PACKED)
+                self._waiting = self.packed.read(PACKED)
                 if not self._waiting:
                     return self._last()
             if self._between:
@@ -175,21 +223,20 @@ class Unpacked:
         return content
 
     def close(self) -> None:
-        if self._close is not None:
-            self._close()
+        self.packed.close()
 
 
 class Recoded:
     """Text in another encoding, recoded to UTF-8."""
 
-    def __init__(self, read: Read, name: str, encoding: str, close: Callable[[], None] | None) -> None:
-        self._read, self.name, self.encoding, self._close = read, name, encoding, close
+    def __init__(self, content: PlainFile | StandardInput | Unpacked, encoding: str) -> None:
+        self.content, self.name, self.encoding = content, content.name, encoding
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._ended = False
 
     def read(self, size: int) -> bytes:
         while not self._ended:
-            block = self._read(size)
+            block = self.content.read(size)
             self._ended = not block
             try:
                 content = self._decoder.decode(block, final=self._ended).encode()
@@ -200,5 +247,7 @@ class Recoded:
         return b""
 
     def close(self) -> None:
-        if self._close is not None:
-            self._close()
+        self.content.close()
+
+
+Content = PlainFile | StandardInput | Unpacked | Recoded

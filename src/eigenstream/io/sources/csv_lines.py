@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from . import cells
 from .batch import SKIP, Hint, SourceError
-from .lines import Piece
+from .lines import WIDEST_TEXT, Complaint, Parser, Piece, refuse_wide, shortened
 from .options import GROUPED, ReadOptions
-from .text import WIDEST_TEXT, Complaint, Parser, refuse_wide, shortened
 from .times import time_hints
 
 DELIMITERS = (",", "\t", ";", "|")
@@ -83,7 +82,8 @@ class CsvParser(Parser):
 
     def quick(self, piece: Piece) -> NDArray[np.float64] | None:
         data, separator = piece.data, self.delimiter.encode()
-        if b'"' in data and (piece.occurrences(b'"') % 2).any():  # a quoted text without an end
+        quoted = b'"' in data
+        if quoted and (piece.occurrences(b'"') % 2).any():  # a quoted text without an end
             return None
         if self.delimiter == " ":
             data = b"".join(b" ".join(line.split()) + b"\n" for line in piece.lines())
@@ -91,20 +91,17 @@ class CsvParser(Parser):
             if b"." in data:
                 return None
             data = data.replace(b",", b".")
-        if not cells.available():
-            rows = self._loaded(data, len(piece))
-        elif len(separator) == 1:
+        rows, in_place = None, len(separator) == 1 and cells.available()
+        if in_place:
             missing = self.options.missing
             rows = cells.parsed(data, len(piece), self.full, separator, self.chosen, missing)
-            if rows is None and b'"' in data and self.delimiter != " ":
-                rows = self._taken_apart(data, len(piece))
-        else:
-            return None
+        if rows is None and (self.delimiter != " " if quoted else not in_place):
+            rows = self._taken_apart(data, len(piece))
         self._seen = self._seen or rows is not None
         return rows
 
     def _taken_apart(self, data: bytes, count: int) -> NDArray[np.float64] | None:
-        """Parse lines with quotes that hide delimiters, in columns that are not chosen."""
+        """Parse lines cell by cell: where quotes may hide delimiters, and without pyarrow."""
         text = self.options.decoded(data)
         lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
         try:
@@ -114,20 +111,6 @@ class CsvParser(Parser):
         if len(rows) != count or any(len(row) != self.full for row in rows):
             return None
         return cells.parsed_fields(rows, self.chosen, self.options.missing)
-
-    def _loaded(self, data: bytes, count: int) -> NDArray[np.float64] | None:
-        """Parse with NumPy, where pyarrow is not installed; several times slower."""
-        lines = data.removesuffix(b"\n").split(b"\n")
-        separator = self.delimiter.encode()
-        if b'"' in data or {line.count(separator) for line in lines} != {self.full - 1}:
-            return None
-        usecols = None if isinstance(self.chosen, range) else self.chosen
-        try:
-            texts = [self.options.decoded(line, "strict") for line in lines]
-            rows = np.loadtxt(texts, delimiter=self.delimiter, comments=None, usecols=usecols, ndmin=2)
-        except ValueError:
-            return None
-        return rows if len(rows) == count else None
 
     def row(self, line: bytes) -> list[float] | Complaint:
         if line.count(b'"') % 2 and b'"' in line.rpartition(self.delimiter.encode())[2]:

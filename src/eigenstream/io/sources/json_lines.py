@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import SKIP, Hint, SourceError
-from .lines import Piece
+from .lines import Complaint, Parser, Piece, refuse_wide, shortened
 from .options import ReadOptions
-from .text import Complaint, Parser, refuse_wide, shortened
 from .times import time_hints
 
 MOST_VALUES = 2**21

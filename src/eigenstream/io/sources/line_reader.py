@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError, texts_of
-from .contents import PlainFile, Recoded, Unpacked
+from .contents import Content, PlainFile
 from .csv_lines import CsvParser
 from .json_lines import JsonLines
-from .lines import NOTHING, Lines, Piece
+from .lines import FEW, NOTHING, Lines, Parsed, Parser, Piece
 from .options import ReadOptions
-from .text import FEW, Parsed, Parser
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
 BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
@@ -51,7 +50,7 @@ class LineReader(Reader):
     def __init__(
         self,
         lines: Lines,
-        content: PlainFile | Unpacked | Recoded | None,
+        content: Content,
         kind: str,
         options: ReadOptions,
     ) -> None:
@@ -211,8 +210,7 @@ class LineReader(Reader):
         return read if self.file is None else [(path, self.lines.seen.offset, some) for path, _, some in read]
 
     def close(self) -> None:
-        if self.content is not None:
-            self.content.close()
+        self.content.close()
         if self._pool is not None:
             self._pool.shutdown(wait=False)
 
@@ -257,7 +255,7 @@ class LineReader(Reader):
         empty: NDArray[np.bool_] = perhaps & ~piece.has_any(~BLANK)
         if comment is not None:
             for i in np.flatnonzero(perhaps & ~empty).tolist():
-                empty[i] = piece.line(i).strip().startswith(comment.encode())
+                empty[i] = piece.part(i, i + 1).data.strip().startswith(comment.encode())
         return empty
 
     def _notice_index(self, rows: NDArray[np.float64]) -> None:

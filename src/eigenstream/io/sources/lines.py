@@ -1,29 +1,25 @@
-"""Whole lines of a stream of bytes, and where they end."""
+"""Whole lines of a stream of bytes, where they end, and the interface of their parsers."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import SourceError
+from .batch import Hint, SourceError
+from .contents import BLOCK, Read, Ready, SeenBytes, fingerprint
 
-BLOCK = 1 << 20
-"""Bytes read at a time: with fewer, calls take time; with more, the arrays made of them leave the cache."""
 LONGEST = 1 << 25
 """Most bytes of a line; a file with a longer one has no lines, and would be read into memory as a whole."""
-PRINT = 4096
-"""Bytes at the beginning, and before the place reached, that are hashed to recognise a file on resuming: one
-page, so that a check costs two reads of the disk however long the file is."""
-
-Read = Callable[[int], bytes]
-Ready = Callable[[float], bool]
+WIDEST_TEXT = 2**20
+"""Most columns of a text: a line of commas alone is refused before an object is made of each."""
+FEW = 32
+"""Lines that are parsed one by one instead of halved again to find the one that needs care."""
 
 
 class Piece(NamedTuple):
@@ -48,10 +44,6 @@ class Piece(NamedTuple):
         first = int(self.ends[start - 1]) if start else 0
         data = self.data[first : int(self.ends[stop - 1])]
         return Piece(data, self.ends[start:stop] - first, self.numbers[start:stop])
-
-    def line(self, number: int) -> bytes:
-        """Return one line, with its line feed."""
-        return self.data[int(self.ends[number - 1]) if number else 0 : int(self.ends[number])]
 
     def starts(self) -> NDArray[np.uint8]:
         """Return the first byte of each line."""
@@ -83,22 +75,6 @@ class Piece(NamedTuple):
 
 
 NOTHING = Piece(b"", np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-
-
-@dataclass
-class SeenBytes:
-    """Number of bytes that have passed, the first `PRINT` of them, and the last."""
-
-    offset: int = 0
-    head: bytes = b""
-    tail: bytes = b""
-
-    def add(self, data: bytes) -> None:
-        """Count the next bytes."""
-        self.offset += len(data)
-        if len(self.head) < PRINT:
-            self.head = (self.head + data[:PRINT])[:PRINT]
-        self.tail = data[-PRINT:] if len(data) >= PRINT else (self.tail + data)[-PRINT:]
 
 
 class Lines:
@@ -209,15 +185,79 @@ class Lines:
             )
 
 
-def fingerprint(head: bytes, tail: bytes) -> str:
-    """Return a hash of the first and the last bytes."""
-    return hashlib.sha256(head + tail).hexdigest()
+class Complaint(NamedTuple):
+    """Reason why a line cannot be parsed."""
+
+    column: str
+    what: str
+    hints: tuple[Hint, ...] = ()
 
 
-def hash_of_ends(path: Path, size: int) -> str:
-    """Return a hash of the first bytes of a file, and of those before byte ``size``."""
-    some = min(PRINT, size)
-    with path.open("rb") as file:
-        head = file.read(some)
-        file.seek(size - some)
-        return fingerprint(head, file.read(some))
+Parsed = tuple[NDArray[np.float64], list[tuple[int, Complaint]]]
+"""Rows, and the numbers of bad lines with the reasons."""
+
+
+class Parser(ABC):
+    """Abstract: parses lines of numbers."""
+
+    width: int
+    full: int
+    """Number of columns, chosen or not."""
+    names: list[str] | None
+    kept: Sequence[str] = ()
+    """Names of the columns kept as text."""
+    titled: bool = False
+    """True if the first line holds names."""
+
+    @abstractmethod
+    def quick(self, piece: Piece) -> NDArray[np.float64] | None:
+        """Parse all lines at once; None if one of them needs care."""
+
+    @abstractmethod
+    def row(self, line: bytes) -> list[float] | Complaint:
+        """Parse one line with care."""
+
+    @abstractmethod
+    def texts(self, line: bytes) -> list[str]:
+        """Return the cells of one line kept as text, empty where it has none."""
+
+    @abstractmethod
+    def column(self, number: int) -> str:
+        """Return the name of a column for a message."""
+
+    def note(self) -> str | None:
+        """Return a remark for a person about how the lines are read, if there is one."""
+        return None
+
+    def parsed(self, piece: Piece) -> Parsed:
+        """Parse lines; halve them until most can be parsed at once."""
+        quick = self.quick(piece)
+        if quick is not None:
+            return quick, []
+        if len(piece) > FEW:
+            middle = len(piece) // 2
+            rows, bad = self.parsed(piece.part(0, middle))
+            more, worse = self.parsed(piece.part(middle, len(piece)))
+            return np.concatenate((rows, more)), bad + [(i + middle, what) for i, what in worse]
+        return self._one_by_one(piece)
+
+    def _one_by_one(self, piece: Piece) -> Parsed:
+        rows, bad = np.zeros((len(piece), self.width)), []
+        for i, line in enumerate(piece.lines()):
+            found = self.row(line)
+            if isinstance(found, Complaint):
+                bad.append((i, found))
+            else:
+                rows[i] = found
+        return rows, bad
+
+
+def refuse_wide(columns: int, source: str, line: int) -> None:
+    """Raise if a line has more columns than a text may have."""
+    if columns > WIDEST_TEXT:
+        raise SourceError(f"{source}, line {line}: more than {WIDEST_TEXT:,} columns, which text may have")
+
+
+def shortened(text: str) -> str:
+    """Return the text for a message, cut to 40 characters."""
+    return repr(text.strip() if len(text) <= 40 else text[:80].strip()[:37] + "...")

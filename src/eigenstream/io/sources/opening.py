@@ -1,17 +1,42 @@
-"""Open a source as its options say."""
+"""Open a source as its options say; its reader is found by its content, not by its name."""
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from glob import glob
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any
 
-from .batch import SourceError
+from ...streams import changing_rank
+from .arrays import Generated, Pieces
+from .batch import Reader, SourceError
+from .contents import GZIP, PlainFile, Recoded, StandardInput, Unpacked
+from .line_reader import LineReader
+from .lines import Lines
+from .matrices import Zarr, is_sparse_npz, matrix_market, sparse_npz
+from .npy import NpyReader, Npz
 from .options import ReadOptions
-from .readers import open_reader
+from .parquet import ParquetReader
+from .redis_stream import open_redis
+from .several import Several
 from .source import Source
+
+# Byte order marks of encodings in which lines cannot be cut; that of UTF-8 is left to the line reader.
+WIDE_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".gz", ".npy", ".npz", ".mtx")
+"""Suffixes of the files read from a folder; other files in it are ignored."""
+
+
+Opener = Callable[[str, ReadOptions], Reader]
+
+SCHEMES: dict[str, Opener] = {"redis": open_redis}
+"""Openers of addresses such as ``redis://127.0.0.1/0?stream=sensors``, by the scheme before ``://``. An entry
+of your own makes `open` and the command line read your own kind of source."""
 
 
 def open(
@@ -47,7 +72,7 @@ def open(
         If it cannot be read, or is not what ``position`` was made from. It names file, line and column.
     """
     options = replace(options or ReadOptions(), **reading)
-    reader = open_reader(source, options)
+    reader = _open_reader(source, options)
     try:
         if options.keeps and not reader.kept:
             raise SourceError(f"{reader.name}: a source of this kind cannot keep columns as text")
@@ -74,3 +99,162 @@ def _with_each_option(function: Callable[..., Source]) -> None:
 
 
 _with_each_option(open)
+
+
+def _open_reader(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None, options: ReadOptions
+) -> Reader:
+    """Return the reader of a source."""
+    if source is None:
+        return _built_in(options)
+    try:
+        if isinstance(source, str | os.PathLike):
+            return _open_one(os.fspath(source), options)
+        return _open_several([Path(one) for one in source], options)
+    except OSError as error:
+        raise SourceError(f"{source} cannot be read: {error.strerror or error}") from None
+
+
+def _open_one(source: str, options: ReadOptions) -> Reader:
+    if source == "-":
+        return open_lines(None, options)
+    scheme = re.match(r"([a-z][a-z0-9+.-]*)://", source)
+    if scheme:
+        if scheme[1] not in SCHEMES:
+            raise SourceError(f"{source}: {scheme[1]}:// is not read; there are {', '.join(SCHEMES)}")
+        return SCHEMES[scheme[1]](source, options)
+    path = Path(source)
+    if not path.exists():
+        found = sorted(glob(source)) if any(sign in source for sign in "*?[") else []
+        if not found:
+            raise SourceError(f"there is no file {source!r}")
+        return _open_several([Path(one) for one in found], options)
+    if path.is_dir():
+        return _open_folder(path, options)
+    return _open_file(path, options)
+
+
+def _open_several(paths: list[Path], options: ReadOptions) -> Reader:
+    if not paths:
+        raise SourceError("there is no file to read: the list of files is empty")
+    if len(paths) == 1:
+        return _open_one(str(paths[0]), options)
+    if options.follow:
+        raise SourceError(f"{len(paths)} files cannot be followed: only a plain file of lines can grow")
+
+    def open_part(path: Path, names: tuple[str, ...] | None) -> Reader:
+        return _open_file(path, options if names is None else replace(options, names=names))
+
+    return Several(paths, open_part)
+
+
+def _open_folder(path: Path, options: ReadOptions) -> Reader:
+    for marks, kind in FOLDERS:
+        if any(any(path.glob(mark)) for mark in marks):
+            _refuse_following(path, options)
+            return kind(path, options)
+    inside = [file for file in sorted(path.iterdir()) if file.suffix.lower() in SUFFIXES]
+    if inside:
+        return _open_several(inside, options)
+    raise SourceError(
+        f"{path} is a folder, but neither a Zarr array nor one of Parquet files; nor does it hold files that "
+        f"end in {', '.join(SUFFIXES)}"
+    )
+
+
+def _open_file(path: Path, options: ReadOptions) -> Reader:
+    if not path.is_file():  # a named pipe would be waited for
+        raise SourceError(f"{path} is not a regular file; pass pipes through standard input (-)")
+    with path.open("rb") as file:
+        start = file.read(6)
+    for mark, what in FOREIGN.items():
+        if start.startswith(mark):
+            raise SourceError(f"{path} is {what}")
+    for mark, kind in FILES:
+        if start.startswith(mark):
+            _refuse_following(path, options)
+            return kind(path, options)
+    return open_lines(path, options)
+
+
+def open_lines(path: Path | None, options: ReadOptions) -> LineReader:
+    """Open text in a file, plain or gzip, or (None) on standard input."""
+    piped = path is None
+    file = StandardInput() if path is None else PlainFile(path, follow=options.follow, idle=options.idle)
+    packed = file.begins_with(GZIP)
+    marked = (encoding for mark, encoding in WIDE_MARKS.items() if file.begins_with(mark))
+    encoding = options.encoding if options.recoded() else next(marked, None)
+    follow = options.follow and not piped
+    if (packed or encoding) and follow:
+        file.close()
+        kind = "a gzip file" if packed else f"text in {encoding}"
+        raise SourceError(f"{path}: {kind} cannot be followed; only a plain file of lines can grow")
+    unpacked = Unpacked(file) if packed else file
+    content = Recoded(unpacked, encoding) if encoding else unpacked
+    # What is not a plain file is continued by reading it again from the beginning, comparing a hash.
+    again = not isinstance(content, PlainFile)
+    ready = file.ready if piped or follow else None
+    lines = Lines(content.read, file.name, growing=follow, digest=again, ready=ready)
+    kind = "pipe" if piped else "gzip" if packed and not encoding else "recoded" if encoding else "text"
+    reader = LineReader(lines, content, kind, options)
+    reader.live, reader.lasts = piped or follow, not piped
+    reader.files = [] if path is None else [path]
+    return reader
+
+
+def _refuse_following(path: Path, options: ReadOptions) -> None:
+    if options.follow:
+        raise SourceError(f"{path} cannot be followed: only a plain file of lines can grow")
+
+
+def _open_npz(path: Path, options: ReadOptions) -> Reader:
+    if is_sparse_npz(path):
+        return sparse_npz(path, options)
+    return Npz(path, options)
+
+
+Kind = Callable[[Path, ReadOptions], Reader]
+
+FOLDERS: list[tuple[tuple[str, ...], Kind]] = [
+    (("*.parquet",), ParquetReader),
+    (("zarr.json", ".zarray"), Zarr),
+]
+"""Readers of folders, by files of which one is in the folder."""
+FILES: list[tuple[bytes, Kind]] = [
+    (b"\x93NUMPY", NpyReader),
+    (b"PK\x03\x04", _open_npz),
+    (b"%%Matr", matrix_market),
+    (b"PAR1", ParquetReader),
+]
+"""Readers of files, by their first bytes; other files are text."""
+
+UNPACK = "which is not unpacked here; unpack it, or pass its content through standard input (-)"
+EXPORT = "which is not read; export it as CSV or Parquet"
+FOREIGN = {
+    b"BZh": f"packed by bzip2, {UNPACK}",
+    b"\xfd7zXZ": f"packed by xz, {UNPACK}",
+    b"\x28\xb5\x2f\xfd": f"packed by zstd, {UNPACK}",
+    b"\x89HDF": f"an HDF5 file, {EXPORT}",
+    b"\xd0\xcf\x11\xe0": f"an old spreadsheet, {EXPORT}",
+    b"ARROW1": f"an Arrow file, {EXPORT}",
+    b"SQLite": f"an SQLite database, {EXPORT}",
+    b"%PDF": f"a PDF document, {EXPORT}",
+    b"MATLAB": f"a MATLAB file, {EXPORT}",
+}
+"""Files that are not read, by their first bytes, and the error that names them."""
+
+BUILT_IN_ROWS, BUILT_IN_RANKS = 10_000, {0: 3, 3000: 5, 6000: 2}
+
+
+def _built_in(options: ReadOptions) -> Reader:
+    """Return the built-in stream: 64 inputs, 3 components in noise, 5 from row 3,000, 2 from row 6,000 on."""
+
+    def make(start: int) -> Pieces:
+        batches = changing_rank(BUILT_IN_ROWS, ranks=BUILT_IN_RANKS, batch_size=100, random_state=0)
+        for _ in range(start // 100):
+            next(batches)
+        yield next(batches)[start % 100 :]
+        yield from batches
+
+    name = "built-in stream (3 components, 5 from row 3,000 on, 2 from row 6,000 on)"
+    return Generated(name, (BUILT_IN_ROWS, 64), make, options)
