@@ -58,8 +58,7 @@ def test_memory_does_not_grow_with_the_source(kind, rows, tmp_path):
     assert most < 8e6
 
 
-def test_memory_does_not_grow_with_what_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("eigenstream.io.sources.line_reader.CELLS", 256 * 16)
+def test_memory_does_not_grow_with_what_is_passed_over(tmp_path):
     write_long("gzip", tmp_path / "x")
     tracemalloc.start()
     try:

@@ -26,13 +26,8 @@ FORMAT = "eigenstream"
 VERSION = 1
 """Number of the format; docs/compatibility.md says when it changes."""
 UNREADABLE = (
-    SafetensorError,
-    json.JSONDecodeError,
-    UnicodeError,
-    RecursionError,
-    KeyError,
-    TypeError,
-    AttributeError,
+    *(SafetensorError, json.JSONDecodeError, UnicodeError, RecursionError),
+    *(KeyError, TypeError, AttributeError),
 )
 """Errors of reading a file that is damaged, or something else."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,18 +15,11 @@ UNITS = {
     "us": 1e-6,
     "µs": 1e-6,
     "ms": 1e-3,
-    "s": 1.0,
-    "sec": 1.0,
-    "second": 1.0,
-    "m": 60.0,
-    "min": 60.0,
-    "minute": 60.0,
-    "h": 3600.0,
-    "hour": 3600.0,
-    "d": 86400.0,
-    "day": 86400.0,
-    "w": 604800.0,
-    "week": 604800.0,
+    **dict.fromkeys(("s", "sec", "second"), 1.0),
+    **dict.fromkeys(("m", "min", "minute"), 60.0),
+    **dict.fromkeys(("h", "hour"), 3600.0),
+    **dict.fromkeys(("d", "day"), 86400.0),
+    **dict.fromkeys(("w", "week"), 604800.0),
 }
 """Seconds in each unit; units that are words may have an ``s`` at their end."""
 
@@ -94,7 +86,7 @@ def as_seconds(timestamps: Any) -> NDArray[np.float64]:
     elif array.dtype.kind in "mM":
         found = _as_numbers(array)
     elif array.dtype == object and array.ndim == 1:
-        found = _of_objects(list(array))
+        found = np.array([_of_object(stamp) for stamp in array], dtype=np.float64)
     else:
         raise TypeError(
             f"timestamps must be numbers of seconds, datetime64 or datetime objects, got {array.dtype}: "
@@ -134,10 +126,6 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         unit = "ns" if unit in ("ps", "fs", "as") else unit if unit in fine else "s"
         array = array.astype(f"{array.dtype.kind}8[{unit}]")
     return np.where(np.isnat(array), np.nan, array.view(np.int64) / fine[unit])
-
-
-def _of_objects(stamps: Sequence[Any]) -> NDArray[np.float64]:
-    return np.array([_of_object(stamp) for stamp in stamps], dtype=np.float64)
 
 
 def _of_object(stamp: Any) -> float:

@@ -108,21 +108,17 @@ def remove_leftovers(path: PathLike) -> None:
 
 def sync_file(path: PathLike) -> None:
     """Make the content of a file durable."""
-    _sync(path)
-
-
-def sync_folder(path: PathLike) -> None:
-    """Make the names in a folder durable (files created, renamed, removed), where the system can."""
-    if os.name == "posix":
-        _sync(path)
-
-
-def _sync(path: PathLike) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def sync_folder(path: PathLike) -> None:
+    """Make the names in a folder durable (files created, renamed, removed), where the system can."""
+    if os.name == "posix":
+        sync_file(path)
 
 
 def identity(path: PathLike, handle: int | None = None) -> dict[str, Any]:
@@ -192,15 +188,13 @@ class _Named:
             return False
         if other.real is not None and self.real in other.real.parents:
             # Beside Parquet files that are read, other files do no harm.
-            return not self.is_source or other.real.suffix.lower() == ".parquet" or not self._has_parquet()
+            beside = self.is_source and other.real.suffix.lower() != ".parquet"
+            return not beside or not any(self.real.glob("*.parquet"))
         if other.status is None:
             return False
         with os.scandir(self.real) as entries:
             inside = [entry.stat() for entry in entries if entry.is_file()]
         return any(os.path.samestat(found, other.status) for found in inside)
-
-    def _has_parquet(self) -> bool:
-        return self.real is not None and any(self.real.glob("*.parquet"))
 
 
 def _status(place: PathLike | int) -> os.stat_result | None:

@@ -1,4 +1,4 @@
-"""Readers of matrices, whose rows have numbers, and of generated streams."""
+"""Readers of matrices, whose rows have numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RowReader(Reader):
         self.dtype = float_type(name, dtype)
         self.chosen, self._kept = options.choose(self.names, self.full, name)
         self.kept = [str(number) for number in self._kept]
-        self.width = len(self.chosen)
+        self.column_numbers, self.width = self.chosen, len(self.chosen)
         self.names = None if self.names is None else [self.names[i] for i in self.chosen]
 
     @abstractmethod
@@ -90,10 +90,6 @@ class RowReader(Reader):
             )
         self.row = row
 
-    def where(self, chunk: Chunk, row: int, column: int) -> str:
-        named = self.names and f" ({self.names[column]})"
-        return f"{self.where_row(chunk, row)}, column {self.chosen[column]}{named or ''}"
-
     def progress(self) -> float | None:
         return self.row / max(self.total, 1)
 
@@ -124,12 +120,8 @@ class ForwardReader(RowReader):
         self._last = self._last[:0]
 
     def place(self) -> Callable[[], Place]:
-        row, last = self.row, self._last
-        return lambda: {
-            "row": row,
-            "fingerprint": self.fingerprint(row),
-            "last": [len(last), hashlib.sha256(last.tobytes()).hexdigest()],
-        }
+        place, last = super().place(), self._last
+        return lambda: {**place(), "last": [len(last), hashlib.sha256(last.tobytes()).hexdigest()]}
 
     def go_to(self, place: Place) -> None:
         super().go_to(place)
@@ -182,24 +174,6 @@ class Forward:
         if self._pieces is not None:
             self._pieces.close()
         self._pieces = None
-
-
-class Generated(RowReader):
-    """A generated stream, the same each time."""
-
-    kind = "generated"
-
-    def __init__(
-        self, name: str, shape: tuple[int, int], make: Callable[[int], Pieces], options: ReadOptions
-    ) -> None:
-        self._rows = Forward(make, name)
-        super().__init__(name, shape, np.float64, options)
-
-    def fetch(self, start: int, stop: int) -> NDArray[Any]:
-        return self._rows.fetch(start, stop)
-
-    def fingerprint(self, row: int) -> str:
-        return self.name
 
 
 def float_type(name: str, dtype: Any) -> Any:

@@ -131,6 +131,8 @@ class Reader(ABC):
     """Number of columns, chosen or not (0: `width`): reading a row takes memory for all of them."""
     names: list[str] | None = None
     """Names of the chosen columns, where there are any."""
+    column_numbers: Sequence[int] = ()
+    """Number of each chosen column in the source, where only some are chosen."""
     kept: Sequence[str] = ()
     """Names of the columns kept as text."""
     live = False
@@ -174,7 +176,8 @@ class Reader(ABC):
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         """Return where a value stands, for a message."""
         named = f" ({self.names[column]})" if self.names else ""
-        return f"{self.where_row(chunk, row)}, column {column}{named}"
+        number = self.column_numbers[column] if self.column_numbers else column
+        return f"{self.where_row(chunk, row)}, column {number}{named}"
 
     def where_row(self, chunk: Chunk, row: int) -> str:
         """Return where a row stands, for a message."""

@@ -41,12 +41,7 @@ class CsvParser(Parser):
     """
 
     def __init__(
-        self,
-        first: bytes,
-        source: str,
-        options: ReadOptions,
-        line: int,
-        peek: Callable[[], bytes | None],
+        self, first: bytes, source: str, options: ReadOptions, line: int, peek: Callable[[], bytes | None]
     ) -> None:
         self.options, self.first = options, first
         for delimiter in (*DELIMITERS, " "):
@@ -128,11 +123,8 @@ class CsvParser(Parser):
             try:
                 numbers.append(self._number(fields[i]))
             except ValueError:
-                return Complaint(
-                    self.column(place),
-                    f"{shortened(fields[i])} is not a number",
-                    self._hints(i, fields),
-                )
+                what = f"{shortened(fields[i])} is not a number"
+                return Complaint(self.column(place), what, self._hints(i, fields))
         self._seen = True
         return numbers
 

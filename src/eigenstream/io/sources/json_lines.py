@@ -69,11 +69,12 @@ class JsonLines(Parser):
     def quick(self, piece: Piece) -> NDArray[np.float64] | None:
         data = piece.data
         # Each value takes a byte, so that most pieces need not be searched.
-        if (len(data) > MOST_VALUES and _most_values(data) > MOST_VALUES) or not _is_utf8(data):
+        if len(data) > MOST_VALUES and _most_values(data) > MOST_VALUES:
             return None
         try:
+            data.decode()  # msgspec does not look at what it passes over
             rows = self._rows(data, len(piece))
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return None
         if not rows.all() and NEGATIVE_ZERO.search(data):
             return None
@@ -166,16 +167,6 @@ def _whole(digits: str) -> float:
     if np.isinf(number):
         return 10**400  # which is too large for a float, and said to be
     return number
-
-
-def _is_utf8(data: bytes) -> bool:
-    if data.isascii():
-        return True
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _decoder(keys: Sequence[Any], array: bool) -> Callable[[bytes], Any]:

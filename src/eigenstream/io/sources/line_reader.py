@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import CELLS, BadValue, Chunk, Hint, Place, Reader, SourceError, texts_of
+from .batch import BadValue, Chunk, Hint, Place, Reader, SourceError, texts_of
 from .contents import Content, PlainFile
 from .csv_lines import CsvParser
 from .json_lines import JsonLines
@@ -26,8 +26,6 @@ BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 EMPTIEST = 1 << 25
 """Most bytes of blank lines and comments between two rows: beyond, it is a file without rows, such as a disk
 image of zeros, and reading it to its end would take hours."""
-STEP = 10_000
-"""Most lines skipped at a time."""
 
 
 class LineReader(Reader):
@@ -47,13 +45,7 @@ class LineReader(Reader):
 
     unit = "bytes"
 
-    def __init__(
-        self,
-        lines: Lines,
-        content: Content,
-        kind: str,
-        options: ReadOptions,
-    ) -> None:
+    def __init__(self, lines: Lines, content: Content, kind: str, options: ReadOptions) -> None:
         self.lines, self.content, self.name, self.kind = lines, content, lines.name, kind
         self.file = content if isinstance(content, PlainFile) else None
         """The content, if reading can start at any byte of it."""
@@ -73,10 +65,9 @@ class LineReader(Reader):
             raise
         self.full, self.width = self.parser.full, self.parser.width
         self.names, self.kept = self.parser.names, self.parser.kept
-        self._step = max(1, min(STEP, CELLS // self.full))
 
     def _understand(self) -> Parser:
-        self._skip_top()
+        self.lines.pass_over(self.options.skip_lines)
         piece = self._next(1)
         if not len(piece):
             raise SourceError(f"{self.name} is empty: there is nothing to learn from")
@@ -100,14 +91,6 @@ class LineReader(Reader):
             self._held = Piece(first, piece.ends - shorter, piece.numbers)
         return parser
 
-    def _skip_top(self) -> None:
-        left = self.options.skip_lines
-        while left:
-            skipped = len(self.lines.take(min(left, 1000)))
-            if not skipped:
-                return
-            left -= skipped
-
     def _peek(self) -> bytes | None:
         """Return the next line that is not empty, without taking it."""
         self._pass_over_empty()
@@ -124,9 +107,7 @@ class LineReader(Reader):
         self._notice_index(rows)
         self.row += len(piece)
         values = [
-            BadValue(
-                i, f"{self.name}, line {self._taken[i]}{', ' if one.column else ''}{one.column}", *one[1:]
-            )
+            BadValue(i, f"{self.name}, line {self._taken[i]}{one.column and ', '}{one.column}", *one[1:])
             for i, one in bad
         ]
         texts = None
@@ -147,12 +128,9 @@ class LineReader(Reader):
         return bool(len(self._held)) or self.lines.ready(seconds)
 
     def pass_over(self, count: int) -> None:
-        while count:
-            step = len(self._next(min(count, self._step)))
-            if not step:
-                return
-            self.row += step
-            count -= step
+        while count and (passed := len(self._next(count))):  # at most a block of lines
+            self.row += passed
+            count -= passed
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         return f"{self.where_row(chunk, row)}, {self.parser.column(column)}"
@@ -176,8 +154,7 @@ class LineReader(Reader):
         if self.file is not None:
             self._jump(self.file, line, offset)
         else:
-            while self.lines.line < line and len(self.lines.take(min(line - self.lines.line, self._step))):
-                pass
+            self.lines.pass_over(max(line - self.lines.line, 0))
         seen = self.lines.fingerprint()()
         if seen != place["fingerprint"] or (self.lines.line, self.lines.seen.offset) != (line, offset):
             raise SourceError(

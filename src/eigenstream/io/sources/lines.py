@@ -122,6 +122,11 @@ class Lines:
             self.digest.update(taken.data)
         return taken
 
+    def pass_over(self, count: int) -> None:
+        """Take so many lines, or all that are left."""
+        while count and (taken := len(self.take(count))):
+            count -= taken
+
     def ready(self, seconds: float) -> bool:
         """Wait for a line or the end, ``seconds`` at most; return True if there is one."""
         until = time.monotonic() + seconds
@@ -168,7 +173,10 @@ class Lines:
             return
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10) + 1
         before = sum(map(len, self._start))
-        self._refuse_endless_line(before + (int(ends[0]) if len(ends) else len(block)))
+        if before + (int(ends[0]) if len(ends) else len(block)) > LONGEST:
+            raise SourceError(
+                f"{self.name}, line {self.line + 1}: longer than {LONGEST:,} bytes; is this a file of lines?"
+            )
         if not len(ends):
             self._start.append(block)
             return
@@ -177,12 +185,6 @@ class Lines:
         self._data = b"".join((*self._start, memoryview(block)[: ends[-1]]))
         self._ends, self._next = ends + before, 0
         self._start = [rest] if rest else []
-
-    def _refuse_endless_line(self, length: int) -> None:
-        if length > LONGEST:
-            raise SourceError(
-                f"{self.name}, line {self.line + 1}: longer than {LONGEST:,} bytes; is this a file of lines?"
-            )
 
 
 class Complaint(NamedTuple):
@@ -239,9 +241,6 @@ class Parser(ABC):
             rows, bad = self.parsed(piece.part(0, middle))
             more, worse = self.parsed(piece.part(middle, len(piece)))
             return np.concatenate((rows, more)), bad + [(i + middle, what) for i, what in worse]
-        return self._one_by_one(piece)
-
-    def _one_by_one(self, piece: Piece) -> Parsed:
         rows, bad = np.zeros((len(piece), self.width)), []
         for i, line in enumerate(piece.lines()):
             found = self.row(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
 from pathlib import Path
@@ -27,20 +28,16 @@ class NpyReader(RowReader):
     def __init__(self, path: Path, options: ReadOptions) -> None:
         self.file = path.open("rb")
         try:
-            self._read_head(path)
+            self.shape, self.by_column, self.stored = _head(self.file, str(path))
+            self.start = self.file.tell()
+            needed = self.start + self.shape[0] * self.shape[1] * self.stored.itemsize
+            if os.fstat(self.file.fileno()).st_size < needed:
+                raise SourceError(f"{path} is cut off: shape {self.shape} needs {needed:,} bytes")
             super().__init__(str(path), self.shape, self.stored, options)
             self.files = [path]
         except BaseException:
             self.close()
             raise
-
-    def _read_head(self, path: Path) -> None:
-        self.shape, self.by_column, self.stored = _head(self.file, str(path))
-        self.start = self.file.tell()
-        shape = self.shape
-        needed = self.start + shape[0] * shape[1] * self.stored.itemsize
-        if os.fstat(self.file.fileno()).st_size < needed:
-            raise SourceError(f"{path} is cut off: shape {shape} needs {needed:,} bytes")
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
         total, width = self.shape
@@ -152,25 +149,14 @@ class Npz(ForwardReader):
         self.archive.close()
 
 
-class _Start:
-    """Start of a file, limited in length: NumPy would read a head of any length that it claims."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self.file = file
-
-    def read(self, size: int = -1, /) -> bytes:
-        if size > LONGEST_HEAD:
-            raise ValueError(f"a head of {size:,} bytes")
-        return self.file.read(size)
-
-
 def _head(file: IO[bytes], name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
     """Return shape, True if stored by columns, and type of a matrix that NumPy saved."""
     try:
-        start = _Start(file)
+        start = io.BytesIO(file.read(LONGEST_HEAD))  # NumPy would read a head of any length that it claims
         version = npy.read_magic(start)
         header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, by_column, stored = header(start)
+        file.seek(start.tell())
     except Exception as error:  # a damaged head raises whatever its parsers raise
         raise SourceError(f"{name} is not a readable NPY file: {error}") from None
     if len(shape) != 2 or 0 in shape or min(shape) < 0:

@@ -12,8 +12,11 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...streams import changing_rank
-from .arrays import Generated, Pieces
+from .arrays import Forward, Pieces, RowReader
 from .batch import Reader, SourceError
 from .contents import GZIP, PlainFile, Recoded, StandardInput, Unpacked
 from .line_reader import LineReader
@@ -106,7 +109,7 @@ def _open_reader(
 ) -> Reader:
     """Return the reader of a source."""
     if source is None:
-        return _built_in(options)
+        return BuiltIn(options)
     try:
         if isinstance(source, str | os.PathLike):
             return _open_one(os.fspath(source), options)
@@ -243,18 +246,27 @@ FOREIGN = {
 }
 """Files that are not read, by their first bytes, and the error that names them."""
 
-BUILT_IN_ROWS, BUILT_IN_RANKS = 10_000, {0: 3, 3000: 5, 6000: 2}
 
+class BuiltIn(RowReader):
+    """The built-in stream: 64 inputs, 3 components in noise, 5 from row 3,000, 2 from row 6,000 on."""
 
-def _built_in(options: ReadOptions) -> Reader:
-    """Return the built-in stream: 64 inputs, 3 components in noise, 5 from row 3,000, 2 from row 6,000 on."""
+    kind = "generated"
+    ROWS, RANKS, PIECE = 10_000, {0: 3, 3000: 5, 6000: 2}, 100
 
-    def make(start: int) -> Pieces:
-        batches = changing_rank(BUILT_IN_ROWS, ranks=BUILT_IN_RANKS, batch_size=100, random_state=0)
-        for _ in range(start // 100):
-            next(batches)
-        yield next(batches)[start % 100 :]
-        yield from batches
+    def __init__(self, options: ReadOptions) -> None:
+        name = "built-in stream (3 components, 5 from row 3,000 on, 2 from row 6,000 on)"
+        self._rows = Forward(self._from, name)
+        super().__init__(name, (self.ROWS, 64), np.float64, options)
 
-    name = "built-in stream (3 components, 5 from row 3,000 on, 2 from row 6,000 on)"
-    return Generated(name, (BUILT_IN_ROWS, 64), make, options)
+    def fetch(self, start: int, stop: int) -> NDArray[Any]:
+        return self._rows.fetch(start, stop)
+
+    def fingerprint(self, row: int) -> str:
+        return self.name
+
+    def _from(self, start: int) -> Pieces:
+        pieces = changing_rank(self.ROWS, ranks=self.RANKS, batch_size=self.PIECE, random_state=0)
+        for _ in range(start // self.PIECE):
+            next(pieces)
+        yield next(pieces)[start % self.PIECE :]
+        yield from pieces

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Forward, ForwardReader, Pieces, float_type
-from .batch import CELLS, NO_TEXT, Chunk, SourceError, Texts
+from .batch import CELLS, NO_TEXT, SourceError, Texts, texts_of
 from .options import ReadOptions
 
 Convert = Callable[[list[Any]], NDArray[Any]]
@@ -31,37 +32,40 @@ class ParquetReader(ForwardReader):
     def __init__(self, path: Path, options: ReadOptions) -> None:
         self.path = path
         self.parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        self.footers = [_footer(part) for part in self.parts]
-        schemas = [_schema(part, footer) for part, footer in zip(self.parts, self.footers, strict=True)]
+        self.footers, schemas = [], []
+        for part in self.parts:
+            with _opened(part) as file:
+                self.footers.append(file.metadata)
+                schemas.append(file.metadata.schema.to_arrow_schema())
         names = schemas[0].names
         for part, schema in zip(self.parts, schemas, strict=True):
             if schema.names != names:
                 raise SourceError(f"{part} has other columns than {self.parts[0]}")
         if len(set(names)) < len(names):
             raise SourceError(f"{path}: two columns have the same name; give each its own")
-        self.asked, kept = options.choose(names, len(names), str(path), lambda: _without_numbers(schemas[0]))
-        self.columns = self.names = [names[i] for i in self.asked]
-        types = {
-            _numpy_type(part, schema.field(name))
-            for part, schema in zip(self.parts, schemas, strict=True)
-            for name in self.columns
-        }
+        texts = [i for i, field in enumerate(schemas[0]) if _number_type(field) is None]
+        asked, kept = options.choose(names, len(names), str(path), lambda: texts)
+        self.columns = self.names = [names[i] for i in asked]
+        types = set()
+        for part, schema in zip(self.parts, schemas, strict=True):
+            for field in map(schema.field, self.columns):
+                types.add(_number_type(field))
+                if None in types:
+                    what = f"{part}, column {field.name!r}: expected numbers, got {field.type}"
+                    raise SourceError(what, NO_TEXT)
         total = sum(footer.num_rows for footer in self.footers)
         dtype = np.float32 if types == {np.float32} else np.float64
         super().__init__(str(path), (total, len(self.names)), dtype, ReadOptions())
-        self.files, self.kept = self.parts, [names[i] for i in kept]
-        self._rows = Forward(self._pieces_from(self.columns, self._as_floats), self.name)
-        self._texts = Forward(self._pieces_from(self.kept, _as_texts), self.name)
+        self.column_numbers, self.kept, self.files = asked, [names[i] for i in kept], self.parts
+        floats = partial(self._from, columns=self.columns, convert=self._as_floats)
+        words = partial(self._from, columns=self.kept, convert=_as_texts)
+        self._rows, self._texts = Forward(floats, self.name), Forward(words, self.name)
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
         return self._rows.fetch(start, stop)
 
     def texts(self, fetched: NDArray[Any], start: int, stop: int) -> Texts:
         return self._texts.fetch(start, stop)
-
-    def where(self, chunk: Chunk, row: int, column: int) -> str:
-        number, name = self.asked[column], self.columns[column]
-        return f"{self.where_row(chunk, row)}, column {number} ({name})"
 
     def fingerprint(self, row: int) -> str:
         """Return a hash of the beginnings and footers of the files read up to ``row``."""
@@ -84,9 +88,6 @@ class ParquetReader(ForwardReader):
     def close(self) -> None:
         self._rows.close()
         self._texts.close()
-
-    def _pieces_from(self, columns: Sequence[str], convert: Convert) -> Callable[[int], Pieces]:
-        return lambda start: self._from(start, columns, convert)
 
     def _from(self, start: int, columns: Sequence[str], convert: Convert) -> Pieces:
         """Yield the rows from ``start`` on, at most `ROWS` at a time, with one file open at a time."""
@@ -122,10 +123,7 @@ class ParquetReader(ForwardReader):
 
 
 def _as_texts(columns: list[Any]) -> Texts:
-    texts = np.empty((len(columns[0]), len(columns)), dtype=object)
-    for i, column in enumerate(columns):
-        texts[:, i] = _words(column)
-    return texts
+    return texts_of([list(row) for row in zip(*map(_words, columns), strict=True)], len(columns))
 
 
 def _words(column: Any) -> list[str]:
@@ -140,18 +138,6 @@ def _words(column: Any) -> list[str]:
     return ["" if word is None else word for word in written]
 
 
-def _footer(path: Path) -> Any:
-    with _opened(path) as file:
-        return file.metadata
-
-
-def _schema(path: Path, footer: Any) -> Any:
-    try:
-        return footer.schema.to_arrow_schema()
-    except Exception as error:  # as above
-        raise SourceError(f"{path} is not a readable Parquet file: {error}") from None
-
-
 def _opened(path: Path) -> Any:
     try:
         from pyarrow import parquet
@@ -160,28 +146,18 @@ def _opened(path: Path) -> Any:
     try:
         # Without the first two a row group would be read as a whole; the third only matters where a file has
         # checksums.
-        return parquet.ParquetFile(
+        file = parquet.ParquetFile(
             path, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True
         )
+        file.metadata.schema.to_arrow_schema()  # raises where Arrow has no such type
+        return file
     except Exception as error:  # as above
         raise SourceError(f"{path} is not a readable Parquet file: {error}") from None
 
 
-def _numpy_type(path: Path, field: Any) -> Any:
+def _number_type(field: Any) -> Any:
+    """Return the type of float for a column; None if it holds no numbers."""
     try:
         return float_type("", field.type.to_pandas_dtype())
     except (SourceError, NotImplementedError, TypeError):
-        raise SourceError(
-            f"{path}, column {field.name!r}: expected numbers, got {field.type}",
-            NO_TEXT,
-        ) from None
-
-
-def _without_numbers(schema: Any) -> list[int]:
-    found = []
-    for i, field in enumerate(schema):
-        try:
-            _numpy_type(Path(), field)
-        except SourceError:
-            found.append(i)
-    return found
+        return None

@@ -45,6 +45,7 @@ class RedisStream(Reader):
 
     kind = "Redis stream"
     unit = "entries"
+    names: list[str]
 
     def __init__(self, client: Any, stream: str, options: ReadOptions) -> None:
         self.client, self.stream, self.name = client, stream, f"Redis stream {stream!r}"
@@ -75,18 +76,18 @@ class RedisStream(Reader):
         if not self._fetch(count, None):
             return None
         entries, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._ids = [entry[0] for entry in entries]
         rows, bad = np.zeros((len(entries), self.width)), []
         for i, (_, fields) in enumerate(entries):
-            for j, name in enumerate(self.names or ()):
+            for j, name in enumerate(self.names):
                 value = _number(fields.get(name, ""))
                 if value is None:
                     what = f"{fields[name]!r} is not a number"
-                    bad.append(BadValue(i, self._where(entries[i][0], j), what))
+                    bad.append(BadValue(i, f"{self.name}, entry {self._ids[i]}, {name!r}", what))
                     break
                 rows[i, j] = value
         numbers = np.arange(self.row, self.row + len(entries))
         self.row += len(entries)
-        self._ids = [entry[0] for entry in entries]
         self._last, self._print = self._ids[-1], _print(entries[-1])
         texts = [[fields.get(name, "") for name in self.kept] for _, fields in entries]
         return Chunk(rows, numbers, bad, texts_of(texts, len(self.kept)) if self.kept else None)
@@ -116,13 +117,10 @@ class RedisStream(Reader):
         self._refuse_gap(state)
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
-        return self._where(self._ids[row], column)
+        return f"{self.where_row(chunk, row)}, {self.names[column]!r}"
 
     def where_row(self, chunk: Chunk, row: int) -> str:
         return f"{self.name}, entry {self._ids[row]}"
-
-    def _where(self, entry: str, column: int) -> str:
-        return f"{self.name}, entry {entry}, {self.names[column] if self.names else column!r}"
 
     def close(self) -> None:
         self.client.close()

@@ -150,7 +150,10 @@ def _stamp(path: Path) -> bytes:
 
 def identities(reader: Reader) -> list[Identity]:
     """Return the identity of each file read, or of the source, after its last row."""
-    found = [_file(*read) for read in reader.files_read()]
+    found = [
+        {"name": str(path), "bytes": size, "sha256": hash_of_ends(path, size), "has_rows": has_rows}
+        for path, size, has_rows in reader.files_read()
+    ]
     if found or reader.row == 0 or not reader.lasts:
         return found
     return [{"name": reader.name, "place": reader.place()()}]
@@ -175,10 +178,6 @@ def learnt_place(reader: Reader, learnt: list[Identity]) -> Identity | None:
             reader.go_to(beginning)
             return one
     return None
-
-
-def _file(path: Path, size: int, has_rows: bool) -> Identity:
-    return {"name": str(path), "bytes": size, "sha256": hash_of_ends(path, size), "has_rows": has_rows}
 
 
 def _begins_as(path: Path, one: Identity) -> bool:

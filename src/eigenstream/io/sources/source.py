@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from operator import index
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -80,17 +79,9 @@ class Source:
 
     def _batch(self, rows: Chunk) -> Batch:
         self.count += len(rows.rows)
-        return Batch(
-            rows.rows,
-            rows.numbers,
-            self.count,
-            self.skipped,
-            self._place(),
-            rows.texts,
-            rows.times,
-            self.reader.progress(),
-            self._keys(rows),
-        )
+        place, share, keys = self._place(), self.reader.progress(), self._keys(rows)
+        found = (rows.rows, rows.numbers, self.count, self.skipped)
+        return Batch(*found, place, rows.texts, rows.times, share, keys)
 
     def _keys(self, rows: Chunk) -> list[str] | None:
         if self.options.key is None or rows.texts is None:
@@ -152,9 +143,7 @@ class Source:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _next(self, wanted: int) -> Chunk | None:
@@ -229,16 +218,9 @@ class Source:
 
 
 def _joined(parts: list[Chunk]) -> Chunk:
-    rows, numbers = [part.rows for part in parts], [part.numbers for part in parts]
-    texts = [part.texts for part in parts if part.texts is not None]
-    times = [part.times for part in parts if part.times is not None]
-    return Chunk(
-        np.concatenate(rows),
-        np.concatenate(numbers),
-        [],
-        np.concatenate(texts) if texts else None,
-        np.concatenate(times) if times else None,
-    )
+    columns = zip(*((part.rows, part.numbers, part.texts, part.times) for part in parts), strict=True)
+    joined: list[Any] = [None if one[0] is None else np.concatenate(one) for one in columns]
+    return Chunk(joined[0], joined[1], [], *joined[2:])
 
 
 def _unusable(row: int, first: bool, where: str, value: float) -> BadValue:
