@@ -10,7 +10,7 @@ import click
 from joblib import cpu_count
 from rich.console import Console
 
-from eigenstream.cli.progress import progress
+from eigenstream.cli.reproduce import progress
 from eigenstream.jobs.signals import StopRequest
 from eigenstream.paper.reproduction.runner import JudgedItem, Reproduction
 from eigenstream.paper.reproduction.workers import Failed, Lost, Stopped

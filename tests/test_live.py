@@ -24,8 +24,7 @@ from bokeh.document import Document
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 from tornado.web import Application, HTTPError
 
-from eigenstream.live.gate import Gate
-from eigenstream.live.server import MOST_CLIENTS, Server
+from eigenstream.live.server import MOST_CLIENTS, Gate, Server
 from tests.live_model import learnt
 
 # Whom it lets in

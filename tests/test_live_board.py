@@ -11,8 +11,7 @@ import pytest
 
 from eigenstream import OnlineAdaptivePCA, streams
 from eigenstream.live import Page, board
-from eigenstream.live.board import Board
-from eigenstream.live.snapshot import MOST_COMPONENTS, MOST_POINTS, Moment, merged, thinned
+from eigenstream.live.board import MOST_COMPONENTS, MOST_POINTS, Board, Moment, merged, thinned
 from eigenstream.model.history import LIMIT, SpectrumHistory, Thinned
 
 pytest.importorskip("bokeh")

@@ -18,7 +18,7 @@ from tests.live_model import learnt
 from tests.plant_files import NAMES, plant_rows, write_plant
 
 pytest.importorskip("bokeh")
-from eigenstream.live.control_charts import ControlCharts
+from eigenstream.live.charts import ControlCharts
 from eigenstream.live.wording import tiles
 from tests.browser import BOUND, drawn, opened, shows
 
@@ -72,7 +72,7 @@ def test_rows_that_are_not_learnt_move_the_page_on() -> None:
     assert board.latest is not None
     assert board.latest.now.sample == 1300
     assert board.latest.watching is not None
-    assert board.latest.watching.alarms[-1].on
+    assert board.latest.watching.alarms[-1].ended is None
 
 
 def test_clicking_an_alarm_shows_the_inputs_to_blame(browser: Any) -> None:

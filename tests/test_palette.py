@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from eigenstream.live.ink import COMPONENTS
+from eigenstream.live.figures import COMPONENTS
 from eigenstream.paper.items.drawing import LOOKS
 from eigenstream.plotting import palette
 

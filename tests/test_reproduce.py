@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from eigenstream.cli import main
-from eigenstream.cli.progress import progress
+from eigenstream.cli.reproduce import progress
 from eigenstream.paper import ITEMS
 from eigenstream.paper.reproduction.cache import basis, keep
 from eigenstream.paper.reproduction.changes import apply

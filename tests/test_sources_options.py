@@ -6,9 +6,8 @@ import json
 import pytest
 
 from eigenstream import sources
-from eigenstream.cli.reading import reading
-from eigenstream.cli.run import run
-from eigenstream.cli.watch import watch
+from eigenstream.cli.options import reading
+from eigenstream.cli.run import run, watch
 from eigenstream.io.sources import ReadOptions, SourceError
 from eigenstream.io.sources.options import STORED
 

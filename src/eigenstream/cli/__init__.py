@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 from .calibrate import calibrate
-from .completion import completion
 from .hints import in_words
 from .models import export, inspect, merge, transform
 from .reproduce import reproduce
-from .run import run
-from .watch import watch
+from .run import run, watch
 
 
 class Commands(click.Group):
@@ -31,6 +30,24 @@ class Commands(click.Group):
 @click.version_option(package_name="eigenstream")
 def main() -> None:
     """Streaming PCA that finds its own number of components."""
+
+
+@click.command(epilog="Example: eigenstream completion zsh")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, /, shell: str) -> None:
+    """Print a script for completion in the shell.
+
+    \b
+    To have it always, put this into the shell's start-up file:
+        bash   eval "$(eigenstream completion bash)"
+        zsh    eval "$(eigenstream completion zsh)"
+        fish   eigenstream completion fish | source
+    """
+    root = ctx.find_root()
+    maker = get_completion_class(shell)
+    assert maker is not None
+    click.echo(maker(root.command, {}, "eigenstream", "_EIGENSTREAM_COMPLETE").source())
 
 
 for _command in (run, watch, transform, inspect, export, calibrate, merge, reproduce, completion):

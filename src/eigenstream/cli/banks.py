@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from .summary import say
-from .tables import table
+from .summary import say, table
 
 SHOWN = 20
 """Keys that are listed: about as many as a terminal shows without scrolling."""

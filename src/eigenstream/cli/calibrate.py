@@ -7,10 +7,16 @@ from typing import Any
 
 import click
 
-from .options import lags_option, missing_option, source_argument, source_options, standardize_option
-from .reading import open_source
+from .options import (
+    lags_option,
+    missing_option,
+    open_source,
+    source_argument,
+    source_options,
+    standardize_option,
+)
 from .sections import Section, SectionedCommand
-from .tables import table
+from .summary import table
 
 MOST_COLUMNS = 10_000
 """Columns: the second moment of more takes over 800 MB."""

@@ -10,8 +10,7 @@ import click
 from ..io.files import shown
 from ..monitoring import MonitoredModel
 from .hints import in_flags
-from .summary import RESTLESS, described, print_model, say
-from .watch_summary import counted, print_watching, watched
+from .summary import RESTLESS, counted, described, print_model, print_watching, say, watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,8 +60,9 @@ def report(
     """Draw the picture, if any, and say how the job went; a monitor counts from ``before`` on."""
     from rich.console import Console
 
-    keyed = job.request.key is not None
-    if not keyed and not _has_learnt(job):
+    from ..jobs.stage import has_learnt
+
+    if job.request.key is None and not has_learnt(job.model):
         done = "judged" if job.request.watches else "learnt"
         click.echo(f"stopped before the first batch: nothing was {done}", err=True)
         return
@@ -76,12 +76,6 @@ def report(
         print(json.dumps(end), file=words, flush=True)
     elif not given["quiet"]:
         _say_all(Console(file=words), job, outcome, notes, facts, picture)
-
-
-def _has_learnt(job: Job) -> bool:
-    from ..jobs.stage import has_learnt
-
-    return has_learnt(job.model)
 
 
 def _facts(job: Job, before: dict[str, int]) -> dict[str, Any]:

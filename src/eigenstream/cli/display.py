@@ -1,4 +1,4 @@
-"""The display of a running job: in place on a terminal, a line now and then elsewhere, or JSON."""
+"""The display of a running job: in place on a terminal, lines elsewhere, JSON for programs; its alarms."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import json
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.durations import moment
 from ..io.files import shown
 from ..jobs import Watcher
+from ..jobs.watcher import in_words
+from ..model.history import STATISTIC_NAMES
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
     from ..io.sources import Batch, Source
-    from ..jobs import Job
+    from ..jobs import AlarmEvent, Job
     from ..jobs.stage import Model
     from ..live import Page
     from ..model import RankChange
@@ -186,3 +190,41 @@ class OnPage(Watcher):
     def learnt(self, model: Model, batch: Batch) -> None:
         lag, times = self.job.source.reader.behind(), self.job.times.pairs
         self.page.update(model, rows_per_second=self.rate.at(batch.count), lag=lag, times=times)
+
+
+class AlarmLines(Watcher):
+    """A line for each alarm that begins to count or ends."""
+
+    def __init__(self, file: Callable[[], TextIO], *, as_json: bool) -> None:
+        self._file, self._told = file, _as_json if as_json else _as_words
+
+    def alarmed(self, event: AlarmEvent) -> None:
+        # Asked each time: on a terminal, a display may have put something before standard output meanwhile.
+        print(self._told(event), file=self._file(), flush=True)
+
+
+def _as_words(event: AlarmEvent) -> str:
+    alarm, time = event.alarm, "" if event.time is None else f" ({moment(event.time).replace('T', ' ')})"
+    peak = f"{alarm.peak:.3g} at row {alarm.peak_row:,}"
+    if event.state == "began":
+        since = f", since row {alarm.began:,}" if alarm.began != event.row else ""
+        said = f"alarm began{since}; largest severity so far {peak}"
+    else:
+        how = "ended" if event.state == "ended" else "accepted as the new normal"
+        exceeded = f"{alarm.rows:,} row{'s' if alarm.rows > 1 else ''} exceeded a limit"
+        said = f"alarm {how}: {exceeded}, the last was row {alarm.last:,}; largest severity {peak}"
+    said += f", {STATISTIC_NAMES[alarm.statistic]}; {in_words(alarm.contributors)}"
+    key = "" if event.key is None else f"{event.key}, "
+    return shown(f"{key}row {event.row:,}{time}: {said}")
+
+
+def _as_json(event: AlarmEvent) -> str:
+    alarm = event.alarm
+    facts: dict[str, Any] = {"event": "alarm", "state": event.state, "row": event.row}
+    if event.key is not None:
+        facts["key"] = event.key
+    if event.time is not None:
+        facts["time"] = moment(event.time)
+    facts |= {"since": alarm.began, "last": alarm.last, "rows": alarm.rows, "length": event.length}
+    facts |= {"peak": alarm.peak, "peak_row": alarm.peak_row, "statistic": alarm.statistic}
+    return json.dumps(facts | {"contributors": dict(alarm.contributors)})

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from .job_options import check_job_options, keyed_settings
-from .options import require_picture
-from .reading import reading, require_input
+from .options import reading, require_input, require_picture
 
 if TYPE_CHECKING:
     from ..jobs import Job, Outcome, Watcher
@@ -26,6 +24,13 @@ BUILT_IN = {"half_life": 150.0, "batch_rows": 100}
 """Settings for the built-in stream, unless others are given: its components change every 1,000 rows."""
 BUILT_IN_RATE = 2500.0
 """Rows per second of the built-in stream, slow enough to be watched."""
+KEYED_SETTINGS = {
+    "batch_rows": 16_384,  # a call costs as much per key as a few rows
+    "checkpoint_rows": 10_000_000,  # a save costs as much per key as hundreds of rows
+}
+"""Settings for one model per key, unless others are given."""
+FOR_ONE_MODEL = ("model", "picture", "live", "metrics", "residuals", "frozen")
+"""Options that cannot be used with --key."""
 
 
 def stated_options(ctx: click.Context, given: dict[str, Any]) -> set[str]:
@@ -38,9 +43,9 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
     from .closing import counted_before, has_alarmed, report
 
     stated = stated_options(ctx, given)
-    check_job_options(given)
+    _check_options(given)
     if given["key"] is not None:
-        given = keyed_settings(given, stated)
+        given = _keyed_settings(given, stated)
     if given["picture"]:
         require_picture(given["picture"])
     require_input(given["source"])
@@ -56,6 +61,37 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
         ctx.exit(128 + outcome.signal)
     if given.get("exit_code") and has_alarmed(job):
         ctx.exit(ALARMED)
+
+
+def _keyed_settings(given: dict[str, Any], stated: set[str]) -> dict[str, Any]:
+    """The options of a job with one model per key; an error where one is for a single model."""
+    for name in FOR_ONE_MODEL:
+        if given.get(name) is not None and given[name] is not False:  # a port may be 0
+            raise click.UsageError(f"--{name} is for one model: it cannot be used with --key")
+    if given["source"] is None and not given["resume"]:
+        raise click.UsageError("--key needs a SOURCE with a column of keys")
+    return given | {name: value for name, value in KEYED_SETTINGS.items() if name not in stated}
+
+
+def _check_options(given: dict[str, Any]) -> None:
+    """Raise a usage error where options need others that are missing, or exclude each other."""
+    if given["quiet"] and given["as_json"]:
+        raise click.UsageError("--quiet and --json exclude each other")
+    if given["alpha"] is not None and given["n_components"] != "auto":
+        raise click.UsageError(
+            f"--components {given['n_components']} says how many components to keep, and so does --alpha, "
+            "the paper's coefficient: give one of them"
+        )
+    if given["resume"] and not given["save"]:
+        raise click.UsageError("--resume needs --save MODEL: the model to continue")
+    if given["relearn"] and not given["model"]:
+        raise click.UsageError("--relearn needs --model MODEL: the model to go on from")
+    if given["idle"] is not None and not given["follow"]:
+        raise click.UsageError("--idle says when to stop following: it needs --follow")
+    if given["max_models"] is not None and given["key"] is None:
+        raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
+    if given["save"] and given["output"] == "-":
+        raise click.UsageError("standard output cannot be cut back to a checkpoint: --save needs a file")
 
 
 def _prepared(given: dict[str, Any], stated: set[str], parameters: tuple[str, ...]) -> Job:
@@ -100,7 +136,7 @@ def _alarm_lines(given: dict[str, Any], watches: bool) -> list[Watcher]:
     """Alarms on standard output, or on standard error if the table goes there."""
     if not watches:
         return []
-    from .alarm_lines import AlarmLines
+    from .display import AlarmLines
 
     to_error = given["output"] == "-"
     return [AlarmLines(lambda: sys.stderr if to_error else sys.stdout, as_json=given["as_json"])]

@@ -12,16 +12,17 @@ from .job_command import stated_options
 from .options import (
     KEEP_OPTIONS,
     keep_options,
+    overwrite_option,
+    reading,
+    require_input,
     require_picture,
     residuals_option,
     source_argument,
     source_options,
     threads_option,
 )
-from .reading import reading, require_input
 from .sections import Section, SectionedCommand
-from .summary import SHOWN, described, print_model, say
-from .tables import table
+from .summary import SHOWN, described, print_model, print_watching, say, table, watched
 
 if TYPE_CHECKING:
     from ..io.sources import Source
@@ -72,25 +73,19 @@ def transform(
     """
     from ..io.files import refuse_shared
     from ..io.sinks import check_output
-    from ..jobs.outlet import output_opener, refuse_existing
-    from ..jobs.scoring import score
+    from ..jobs.model_file import output_opener, refuse_existing
+    from ..jobs.stage import score
     from ..jobs.starting_point import StartingPoint
 
     refuse_shared({"source": source, "model": model, "output": output})
     check_output(output, keep=options["keep"] is not None)
     refuse_existing(output, overwrite)
     point = StartingPoint.load(model)
-    loaded = point.model
     if missing is not None:
-        loaded.missing = missing
+        point.model.missing = missing
     stated = stated_options(ctx, options)
     with _opened(source, point, options, stated, threads) as opened:
-        if opened.width != loaded.n_features_in_:
-            raise click.ClickException(
-                f"{opened.name} has {opened.width} columns, but {model} was made from "
-                f"{loaded.n_features_in_}; choose columns with --columns"
-            )
-        score(loaded, opened, output_opener(output, overwrite), residuals=residuals)
+        score(point.model, opened, output_opener(output, overwrite), residuals=residuals)
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
 
@@ -155,7 +150,6 @@ def inspect(model: str, picture: str | None, as_json: bool, key: str | None) -> 
 def _facts(point: StartingPoint) -> dict[str, Any]:
     """A model as plain values."""
     from ..monitoring import MonitoredModel
-    from .watch_summary import watched
 
     return {
         **described(point.model, point.names),
@@ -173,7 +167,6 @@ def _show(name: str, point: StartingPoint) -> None:
 
     from ..io.files import shown
     from ..monitoring import MonitoredModel
-    from .watch_summary import print_watching, watched
 
     console, model = Console(), point.model
     say(console, f"{name}: a model of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
@@ -215,14 +208,14 @@ def _parameters(model: StreamModel) -> dict[str, Any]:
 @model_argument
 @click.argument("output", type=click.Path(dir_okay=False))
 @click.option("--key", help="Export the model with this key from a file of keyed models.")
-@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+@overwrite_option
 def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
     """Write a model as plain JSON, to score rows in any language.
 
     The file has mean, axes and gains. It is frozen: it cannot learn on. docs/export.md shows how to read it.
     """
     from ..io.files import refuse_shared, shown
-    from ..jobs.outlet import refuse_existing
+    from ..jobs.model_file import refuse_existing
     from ..model.portable import export_json
 
     refuse_shared({"model": model, "output": output})
@@ -251,7 +244,7 @@ def _loaded(path: str, key: str | None) -> StartingPoint:
 @click.command(epilog="Example: eigenstream merge monday.model tuesday.model --save week.model")
 @click.argument("models", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
 @click.option("--save", required=True, type=click.Path(dir_okay=False), help="The file of the merged model.")
-@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+@overwrite_option
 def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
     """Merge models made from different rows of a source."""
     from .. import load
@@ -259,7 +252,7 @@ def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
     from ..io.files import shown
     from ..jobs import ModelFile
     from ..jobs.learnt import merged_record
-    from ..jobs.outlet import refuse_existing
+    from ..jobs.model_file import refuse_existing
 
     refuse_existing(save, overwrite)
     loaded = [load(path) for path in models]

@@ -1,15 +1,18 @@
-"""Options that several commands share."""
+"""Options that several commands share, and their translation into those of the library."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .sections import Decorator, Section
-from .types import Components, Finite, RowRange, SamplesOrDuration
+from .sections import Components, Decorator, RowRange, SamplesOrDuration, Section
+
+if TYPE_CHECKING:
+    from ..io.sources import ReadOptions, Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -23,13 +26,9 @@ def _one_or_several(
 def source_argument(*, required: bool) -> Decorator:
     """One source, or several files that are read one after the other."""
     metavar = "SOURCE..." if required else "[SOURCE]..."
+    kind = click.Path(allow_dash=True)
     return click.argument(
-        "source",
-        nargs=-1,
-        required=required,
-        metavar=metavar,
-        type=click.Path(allow_dash=True),
-        callback=_one_or_several,
+        "source", nargs=-1, required=required, metavar=metavar, type=kind, callback=_one_or_several
     )
 
 
@@ -44,6 +43,12 @@ def together(*options: Decorator) -> Callable[[Command], Command]:
     return decorate
 
 
+def names_of(options: Decorator) -> tuple[str, ...]:
+    """Names of these options in Python, in the order in which they are listed."""
+    example = options(click.Command("example"))
+    return tuple(parameter.name or "" for parameter in example.params)
+
+
 source_options = together(
     Section.READ.option(
         "--columns",
@@ -54,10 +59,8 @@ source_options = together(
         help="Columns to leave out: the same, patterns such as '*_id', or text for those without numbers.",
     ),
     Section.READ.option("--rows", type=RowRange(), help="Read only these rows, such as 1000:5000."),
-    Section.SPEED.option(
-        "--batch-rows",
-        type=click.IntRange(min=1),
-        help="Most rows read at a time.  [default: 1024, or fewer where rows are very wide]",
+    Section.SPEED.whole(
+        "--batch-rows", "Most rows read at a time.  [default: 1024, or fewer where rows are very wide]"
     ),
     Section.READ.choice(
         "--on-bad-row", ["fail", "skip"], help="Fail at a row that cannot be understood, or skip it."
@@ -71,12 +74,7 @@ source_options = together(
     ),
     Section.TEXT.choice("--decimal", [".", ","], help="CSV decimal mark."),
     Section.TEXT.option("--comment", help="Skip lines that begin with this, such as '#'."),
-    Section.TEXT.option(
-        "--skip-lines",
-        type=click.IntRange(min=0),
-        default=0,
-        help="Number of lines to skip at the top.",
-    ),
+    Section.TEXT.whole("--skip-lines", "Number of lines to skip at the top.", 0, default=0),
     Section.TEXT.option(
         "--encoding", help="Encoding of text, such as latin-1.  [default: UTF-8, or as its first bytes say]"
     ),
@@ -89,14 +87,11 @@ source_options = together(
     Section.TEXT.option("--array", help="NPZ: the array to read, where there are several."),
 )
 
-standardize_option = Section.LEARN.option(
-    "--standardize", is_flag=True, help="Divide each input by its (running) standard deviation."
+standardize_option = Section.LEARN.flag(
+    "--standardize", "Divide each input by its (running) standard deviation."
 )
-lags_option = Section.LEARN.option(
-    "--lags",
-    type=click.IntRange(min=0),
-    default=0,
-    help="Learn each row together with this number of rows before it.",
+lags_option = Section.LEARN.whole(
+    "--lags", "Learn each row together with this number of rows before it.", 0, default=0
 )
 
 keep_options = together(
@@ -114,16 +109,12 @@ keep_options = together(
     ),
 )
 
-residuals_option = Section.WRITE.option(
+residuals_option = Section.WRITE.flag(
     "--residuals",
-    is_flag=True,
-    help="Write each row's squared residual, too: its squared distance from what the components can express.",
+    "Write each row's squared residual, too: its squared distance from what the components can express.",
 )
-
-threads_option = Section.SPEED.option(
-    "--threads", type=click.IntRange(min=1), default=1, help="Threads that parse text."
-)
-
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+threads_option = Section.SPEED.whole("--threads", "Threads that parse text.", default=1)
 missing_option = Section.LEARN.choice(
     "--missing",
     ["raise", "skip", "impute"],
@@ -140,21 +131,13 @@ _threshold_options = together(
         "--components",
         "n_components",
         type=Components(),
-        metavar="auto|5|95%|edge|parallel",
+        metavar=Components.name,
         default="auto",
         help="Components to keep: what stands out of the noise (auto, edge), exactly this many (5), a share "
         "of the variance (95%), or all correlation (parallel: parallel analysis).",
     ),
-    Section.METHOD.option(
-        "--alpha",
-        type=Finite(min=0),
-        help="The paper's regularization coefficient, in the place of --components.",
-    ),
-    Section.LEARN.option(
-        "--max-components",
-        type=click.IntRange(min=1),
-        help="Most components to keep.  [default: 32, or the width]",
-    ),
+    Section.METHOD.number("--alpha", "The paper's regularization coefficient, in the place of --components."),
+    Section.LEARN.whole("--max-components", "Most components to keep.  [default: 32, or the width]"),
     Section.METHOD.choice(
         "--solver",
         ["auto", "exact", "subspace", "network"],
@@ -180,22 +163,18 @@ _row_options = together(
     missing_option,
 )
 
-scores_option = Section.WRITE.choice(
+_scores_option = Section.WRITE.choice(
     "--scores",
     ["shrunk", "projected", "whitened"],
     help="Scores as the paper's networks transmit them, plain projections, or projections of variance 1.",
 )
 
 _seed_option = Section.METHOD.option(
-    "--seed",
-    "random_state",
-    default=0,
-    type=click.IntRange(min=0),
-    help="Seed of random directions.",
+    "--seed", "random_state", default=0, type=click.IntRange(min=0), help="Seed of random directions."
 )
 
 estimator_options = together(
-    _threshold_options, standardize_option, _row_options, scores_option, _seed_option
+    _threshold_options, standardize_option, _row_options, _scores_option, _seed_option
 )
 """Parameters of a model that scores."""
 
@@ -210,6 +189,10 @@ watching_options = together(
     _seed_option,
 )
 """Parameters of a model that watches."""
+
+KEEP_OPTIONS = names_of(keep_options)
+ESTIMATOR_OPTIONS = names_of(estimator_options)
+WATCHING_OPTIONS = names_of(watching_options)
 
 
 def require_picture(path: str) -> None:
@@ -226,16 +209,24 @@ def require_picture(path: str) -> None:
         raise click.ClickException(str(error)) from None
 
 
-def names_of(options: Decorator) -> tuple[str, ...]:
-    """Names of these options in Python, in the order in which they are listed."""
+def reading(options: dict[str, Any]) -> ReadOptions:
+    """The options that say how to read a source: those of `ReadOptions`, by the same names."""
+    from ..io.sources.options import STORED, ReadOptions
 
-    @click.command()
-    @options
-    def example() -> None: ...
-
-    return tuple(parameter.name or "" for parameter in example.params)
+    given = {name: options[name] for name in STORED if name in options}
+    kept = {name: options[name] or None for name in KEEP_OPTIONS if name in options}  # '' keeps none
+    return ReadOptions(**given | kept | {"rows": options["rows"] or (0, None)})
 
 
-KEEP_OPTIONS = names_of(keep_options)
-ESTIMATOR_OPTIONS = names_of(estimator_options)
-WATCHING_OPTIONS = names_of(watching_options)
+def require_input(source: str | list[str] | None) -> None:
+    """Raise an error if standard input is asked for and closed."""
+    if source == "-" and sys.stdin is None:
+        raise click.UsageError("standard input is closed: name a file, or pipe something in")
+
+
+def open_source(source: str | list[str], options: dict[str, Any], **more: Any) -> Source:
+    """The source that these options describe."""
+    from ..io import sources
+
+    require_input(source)
+    return sources.open(source, reading(options), **more)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import TYPE_CHECKING
@@ -11,9 +13,18 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     from ..jobs.signals import StopRequest
-    from ..paper.reproduction.item import Item
+    from ..paper.reproduction.item import Claim, Item
     from ..paper.reproduction.runner import JudgedItem, Reproduction
+
+
+COLOR = {"holds": "green", "holds with a correction": "yellow", "does not hold": "red"}
+LINES = 10
+"""Most lines of progress where there is no terminal."""
 
 
 class CannotGoOnError(click.ClickException):
@@ -155,7 +166,6 @@ def _computed_and_written(
     from rich.console import Console
 
     from ..paper.reproduction.output import write
-    from .progress import progress
 
     console = Console(stderr=True)
     with progress("cases", len(reproduction.tasks), reproduction.n_done, console) as update:
@@ -168,8 +178,6 @@ def _tell(outcomes: list[JudgedItem], page: Path, show: bool) -> None:
     """Print the claims and where the report is; end with 1 if a claim came out otherwise than expected."""
     from rich.console import Console
 
-    from .claims import claims_table, complaints
-
     console = Console()
     for outcome in outcomes:
         console.print(claims_table(outcome), "")
@@ -181,3 +189,85 @@ def _tell(outcomes: list[JudgedItem], page: Path, show: bool) -> None:
     if lines := complaints(outcomes):
         click.echo("\n".join(["Claims that came out otherwise than expected:", *lines]), err=True)
         raise SystemExit(1)
+
+
+def claims_table(outcome: JudgedItem) -> Table:
+    """Table of an item's claims: the sentence, the measurement and the verdict."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..paper.reproduction.report import REASON
+
+    shown = Table(
+        title=f"{outcome.item.TITLE} ({outcome.item.NAME})",
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        title_style="bold",
+        expand=True,
+    )
+    for heading, ratio in (("where", 2), ("it says", 4), ("measured", 3), ("verdict", 2)):
+        shown.add_column(heading, ratio=ratio, overflow="fold")
+    for claim in outcome.claims:
+        says = Text(claim.says)
+        if claim.stated:
+            says.append(f"\nStated: {claim.stated}")
+        if claim.reason:
+            says.append(f"\n{REASON[claim.verdict]}: {claim.reason}", style="italic")
+        shown.add_row(Text(claim.where), says, Text(claim.value), _verdict(claim))
+    return shown
+
+
+def _verdict(claim: Claim) -> Text:
+    from rich.text import Text
+
+    from ..paper.reproduction.report import SIGN
+
+    shown = Text(f"{SIGN[claim.verdict]} {claim.verdict}", style=COLOR[claim.verdict])
+    return shown if claim.as_expected else shown.append(f"\n! expected: {claim.expected}", style="bold")
+
+
+def complaints(outcomes: Sequence[JudgedItem]) -> list[str]:
+    """A line for each claim whose verdict is not the expected one."""
+    return [
+        f"  {outcome.item.NAME}, {claim.where}: {claim.says}: {claim.verdict}, expected: {claim.expected}"
+        for outcome in outcomes
+        for claim in outcome.claims
+        if not claim.as_expected
+    ]
+
+
+@contextmanager
+def progress(what: str, total: int, done: int, console: Console) -> Iterator[Callable[[int], None]]:
+    """Show progress within this block; yields a callback that takes the number done."""
+    if console.is_terminal:
+        with _bar(what, total, done, console) as update:
+            yield update
+    else:
+        yield _lines(what, total, done, console)
+
+
+@contextmanager
+def _bar(what: str, total: int, done: int, console: Console) -> Iterator[Callable[[int], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (BarColumn(bar_width=None), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    # A case may take minutes: the pace is that of the whole run, not of its last half minute.
+    with Progress(what, *columns, "left", console=console, speed_estimate_period=1e9) as bar:
+        task = bar.add_task(what, total=total, completed=done)
+        yield lambda now: bar.update(task, completed=now)
+
+
+def _lines(what: str, total: int, done: int, console: Console) -> Callable[[int], None]:
+    console.print(f"{what}: {done} of {total} done")
+    started, said = time.monotonic(), done
+
+    def update(now: int) -> None:
+        nonlocal said
+        if now - said >= total / LINES or now == total:
+            passed = time.monotonic() - started
+            left = timedelta(seconds=round(passed / (now - done) * (total - now)))
+            console.print(f"{what}: {now} of {total} done" + (f", about {left} left" if left else ""))
+            said = now
+
+    return update

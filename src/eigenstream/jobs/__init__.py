@@ -19,16 +19,12 @@ Killed at any moment, the same lines carry on. `score` is for a model that stays
 
 from __future__ import annotations
 
-from .alarms import AlarmEvent as AlarmEvent
-from .job import Job as Job
-from .model_file import ModelFile as ModelFile
-from .model_file import RunError as RunError
-from .preparation import prepare as prepare
-from .record import Record as Record
-from .record import Request as Request
-from .scoring import score as score
-from .watcher import Outcome as Outcome
-from .watcher import Watcher as Watcher
+from .job import Job
+from .model_file import ModelFile, RunError
+from .preparation import prepare
+from .record import Record, Request
+from .stage import score
+from .watcher import AlarmEvent, Outcome, Watcher
 
 __all__ = [
     "AlarmEvent",

@@ -147,20 +147,19 @@ class Job:
         """Score and learn, then write: each row's score is from before it was learnt from."""
         came = self._stage.came
         try:
-            scored = self.sink is not None
-            said = self._stage.learn(batch, scored=scored, residuals=self.request.residuals)
-            if not self._began:
-                # Only now: until the first rows have been learnt, nothing that was there before is touched.
-                self._begin()
-            if said is not None and self._output is not None:
-                self._output.write(batch.numbers, said.numbers, said.texts)
-        except (SinkError, BrokenPipeError):
+            with self._writing("the output"):
+                scored = self.sink is not None
+                said = self._stage.learn(batch, scored=scored, residuals=self.request.residuals)
+                if not self._began:
+                    # Only now: until the first rows have been learnt, nothing that was there is touched.
+                    self._begin()
+                if said is not None and self._output is not None:
+                    self._output.write(batch.numbers, said.numbers, said.texts)
+        except SinkError:
             raise
         except ValueError as error:
             span = f"rows {batch.numbers[0]} to {batch.numbers[-1]}"
             raise RunError(f"{self.source.name}, {span}: {error}") from None
-        except OSError as error:
-            raise self._unwritable("the output", error) from None
         self._last, self._count = batch, batch.count
         if batch.times is not None:
             self._note_times(came, batch)
@@ -192,15 +191,13 @@ class Job:
     def _begin(self) -> None:
         """Open the output and note its identity, before anything is written to it."""
         self._began = True
-        try:
+        with self._writing("the output"):
             if self.sink is not None:
                 layout = self._stage.layout(self.source.reader.kept, self.request.residuals)
                 self._output = self.sink(layout)
             if self.file is not None:
                 output = None if self._output is None else self._output.identity
                 self.file.begin(output, continuing=self.position is not None, going_on=self.going_on)
-        except OSError as error:
-            raise self._unwritable("the output", error) from None
 
     def _refuse_other_width(self) -> None:
         width, source = self._stage.width, self.source
@@ -222,7 +219,7 @@ class Job:
         """Settle the output, then write the model and both positions down together."""
         self._saved = (self._count, time.monotonic())
         position = self._last.position if self._last else self.position
-        try:
+        with self._writing("the model or the output"):
             place = self._output.settle(final=final) if self._output else None
             if self.file is not None and position is not None:
                 self.file.save(self._stage, self._record(position, place, final))
@@ -230,10 +227,6 @@ class Job:
                 self._output.committed()
             if self.file is not None and final and self._output is None:
                 self.file.forget()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise self._unwritable("the model or the output", error) from None
         if self.file is not None and position is not None:
             for watcher in self.watchers:
                 watcher.saved(self._stage.samples)
@@ -253,12 +246,19 @@ class Job:
         times, numbering = self.times.pairs, self._stage.numbering.breaks
         return Record(self.request, position, place, names, self.learnt, ended, times, numbering)
 
-    def _unwritable(self, what: str, error: OSError) -> RunError:
-        kept, hints = "", tuple[Hint, ...]()
-        if self.file is not None and self.file.has_checkpoint():
-            kept = f"; the last checkpoint in {self.file.path} is intact"
-            hints = (Hint("resume", None, "continues it once there is room"),)
-        return RunError(f"{what} cannot be written: {error.strerror or error}{kept}", *hints)
+    @contextmanager
+    def _writing(self, what: str) -> Iterator[None]:
+        """Turn errors of the system within this block into one that says what is left, and what to do."""
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            kept, hints = "", tuple[Hint, ...]()
+            if self.file is not None and self.file.has_checkpoint():
+                kept = f"; the last checkpoint in {self.file.path} is intact"
+                hints = (Hint("resume", None, "continues it once there is room"),)
+            raise RunError(f"{what} cannot be written: {error.strerror or error}{kept}", *hints) from None
 
     def skipped(self, reason: str) -> None:
         """Tell watchers that a row was left out; the source calls this."""

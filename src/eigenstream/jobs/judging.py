@@ -12,9 +12,9 @@ from ..io.sinks import Layout
 from ..keyed import MonitorBank
 from ..model import StreamModel
 from ..monitoring import COLUMNS, Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
-from .alarms import AlarmEvent, Numbering, in_words
 from .record import SETTINGS_OF_MONITOR, STANDSTILL, Request, Scalar
 from .stage import KeyedStage, Said, Stage
+from .watcher import AlarmEvent, Numbering, in_words
 
 if TYPE_CHECKING:
     from ..io.sinks.sink import Texts

@@ -1,4 +1,4 @@
-"""The file in which a job keeps its model, locked, with a note that says which output belongs to it.
+"""The file in which a job keeps its model, locked, with a note on its output, and the output itself.
 
 Beside the model lie two hidden files while a job is at work: ``.NAME.lock``, held by one process at a time,
 and ``.NAME.job``, a note that says which output the job writes to and whether it has saved a model yet. The
@@ -10,11 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io import files
+from ..io.files import PathLike
+from ..io.sinks import Layout, Sink, open_sink
 from ..io.sources import Hint
 
 if TYPE_CHECKING:
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
     from .stage import Stage
 
 
-PathLike = str | os.PathLike[str]
+REPLACE = Hint("overwrite", None, "replaces it")
+AFRESH = Hint("overwrite", None, "starts afresh")
 
 
 class RunError(RuntimeError):
@@ -146,3 +150,68 @@ def _is_same(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
     if one is None or one.get("inode") != other["inode"]:
         return False
     return any(one.get(name) == other[name] for name in ("device", "path"))
+
+
+class Outlet:
+    """The output of one job; checked before the job begins and again when it is opened."""
+
+    def __init__(
+        self, path: str | None, record: Record | None, file: ModelFile | None, resume: bool, overwrite: bool
+    ) -> None:
+        self.path, self.place = path, record.output if record else None
+        self.file, self.resume, self.overwrite = file, resume, overwrite
+
+    def refuse_replacing(self) -> None:
+        """Raise if the output exists and may not be replaced."""
+        if self.path is None or self.path == "-" or not _holds_something(Path(self.path)):
+            return
+        if not self._may_replace(files.identity(self.path)):
+            raise RunError(f"{self.path} exists: choose another name", REPLACE)
+
+    def open(self, layout: Layout) -> Sink:
+        """Open the output, locked and compared with the checkpoint; nothing in it has been touched yet."""
+        assert self.path is not None
+        sink = open_sink(self.path, layout, self.place)
+        try:
+            if sink.excess() and sink.identity is not None and not self._may_cut(sink):
+                raise self._complaint()
+        except BaseException:
+            sink.close()
+            raise
+        return sink
+
+    def _may_cut(self, sink: Sink) -> bool:
+        assert sink.identity is not None
+        if self.place is None:
+            return self._may_replace(sink.identity) and (self.overwrite or sink.resembles())
+        return self.file is not None and self.file.wrote(sink.identity)
+
+    def _may_replace(self, identity: dict[str, Any]) -> bool:
+        """True with ``overwrite``, or for the output of a job that was killed before its first checkpoint."""
+        return self.overwrite or (self.resume and self.file is not None and self.file.began(identity))
+
+    def _complaint(self) -> RunError:
+        if self.place is None or self.file is None:
+            return RunError(f"{self.path} exists: choose another name", REPLACE)
+        return RunError(
+            f"{self.path} holds more than the checkpoint in {self.file.path} knows of, and nothing proves "
+            "that this job wrote it: name the file that the job was writing to",
+            AFRESH,
+        )
+
+
+def _holds_something(path: Path) -> bool:
+    """True if anything could be lost: an empty file or folder holds nothing."""
+    if path.is_dir():
+        return any(path.iterdir())
+    return path.exists() and path.stat().st_size > 0
+
+
+def refuse_existing(path: PathLike, overwrite: bool) -> None:
+    """Raise if ``path`` exists, without ``overwrite``."""
+    Outlet(os.fspath(path), None, None, False, overwrite).refuse_replacing()
+
+
+def output_opener(path: str, overwrite: bool) -> Callable[[Layout], Sink]:
+    """A function for `score` that opens an output anew."""
+    return Outlet(path, None, None, False, overwrite).open

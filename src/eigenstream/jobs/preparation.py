@@ -12,26 +12,23 @@ The rules, in this order:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..io.files import PathLike
 from ..io.sinks import check_output
 from ..io.sources import Hint
 from ..keyed import Bank, MonitorBank
 from .job import Job
 from .judging import bank_of_monitors, model_for
-from .model_file import ModelFile, RunError
-from .outlet import REPLACE, Outlet
+from .model_file import REPLACE, ModelFile, Outlet, RunError
 from .record import Request
 from .starting_point import GO_ON, StartingPoint, starting_point
 
 if TYPE_CHECKING:
     from .stage import Model
-
-PathLike = str | os.PathLike[str]
 
 
 def prepare(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import msgspec
 
 from ..io.sources.options import STORED, ReadOptions
 
@@ -86,7 +88,10 @@ class Request:
         """
         if not isinstance(document, dict):
             raise ValueError(f"expected the settings of a job, got {document!r}")
-        settings = {name: _checked(name, document) for name in SETTINGS}
+        settings = {
+            name: _checked(f"setting {name}", document.get(name, ...), kind)
+            for name, kind in SETTINGS.items()
+        }
         reading = ReadOptions.from_document(document.get("reading"))
         known = (*SETTINGS, "reading")
         parameters = {name: value for name, value in document.items() if name not in known}
@@ -96,62 +101,34 @@ class Request:
         return cls(**settings, reading=reading, parameters=parameters)
 
 
-SETTINGS = ("source", "output", "residuals")
-"""Settings of a job itself, besides the options of reading."""
+SETTINGS = {"source": str | list[str] | None, "output": str | None, "residuals": bool}
+"""Settings of a job itself, besides the options of reading, and their types."""
 
 
-def _is_text(value: Any) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _is_count(value: Any, least: int) -> bool:
-    return type(value) is int and least <= value < 2**63
-
-
-def _is_rows(value: Any) -> bool:
-    if not isinstance(value, list) or len(value) != 2 or not _is_count(value[0], 0):
-        return False
-    return value[1] is None or _is_count(value[1], value[0] + 1)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-_IS_VALID: dict[str, Callable[[Any], bool]] = {
-    "source": lambda value: _is_text(value) or _are_texts(value),
-    "output": _is_text,
-    "residuals": lambda value: isinstance(value, bool),
-}
-"""Checks of the stored settings."""
-
-
-def _checked(name: str, document: dict[str, Any]) -> Any:
-    if name not in document:
-        raise ValueError(f"the stored setting {name} is missing")
-    if not _IS_VALID[name](document[name]):
-        raise ValueError(f"invalid stored setting {name}={document[name]!r}")
-    return document[name]
+def _checked(what: str, value: Any, kind: Any) -> Any:
+    """The value, which a file holds, if it is of this kind; ValueError otherwise."""
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        raise ValueError(f"the stored {what} cannot be read: {value!r}"[:200]) from None
+    return value
 
 
 MOST_SOURCES = 1000
 """Most sources that are remembered: about three years of daily files."""
 
 
-def _are_identities(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(one, dict)
-        and isinstance(one.get("name"), str)
-        and ("place" in one or (_is_count(one.get("bytes"), 0) and isinstance(one.get("sha256"), str)))
-        and (one.get("rows") is None or _is_rows(one["rows"]))
-        for one in value
-    )
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
-def _are_pairs(value: Any, is_valid: Callable[[Any], bool]) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(map(is_valid, pair)) for pair in value
-    )
+class LearntSource(TypedDict):
+    """A source that was learnt, as `sources.identity` names it: a file, or the place where reading ended."""
+
+    name: str
+    place: NotRequired[Any]
+    bytes: NotRequired[Count]
+    sha256: NotRequired[str]
+    rows: NotRequired[tuple[Count, Count] | None]
 
 
 @dataclass(frozen=True)
@@ -191,29 +168,27 @@ class Record:
                 "it was not saved by eigenstream run or a Job: it does not say where in its source it stands"
             )
         parts = {name: document[name] for name in _PARTS}
-        for name, (what, is_valid) in _PARTS.items():
-            if not is_valid(parts[name]):
-                raise ValueError(f"the stored {what} cannot be read: {parts[name]!r}"[:200])
+        for name, (what, kind) in _PARTS.items():
+            _checked(what, parts[name], kind)
+        for one in (*parts["learnt"], *(parts["ended"] or [])):
+            if "place" not in one and not {"bytes", "sha256"} <= set(one):
+                raise ValueError(f"the stored sources cannot be told from others: {one!r}"[:200])
         request = Request.from_document(document["recipe"])
         if (request.output is None) != (parts["output"] is None):
             raise ValueError("the stored output and the position in it do not belong together")
         return cls(request, **parts)
 
 
-def _is_position(value: Any) -> bool:
-    return value is None or isinstance(value, dict)
-
-
-_PARTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "source": ("position", _is_position),
-    "output": ("position in the output", _is_position),
-    "names": ("names of columns", lambda value: value is None or _are_texts(value)),
-    "learnt": ("sources that were learnt", _are_identities),
-    "ended": ("source that was learnt last", lambda value: value is None or _are_identities(value)),
-    "times": ("times", lambda value: _are_pairs(value, lambda x: isinstance(x, int | float))),
-    "numbering": ("numbers of rows", lambda value: _are_pairs(value, lambda x: _is_count(x, 0))),
+_PARTS: dict[str, tuple[str, Any]] = {
+    "source": ("position", dict[str, Any] | None),
+    "output": ("position in the output", dict[str, Any] | None),
+    "names": ("names of columns", list[str] | None),
+    "learnt": ("sources that were learnt", list[LearntSource]),
+    "ended": ("source that was learnt last", list[LearntSource] | None),
+    "times": ("times", list[tuple[float, float]]),
+    "numbering": ("numbers of rows", list[tuple[Count, Count]]),
 }
-"""Parts of a record besides the request: their names in messages, and their checks."""
+"""Parts of a record besides the request: their names in messages, and their types."""
 
 
 def record_of(position: Any) -> Record | None:

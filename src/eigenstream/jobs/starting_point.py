@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..io import files, sources
+from ..io.files import PathLike
 from ..io.sources import Hint, ReadOptions, Source, SourceError
 from ..io.sources.options import STORED
 from ..io.sources.several import Identity, learnt_files, learnt_place
@@ -16,12 +17,9 @@ from ..model import StreamModel
 from ..monitoring import MonitoredModel, load
 from .judging import parameters_of, settings_of
 from .learnt import files_left, forgotten, named, refuse_learnt, unique
-from .model_file import Contradiction, ModelFile, RunError
-from .outlet import AFRESH
+from .model_file import AFRESH, Contradiction, ModelFile, RunError
 from .record import STANDSTILL, Record, Request, Scalar, record_of
 from .times import Times
-
-PathLike = str | os.PathLike[str]
 
 GO_ON = "goes on from it with another source"
 NEW_EACH_TIME = {"rows"}

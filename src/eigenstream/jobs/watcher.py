@@ -1,16 +1,85 @@
-"""The listener of a job, and the outcome of a job."""
+"""The listener of a job, and what it hears of: alarms in terms of the rows of a source, and the outcome."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..io.sources import Batch
     from ..keyed.store import Key
     from ..model import RankChange
-    from ..monitoring import Verdicts
-    from .alarms import AlarmEvent
+    from ..monitoring import Alarm, Contributors, Verdicts
     from .stage import Model
+
+MOST_BREAKS = 256
+"""Most jumps of row numbers that are remembered beyond those that an alarm which is on needs."""
+
+
+@dataclass
+class Numbering:
+    """Numbers in the source of the rows of a monitor, which counts what came: the source has gaps.
+
+    Examples
+    --------
+    >>> numbering = Numbering()
+    >>> numbering.note(0, np.array([5, 6, 9, 10]))
+    >>> [numbering.number(row) for row in range(4)]
+    [5, 6, 9, 10]
+    """
+
+    breaks: list[list[int]] = field(default_factory=list)
+    """Pairs of a row of the monitor and its number, where numbers jump."""
+
+    def note(self, first: int, numbers: NDArray[np.int64]) -> None:
+        """Note the numbers of rows of the monitor, from this one on."""
+        rows = np.arange(first, first + len(numbers))
+        before = self.number(first) if self.breaks else -1
+        jumps = np.flatnonzero(np.diff(numbers - rows, prepend=before - first))
+        self.breaks += [[int(rows[i]), int(numbers[i])] for i in jumps]
+
+    def forget(self, before: int) -> None:
+        """Forget all but the last jumps before this row."""
+        needed = sum(row > before for row, _ in self.breaks) + 1
+        self.breaks = self.breaks[-max(needed, MOST_BREAKS) :]
+
+    def number(self, row: int) -> int:
+        """The number of a row of the monitor."""
+        at, number = next((pair for pair in reversed(self.breaks) if pair[0] <= row), self.breaks[0])
+        return row - at + number
+
+
+class AlarmEvent(NamedTuple):
+    """An alarm that began to count, or ended. Row numbers are those of the source."""
+
+    state: Literal["began", "ended", "accepted"]
+    row: int
+    """The row at which it began to count, or the last before it had ended."""
+    time: float | None
+    """Time of that row, in seconds since 1970, if known."""
+    length: int
+    """Rows from the first that exceeded a limit to the last."""
+    alarm: Alarm
+    """The alarm in row numbers of the source; of an earlier source, if it began there."""
+    key: Key | None = None
+    """The key of the rows, with one monitor per key."""
+
+
+def in_words(contributors: Contributors) -> str:
+    """Inputs to blame, as a text.
+
+    Examples
+    --------
+    >>> in_words((("valve", 0.613), ("flow", 0.12), ("level", 0.001)))
+    'valve 61 %, flow 12 %'
+    """
+    return ", ".join(
+        f"{name} {share:.0%}".replace("%", " %") for name, share in contributors if share >= 0.005
+    )
 
 
 class Watcher:

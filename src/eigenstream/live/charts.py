@@ -1,21 +1,101 @@
-"""The charts of a model that learns, and the way of a snapshot into them."""
+"""The charts of a model that learns, those of a monitor, and the way of a snapshot into them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, FixedTicker
-from numpy.typing import NDArray
+from bokeh.models import ColumnDataSource, FixedTicker, Range1d
+from bokeh.models.annotations.geometry import Span
+from bokeh.plotting import figure as Figure
+from numpy.typing import ArrayLike, NDArray
 
+from ..model.history import STATISTIC_NAMES
 from . import figures
-from .chart_set import ChartSet, numbers, source
+from .board import MOST_COMPONENTS, MOST_TRACKS, Loadings, Snapshot
 from .figures import HEIGHTS, LOADINGS, TRACKS
-from .snapshot import MOST_COMPONENTS, MOST_TRACKS, Loadings, Snapshot
 from .wording import input_labels
 
 MOST_NAMES = 24
 """Most inputs whose names fit under the components."""
+
+
+class ChartSet(ABC):
+    """Abstract: figures over one axis of samples or times, and the data that a snapshot puts into them.
+
+    Data do not go through the figures' own sources: they travel in one message, which page.js puts into all
+    of them at once, so that each chart is painted once.
+
+    Parameters
+    ----------
+    timed
+        As in `Page`.
+    """
+
+    sources: dict[str, ColumnDataSource]
+    """Data of the figures, by name."""
+    over_samples: tuple[Figure, ...]
+    """The figures that share the axis of samples."""
+    figures: tuple[Figure, ...]
+    """All of them."""
+
+    def __init__(self, timed: bool) -> None:
+        self.snapshot: Snapshot | None = None
+        """The one shown."""
+        self.timed = timed
+        self.samples = Range1d(start=0, end=1)
+        self.ranges: dict[str, Any] = {"samples": self.samples}
+        """Ranges that `frame` sets, by name."""
+        self.here = Span(dimension="height", line_dash="dotted", line_color="#8795a6")
+        """The line that follows the pointer in all figures over samples."""
+
+    @abstractmethod
+    def show(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+        """The columns that a browser puts into its sources to show this; those left out stay as they are."""
+
+    def scale(self, log: bool) -> None:  # noqa: B027
+        """Show variances on a logarithmic scale, or on a linear one."""
+
+    def whole(self) -> None:  # noqa: B027
+        """Show everything on axes other than that of samples."""
+
+    def frame(self, stretch: str) -> dict[str, tuple[float, float]]:
+        """Ranges that show the whole stream, or its recent part; none where the user has chosen one."""
+        if self.snapshot is None or stretch == "own":
+            return {}
+        end = max(self.snapshot.now.sample, 1)
+        start = min(self.snapshot.recent, int(0.9 * end)) if stretch == "recent" else 0
+        left, right = self.along([start, end])
+        return {"samples": (float(left - 0.01 * (right - left)), float(right + 0.01 * (right - left)))}
+
+    def along(self, samples: ArrayLike) -> NDArray[np.float64]:
+        """Places of samples on the axis: their counts, or their times in milliseconds."""
+        counts = np.asarray(samples, dtype=np.float64)
+        known = np.zeros((0, 2)) if self.snapshot is None else self.snapshot.times
+        if not self.timed or not len(known):
+            return counts
+        return np.asarray(1e3 * np.interp(counts, known[:, 0], known[:, 1]))
+
+    def at_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
+        """Places of rows, which are numbered from 0: row 0 was taken when the first sample was."""
+        return self.along(np.asarray(rows, dtype=np.float64) + self.timed)
+
+    def show_times(self) -> None:
+        """Have axes show times, if there are any."""
+        if self.timed:
+            for figure in self.over_samples:
+                figures.show_times(figure)
+
+
+def source(*columns: str) -> ColumnDataSource:
+    """A source with these columns and one row: a chart cannot choose its range by nothing at all."""
+    return ColumnDataSource({name: [1.0] for name in columns})
+
+
+def numbers(*columns: NDArray[Any]) -> list[NDArray[np.float64]]:
+    """Columns in the only type that a browser takes sample counts in as they are."""
+    return [np.asarray(column, dtype=np.float64) for column in columns]
 
 
 class Charts(ChartSet):
@@ -131,3 +211,32 @@ def steps(snapshot: Snapshot) -> list[NDArray[np.float64]]:
     rank = np.concatenate((snapshot.timeline.rank[before], events[:, 2], [snapshot.now.rank]))
     sample = np.concatenate((snapshot.timeline.sample[before], events[:, 0], [snapshot.now.sample]))
     return numbers(sample, rank)
+
+
+class ControlCharts(ChartSet):
+    """Control charts of T², SPE and distance with their limits, one above the other; alarms are shaded."""
+
+    def __init__(self, timed: bool = False) -> None:
+        super().__init__(timed)
+        control = source("sample", *STATISTIC_NAMES, *(f"{name}_limit" for name in STATISTIC_NAMES))
+        alarms = ColumnDataSource({"began": [], "last": []})
+        self.sources = {"control": control, "alarms": alarms}
+        self.over_samples = tuple(
+            figures.control(name, self.samples, self.here, control, alarms) for name in STATISTIC_NAMES
+        )
+        self.over_samples[-1].xaxis.axis_label = "rows"
+        self.figures = self.over_samples
+        self.show_times()
+
+    def show(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+        self.snapshot = snapshot
+        watching = snapshot.watching
+        if watching is None:
+            return {}
+        (sample,) = numbers(self.at_rows(watching.history.row))
+        columns = {"sample": sample}
+        for name in STATISTIC_NAMES:
+            columns[name], columns[f"{name}_limit"] = watching.history.chart(name)
+        spans = np.array([(alarm.began, alarm.last + 1) for alarm in watching.alarms]).reshape(-1, 2)
+        began, last = numbers(*self.at_rows(spans.T))
+        return {"control": columns, "alarms": {"began": began, "last": last}}

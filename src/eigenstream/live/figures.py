@@ -21,10 +21,18 @@ from bokeh.models.annotations.geometry import Span
 from bokeh.models.renderers.glyph_renderer import GlyphRenderer
 from bokeh.plotting import figure as Figure
 
-from ..plotting.palette import BLUE, GREEN, ORANGE, RED
-from .ink import COMPONENTS
-from .snapshot import MOST_COMPONENTS
+from ..plotting.palette import BLUE, GREEN, ORANGE, PURPLE, RED, SKY
+from .board import MOST_COMPONENTS
 
+COMPONENTS = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE)
+"""Colours of the leading components, in all charts; seen equally well on white and on black."""
+INKS = {
+    "light": {"text": "#52606d", "grid": "#e8ebef", "strong": "#1f2933", "faint": "#aab4c0"},
+    "dark": {"text": "#9fb0c3", "grid": "#2a323d", "strong": "#eef2f6", "faint": "#5d6b7c"},
+}
+"""Colours in which page.js paints axes, grids, and the glyphs named "strong" and "faint", by day and night.
+
+Those of the page around the charts are in page.css."""
 TRACKS = [f"v{i}" for i in range(MOST_COMPONENTS)]
 LOADINGS = [f"c{i}" for i in range(MOST_COMPONENTS)]
 HEIGHTS = [f"h{i}" for i in range(MOST_COMPONENTS)]

@@ -9,21 +9,24 @@ the learning process is killed.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from threading import Event, Thread
-from typing import Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from .board import REFRESH, Board
-from .snapshot import Shown
+from .board import REFRESH, Board, Shown
+
+if TYPE_CHECKING:
+    from bokeh.document import Document
 
 START = """
 import json, sys
 sys.path[:] = json.loads(sys.stdin.buffer.readline())
-from eigenstream.live.serving import main
+from eigenstream.live.process import main
 main()
 """
 
@@ -135,3 +138,43 @@ class ServerProcess:
 
 def _differs(one: Shown, other: Shown) -> bool:
     return one.snapshot is not other.snapshot or (one.state, one.message) != (other.state, other.message)
+
+
+def main() -> None:
+    """In the process of the page: serve the snapshots that come in on standard input, until that ends."""
+    news = sys.stdin.buffer
+    settings: PageSettings = pickle.load(news)
+    try:
+        from .server import Server, set_up_log
+        from .session import Session
+    except ImportError as error:
+        _answer({"import": str(error)})
+        return
+    set_up_log(settings.log_level)
+    shown = Shown()
+
+    def fill(document: Document) -> None:
+        Session(document, shown, settings)
+
+    try:
+        server = Server(fill, settings.address, settings.port, settings.path)
+    except OSError as error:
+        _answer({"errno": error.errno, "message": error.strerror})
+        return
+    Thread(target=_listen, args=(news, shown), name="news", daemon=True).start()
+    _answer({"port": server.port})
+    server.run()
+
+
+def _answer(answer: dict[str, Any]) -> None:
+    print(json.dumps(answer), flush=True)
+
+
+def _listen(news: IO[bytes], shown: Shown) -> None:
+    """Put incoming snapshots where the sessions look; end with the sender."""
+    try:
+        while True:
+            latest: Shown = pickle.load(news)
+            shown.snapshot, shown.message, shown.state = latest.snapshot, latest.message, latest.state
+    finally:
+        os._exit(0)

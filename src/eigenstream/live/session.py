@@ -16,13 +16,10 @@ from bokeh.model import DataModel
 from bokeh.models import CustomJS
 from jinja2 import Template
 
-from .board import REFRESH
-from .chart_set import ChartSet
-from .charts import Charts
-from .control_charts import ControlCharts
-from .ink import COMPONENTS, INKS
+from .board import REFRESH, Shown, Snapshot
+from .charts import Charts, ChartSet, ControlCharts
+from .figures import COMPONENTS, INKS
 from .process import PageSettings
-from .snapshot import Shown, Snapshot
 from .wording import alarm_entry, tiles
 
 PAINTING = 0.2

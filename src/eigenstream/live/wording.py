@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..model.history import STATISTIC_NAMES
-from .snapshot import MOST_COMPONENTS, ShownAlarm, Snapshot, Watching
+from ..monitoring import Alarm
+from .board import MOST_COMPONENTS, Snapshot, Watching
 
 NOTHING = "\N{EN DASH}"
 
@@ -54,7 +55,7 @@ def _of_model(snapshot: Snapshot) -> dict[str, str]:
 
 def _of_monitor(watching: Watching) -> dict[str, str]:
     severity = watching.history.severity
-    on = any(alarm.on for alarm in watching.alarms)
+    on = any(alarm.ended is None for alarm in watching.alarms)
     return {
         "severity": brief(float(severity[-1])) if len(severity) else NOTHING,
         "alarm-count": f"{watching.number:,}",
@@ -62,19 +63,19 @@ def _of_monitor(watching: Watching) -> dict[str, str]:
     }
 
 
-def alarm_entry(alarm: ShownAlarm, milliseconds: float | None) -> dict[str, Any]:
+def alarm_entry(alarm: Alarm, milliseconds: float | None) -> dict[str, Any]:
     """An alarm as the list shows it; with the time at which it began, if that is known.
 
     Examples
     --------
-    >>> alarm = ShownAlarm(1200, 1244, 31, False, True, 3.21, "spe", (("valve", 0.61), ("flow", 0.12)))
+    >>> alarm = Alarm(1200, 1244, 31, ended=1245, peak=3.21, statistic="spe", contributors=(("valve", 0.6),))
     >>> alarm_entry(alarm, None)["when"], alarm_entry(alarm, 1.7e12)["when"]
     ('1,200', '2023-11-14 22:13:20')
     """
     when = f"{alarm.began:,}"
     if milliseconds is not None:
         when = datetime.fromtimestamp(milliseconds / 1e3, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    state = "on" if alarm.on else "accepted" if alarm.accepted else "ended"
+    state = "on" if alarm.ended is None else "accepted" if alarm.accepted else "ended"
     return {
         "key": alarm.began,
         "when": when,
