@@ -11,7 +11,7 @@ from joblib import cpu_count
 from rich.console import Console
 
 from eigenstream.cli.reproduce import progress
-from eigenstream.jobs.signals import StopRequest
+from eigenstream.jobs.waiting import StopRequest
 from eigenstream.paper.reproduction.runner import JudgedItem, Reproduction
 from eigenstream.paper.reproduction.workers import Failed, Lost, Stopped
 from evaluation import page, sensors

@@ -19,7 +19,7 @@ from tests.plant_files import NAMES, plant_rows, write_plant
 
 pytest.importorskip("bokeh")
 from eigenstream.live.charts import ControlCharts
-from eigenstream.live.wording import tiles
+from eigenstream.live.session import tiles
 from tests.browser import BOUND, drawn, opened, shows
 
 FAULTS = (Fault(NAMES.index("valve"), 1200, 1240), Fault(NAMES.index("heat"), 1600, 1650, size=10.0))

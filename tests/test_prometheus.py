@@ -99,13 +99,13 @@ def test_only_this_computer_is_answered(plant):
     with job(plant) as prepared:
         metrics = Metrics(prepared.source)
         try:
-            assert metrics._server.server_address[0] == "127.0.0.1"
+            assert metrics._server.address[0] == "127.0.0.1"
             with pytest.raises(ConnectionError):
-                socket.create_connection(("127.0.0.2", metrics._server.server_port), timeout=5)
+                socket.create_connection(("127.0.0.2", metrics._server.address[1]), timeout=5)
             with pytest.raises(
                 OSError, match=r"cannot serve metrics on 127\.0\.0\.1, port .*: choose another"
             ):
-                Metrics(prepared.source, port=metrics._server.server_port)
+                Metrics(prepared.source, port=metrics._server.address[1])
         finally:
             metrics.close()
 
@@ -118,7 +118,7 @@ def test_a_name_that_somebody_points_here_is_told_nothing(plant, host, status):
     with job(plant) as prepared:
         metrics = Metrics(prepared.source)
         try:
-            connection = http.client.HTTPConnection("127.0.0.1", metrics._server.server_port, timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", metrics._server.address[1], timeout=30)
             connection.request("GET", "/metrics", headers={"Host": host})
             assert connection.getresponse().status == status
             connection.close()
@@ -129,7 +129,7 @@ def test_a_name_that_somebody_points_here_is_told_nothing(plant, host, status):
 def test_who_asks_and_does_not_listen_holds_nobody_up(plant):
     with job(plant, false_alarm_rate=1e-3) as prepared:
         metrics = Metrics(prepared.source)
-        stuck = [socket.create_connection(metrics._server.server_address) for _ in range(8)]
+        stuck = [socket.create_connection(metrics._server.address) for _ in range(8)]
         try:
             for half in stuck:
                 half.sendall(b"GET /metrics HTTP/1.1\r\nHost: x")  # and never the rest

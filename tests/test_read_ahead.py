@@ -2,7 +2,7 @@ from threading import Event
 
 import pytest
 
-from eigenstream.jobs.read_ahead import STEPS, ReadAhead
+from eigenstream.jobs.waiting import STEPS, ReadAhead
 
 
 def test_the_same_items_in_the_same_order():

@@ -10,7 +10,8 @@ import click
 from .options import (
     lags_option,
     missing_option,
-    open_source,
+    reading,
+    require_input,
     source_argument,
     source_options,
     standardize_option,
@@ -51,6 +52,7 @@ def calibrate(
     import numpy as np
 
     from .. import calibrate_alpha
+    from ..io import sources
     from ..regularizers import REGULARIZERS
 
     if (n_components is None) == (threshold is None):
@@ -59,7 +61,8 @@ def calibrate(
         raise click.UsageError(
             "--missing impute needs a model: use skip, which leaves out rows that lack values"
         )
-    with open_source(source, options, allow_nan=missing == "skip") as opened:
+    require_input(source)
+    with sources.open(source, reading(options), allow_nan=missing == "skip") as opened:
         moment = _second_moment(opened, center, lags, standardize)
         eigenvalues = np.maximum(np.linalg.eigvalsh(moment)[::-1], 0)
     found: dict[str, float | None] = {}

@@ -50,12 +50,7 @@ def has_alarmed(job: Job) -> bool:
 
 
 def report(
-    job: Job,
-    outcome: Outcome,
-    notes: list[str],
-    before: dict[str, int],
-    given: dict[str, Any],
-    words: TextIO,
+    job: Job, outcome: Outcome, notes: list[str], before: dict[str, int], given: dict[str, Any], words: TextIO
 ) -> None:
     """Draw the picture, if any, and say how the job went; a monitor counts from ``before`` on."""
     from rich.console import Console
@@ -95,22 +90,19 @@ def _say_all(
     """Closing lines: what was read, what became of it, which files were written, and what to note."""
     source, keyed, watches = job.source, job.request.key is not None, job.request.watches
     if keyed or outcome.rows or job.position is None:
-        say(
-            console,
-            _rows_read(job, outcome, f"{facts['keys']:,} keys" if keyed else f"{source.width} numbers"),
-        )
+        of = f"{facts['keys']:,} keys" if keyed else f"{source.width} numbers"
+        say(console, _rows_read(job, outcome, of))
     else:
         say(console, _nothing_new(job), "yellow")
-    if keyed:
-        if watches:
-            say(console, f"alarms: {facts['alarms']:,}" if facts["alarms"] else "no alarm", "bold")
+    if keyed and watches:
+        say(console, f"alarms: {facts['alarms']:,}" if facts["alarms"] else "no alarm", "bold")
     elif watches:
         print_watching(console, facts)
         frozen = "; frozen" if facts["frozen"] else ""
         state = f"rank {facts['rank']}, threshold {facts['threshold']:.4g}, drift {facts['drift']:.2f}"
         say(console, state + frozen)
         notes = [*([in_flags(job.model.advice_)] if job.model.advice_ else []), *notes]
-    else:
+    elif not keyed:
         note = job.model.advice_ or job.model.fitted().second_opinion()
         print_model(console, job.model, job.names or source.names, note)
         notes = [*_unlearnt(outcome), *notes]

@@ -17,6 +17,7 @@ from ..io.files import shown
 from ..jobs import Watcher
 from ..jobs.watcher import in_words
 from ..model.history import STATISTIC_NAMES
+from .summary import say
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -80,9 +81,9 @@ class Display(Watcher):
         if self._in_place:
             self.live.update(self._picture(model, batch), refresh=True)
         else:
-            line = self._facts(batch)
-            line += f", {len(model):,} keys" if self._keyed else f", {_state(model)}"
-            self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            keys = f"{len(model):,} keys" if self._keyed else ""
+            state = keys or f"rank {model.n_components_}, threshold {model.threshold_:.4g}{_alarms(model)}"
+            say(self.console, f"{self._facts(batch)}, {state}")
 
     def rank_changed(self, change: RankChange, key: Any = None) -> None:
         self.events.append(f"sample {change.sample:,}: rank {change.before} → {change.after}")
@@ -99,13 +100,9 @@ class Display(Watcher):
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
-        share = batch.share
+        share, rank = batch.share, (str(model.n_components_), "bold")
         bar = ProgressBar(total=1.0, completed=share or 0.0, pulse=share is None, width=60)
-        state = Text.assemble(
-            "rank ",
-            (str(model.n_components_), "bold"),
-            f"   threshold {model.threshold_:.4g}{_alarms(model)}",
-        )
+        state = Text.assemble("rank ", rank, f"   threshold {model.threshold_:.4g}{_alarms(model)}")
         return Group(
             Text(shown(self.source.name), style="bold"),
             Columns([bar, Text(f"{share:.0%}" if share is not None else "")]),
@@ -118,10 +115,6 @@ class Display(Watcher):
     def _facts(self, batch: Batch) -> str:
         skipped = f", {batch.skipped:,} left out" if batch.skipped else ""
         return f"{batch.count:,} rows, {self.rate.at(batch.count):,.0f} rows/s{skipped}"
-
-
-def _state(model: Model) -> str:
-    return f"rank {model.n_components_}, threshold {model.threshold_:.4g}{_alarms(model)}"
 
 
 def _alarms(model: Model) -> str:
@@ -166,10 +159,9 @@ class JsonEvents(Watcher):
         facts = {"rows": batch.count, "share": batch.share, "skipped": batch.skipped, "rows_per_second": rate}
         if hasattr(model, "keys"):
             self.say("progress", **facts, keys=len(model))
-        else:
-            spectrum = [float(value) for value in model.spectrum_]
-            state = {"rank": model.n_components_, "threshold": model.threshold_, "spectrum": spectrum}
-            self.say("progress", **facts, **state)
+            return
+        facts |= {"rank": model.n_components_, "threshold": model.threshold_}
+        self.say("progress", **facts, spectrum=[float(value) for value in model.spectrum_])
 
     def rank_changed(self, change: RankChange, key: Any = None) -> None:
         self.say("rank", **({} if key is None else {"key": key}), **change._asdict())

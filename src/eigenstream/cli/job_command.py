@@ -31,6 +31,13 @@ KEYED_SETTINGS = {
 """Settings for one model per key, unless others are given."""
 FOR_ONE_MODEL = ("model", "picture", "live", "metrics", "residuals", "frozen")
 """Options that cannot be used with --key."""
+NEEDS = (
+    ("resume", "save", "needs --save MODEL: the model to continue"),
+    ("relearn", "model", "needs --model MODEL: the model to go on from"),
+    ("idle", "follow", "says when to stop following: it needs --follow"),
+    ("max_models", "key", "bounds the models of many keys: it needs --key"),
+)
+"""Options that need another."""
 
 
 def stated_options(ctx: click.Context, given: dict[str, Any]) -> set[str]:
@@ -82,14 +89,9 @@ def _check_options(given: dict[str, Any]) -> None:
             f"--components {given['n_components']} says how many components to keep, and so does --alpha, "
             "the paper's coefficient: give one of them"
         )
-    if given["resume"] and not given["save"]:
-        raise click.UsageError("--resume needs --save MODEL: the model to continue")
-    if given["relearn"] and not given["model"]:
-        raise click.UsageError("--relearn needs --model MODEL: the model to go on from")
-    if given["idle"] is not None and not given["follow"]:
-        raise click.UsageError("--idle says when to stop following: it needs --follow")
-    if given["max_models"] is not None and given["key"] is None:
-        raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
+    for name, needed, why in NEEDS:
+        if given[name] is not None and given[name] is not False and not given[needed]:
+            raise click.UsageError(f"--{name.replace('_', '-')} {why}")
     if given["save"] and given["output"] == "-":
         raise click.UsageError("standard output cannot be cut back to a checkpoint: --save needs a file")
 
@@ -149,9 +151,8 @@ def _display(job: Job, given: dict[str, Any], words: TextIO) -> Watcher | None:
 
     if given["as_json"]:
         return JsonEvents(job.source.count, words)
-    return (
-        None if given["quiet"] else Display(job.source, Console(stderr=True), keyed=given["key"] is not None)
-    )
+    console, keyed = Console(stderr=True), given["key"] is not None
+    return None if given["quiet"] else Display(job.source, console, keyed=keyed)
 
 
 def _run(job: Job, watchers: list[Watcher], display: Watcher | None) -> tuple[Outcome, list[str]]:

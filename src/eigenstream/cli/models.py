@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..io.sources import Source
     from ..jobs.record import Record
     from ..jobs.starting_point import StartingPoint
-    from ..model import StreamModel
 
 model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=False))
 
@@ -56,16 +55,7 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 @threads_option
 @click.pass_context
 def transform(
-    ctx: click.Context,
-    /,
-    model: str,
-    source: str | list[str],
-    output: str,
-    residuals: bool,
-    overwrite: bool,
-    missing: str | None,
-    threads: int,
-    **options: Any,
+    ctx: click.Context, /, model: str, source: str | list[str], output: str, **options: Any
 ) -> None:
     """Write the scores of a source by a model that does not learn.
 
@@ -79,19 +69,20 @@ def transform(
 
     refuse_shared({"source": source, "model": model, "output": output})
     check_output(output, keep=options["keep"] is not None)
-    refuse_existing(output, overwrite)
+    refuse_existing(output, options["overwrite"])
     point = StartingPoint.load(model)
-    if missing is not None:
-        point.model.missing = missing
-    stated = stated_options(ctx, options)
-    with _opened(source, point, options, stated, threads) as opened:
-        score(point.model, opened, output_opener(output, overwrite), residuals=residuals)
+    if options["missing"] is not None:
+        point.model.missing = options["missing"]
+    stated = stated_options(ctx, options) - {"missing"}  # which is no option of reading
+    with _opened(source, point, options, stated) as opened:
+        opener = output_opener(output, options["overwrite"])
+        score(point.model, opened, opener, residuals=options["residuals"])
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
 
 
 def _opened(
-    source: str | list[str], point: StartingPoint, options: dict[str, Any], stated: set[str], threads: int
+    source: str | list[str], point: StartingPoint, options: dict[str, Any], stated: set[str]
 ) -> Source:
     """The source, read as the model's own was unless told otherwise; columns by name if they have names."""
     from ..io import sources
@@ -100,7 +91,7 @@ def _opened(
     require_input(source)
     request = point.inherited(Request(source, reading=reading(options)), stated)
     allow_nan, names = point.model.missing != "raise", None if "columns" in stated else point.names
-    chosen = replace(request.reading, allow_nan=allow_nan, names=names, threads=threads)
+    chosen = replace(request.reading, allow_nan=allow_nan, names=names, threads=options["threads"])
     inherited = {name for name in KEEP_OPTIONS if request.value(name) is not None} - stated
     try:
         return sources.open(source, chosen)
@@ -149,11 +140,12 @@ def inspect(model: str, picture: str | None, as_json: bool, key: str | None) -> 
 
 def _facts(point: StartingPoint) -> dict[str, Any]:
     """A model as plain values."""
+    from ..jobs.record import plain
     from ..monitoring import MonitoredModel
 
     return {
         **described(point.model, point.names),
-        "parameters": _parameters(point.model),
+        "parameters": plain(point.model.parameters),
         "made_by": _made_by(point.record),
         "sources": _sources(point.record),
         **({"watching": watched(point.model)} if isinstance(point.model, MonitoredModel) else {}),
@@ -166,6 +158,7 @@ def _show(name: str, point: StartingPoint) -> None:
     from rich.text import Text
 
     from ..io.files import shown
+    from ..jobs.record import plain
     from ..monitoring import MonitoredModel
 
     console, model = Console(), point.model
@@ -176,7 +169,7 @@ def _show(name: str, point: StartingPoint) -> None:
     ranks = ", ".join(f"{rule} {rank}" for rule, rank in model.other_ranks_.items())
     say(console, f"rank by each rule (--components): {ranks}")
     made = table("made with", "value")
-    for parameter, value in {**_parameters(model), **_made_by(point.record)}.items():
+    for parameter, value in {**plain(model.parameters), **_made_by(point.record)}.items():
         if value is not None:
             made.add_row(Text(shown(parameter)), Text(shown(str(value))))
     console.print(made)
@@ -195,13 +188,6 @@ def _made_by(record: Record | None) -> dict[str, Any]:
 def _sources(record: Record | None) -> list[str]:
     """Names of the sources that were learnt completely."""
     return [] if record is None else [one["name"] for one in record.sources]
-
-
-def _parameters(model: StreamModel) -> dict[str, Any]:
-    return {
-        name: value if isinstance(value, int | float | str | None) else str(value)
-        for name, value in model.parameters.items()
-    }
 
 
 @click.command(epilog="Example: eigenstream export sensors.model sensors.json")

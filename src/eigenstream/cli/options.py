@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .sections import Components, Decorator, RowRange, SamplesOrDuration, Section
+from .sections import COMPONENTS, ROW_RANGE, SAMPLES_OR_DURATION, Decorator, Section
 
 if TYPE_CHECKING:
-    from ..io.sources import ReadOptions, Source
+    from ..io.sources import ReadOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,7 +58,7 @@ source_options = together(
         "--exclude",
         help="Columns to leave out: the same, patterns such as '*_id', or text for those without numbers.",
     ),
-    Section.READ.option("--rows", type=RowRange(), help="Read only these rows, such as 1000:5000."),
+    Section.READ.option("--rows", type=ROW_RANGE, help="Read only these rows, such as 1000:5000."),
     Section.SPEED.whole(
         "--batch-rows", "Most rows read at a time.  [default: 1024, or fewer where rows are very wide]"
     ),
@@ -99,8 +99,7 @@ keep_options = together(
         "--keep", help="Columns to copy to the output as they are, such as 'unit,id'; they are not learnt."
     ),
     Section.READ.option(
-        "--time-column",
-        help="The column with the time of a row; kept, not learnt, and the axis of pictures.",
+        "--time-column", help="The column with the time of a row; kept, not learnt, and the axis of pictures."
     ),
     Section.READ.option(
         "--time-format",
@@ -130,8 +129,8 @@ _threshold_options = together(
     Section.LEARN.option(
         "--components",
         "n_components",
-        type=Components(),
-        metavar=Components.name,
+        type=COMPONENTS,
+        metavar=COMPONENTS.name,
         default="auto",
         help="Components to keep: what stands out of the noise (auto, edge), exactly this many (5), a share "
         "of the variance (95%), or all correlation (parallel: parallel analysis).",
@@ -145,8 +144,8 @@ _threshold_options = together(
     ),
     Section.LEARN.option(
         "--half-life",
-        type=SamplesOrDuration(),
-        metavar="NUMBER|10min",
+        type=SAMPLES_OR_DURATION,
+        metavar=SAMPLES_OR_DURATION.name,
         help="Samples after which a sample counts half; or a time such as 10min, 2h or 1h30min, for rows "
         "that come with their times.  [default: never forgets]",
     ),
@@ -222,11 +221,3 @@ def require_input(source: str | list[str] | None) -> None:
     """Raise an error if standard input is asked for and closed."""
     if source == "-" and sys.stdin is None:
         raise click.UsageError("standard input is closed: name a file, or pipe something in")
-
-
-def open_source(source: str | list[str], options: dict[str, Any], **more: Any) -> Source:
-    """The source that these options describe."""
-    from ..io import sources
-
-    require_input(source)
-    return sources.open(source, reading(options), **more)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from ..jobs.signals import StopRequest
+    from ..jobs.waiting import StopRequest
     from ..paper.reproduction.item import Claim, Item
     from ..paper.reproduction.runner import JudgedItem, Reproduction
 
@@ -80,7 +80,7 @@ def reproduce(
     Results are kept: an interrupted run goes on where it was, and a second run only draws. The report names
     every setting; with --set, claims may come out otherwise than expected.
     """
-    from ..jobs.signals import StopRequest
+    from ..jobs.waiting import StopRequest
     from ..plotting import require_matplotlib
 
     try:
@@ -142,14 +142,21 @@ def _carried_out(
     reproduction: Reproduction, out: Path, jobs: int | None, stop: StopRequest, no_cache: bool
 ) -> list[JudgedItem]:
     """Compute, draw and write; turn exceptions into a message and an exit code."""
+    from joblib import cpu_count
+    from rich.console import Console
+
+    from ..paper.reproduction.output import write
     from ..paper.reproduction.workers import Failed, Lost, Stopped
 
+    console, workers, total = Console(stderr=True), jobs or cpu_count(), len(reproduction.tasks)
     try:
-        return _computed_and_written(reproduction, out, jobs, stop)
+        with progress("cases", total, reproduction.n_done, console) as update:
+            reproduction.carry_out(workers, update, stop.asked)
+        with progress("figures", len(reproduction.settings), 0, console) as update:
+            return write(reproduction, out, workers, update, stop.asked)
     except Stopped:
-        done, total = reproduction.n_done, len(reproduction.tasks)
         kept = "with --no-cache none is kept" if no_cache else "the same command goes on from there"
-        click.echo(f"Interrupted with {done} of {total} cases done: {kept}.", err=True)
+        click.echo(f"Interrupted with {reproduction.n_done} of {total} cases done: {kept}.", err=True)
         raise SystemExit(stop.exit_code) from None
     except Lost:
         raise CannotGoOnError(
@@ -157,21 +164,6 @@ def _carried_out(
         ) from None
     except (Failed, OSError) as error:
         raise CannotGoOnError(str(error)) from error
-
-
-def _computed_and_written(
-    reproduction: Reproduction, out: Path, jobs: int | None, stop: StopRequest
-) -> list[JudgedItem]:
-    from joblib import cpu_count
-    from rich.console import Console
-
-    from ..paper.reproduction.output import write
-
-    console = Console(stderr=True)
-    with progress("cases", len(reproduction.tasks), reproduction.n_done, console) as update:
-        reproduction.carry_out(jobs or cpu_count(), update, stop.asked)
-    with progress("figures", len(reproduction.settings), 0, console) as update:
-        return write(reproduction, out, jobs or cpu_count(), update, stop.asked)
 
 
 def _tell(outcomes: list[JudgedItem], page: Path, show: bool) -> None:

@@ -20,7 +20,7 @@ from .options import (
     together,
     watching_options,
 )
-from .sections import Confirmation, Decorator, Finite, Section, SectionedCommand
+from .sections import CONFIRMATION, Decorator, Finite, Section, SectionedCommand
 
 _keeping_options = together(
     Section.WRITE.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file."),
@@ -82,7 +82,7 @@ _monitor_options = together(
     ),
     Section.WATCH.option(
         "--confirm",
-        type=Confirmation(),
+        type=CONFIRMATION,
         default="1/1",
         help="An alarm counts once K of N rows in sequence exceed a limit.",
     ),

@@ -72,16 +72,13 @@ def section_of(parameter: click.Parameter) -> Section:
     return getattr(parameter, "section", Section.OTHER)
 
 
-def _place(parameter: click.Parameter) -> int:
-    return list(Section).index(section_of(parameter))
-
-
 class SectionedCommand(click.Command):
     """A command that lists its options under headings."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self.params.sort(key=_place)  # here, so that the documentation has the same order
+        # Here, so that the documentation has the same order.
+        self.params.sort(key=lambda one: list(Section).index(section_of(one)))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section for each heading that has options."""
@@ -101,74 +98,72 @@ class Finite(click.FloatRange):
         return number
 
 
-class SamplesOrDuration(ParamType):
-    """A number of samples above 0, or a duration that `eigenstream.io.durations.seconds` reads."""
+class Parsed(ParamType):
+    """A value that a function reads from text; the message of its ValueError says what is wrong."""
 
-    name = "number|10min"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..io.durations import seconds
-
-        try:
-            number = float(value)
-        except ValueError:
-            try:
-                seconds(value)
-            except ValueError as error:
-                self.fail(f"{error}; or a number of samples", param, ctx)
-            return value
-        if not 0 < number < inf:
-            self.fail(f"{value} is not a number of samples above 0", param, ctx)
-        return number
-
-
-class Components(ParamType):
-    """A number of components, or how to find it, as a text that `eigenstream.rules.rule_of` reads."""
-
-    name = "auto|5|95%|edge|parallel"
+    def __init__(self, name: str, parse: Callable[[Any], Any]) -> None:
+        self.name, self._parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..rank import rule_of
-
         try:
-            return "auto" if value == "auto" else str(rule_of(value))
-        except ValueError:
-            self.fail(
-                f"{value!r} is neither a number of components such as 5, nor a share of the variance such as "
-                "95%, nor auto, edge or parallel",
-                param,
-                ctx,
-            )
-
-
-class RowRange(ParamType):
-    """``START:STOP``, either of which may be left out."""
-
-    name = "start:stop"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        start, colon, stop = value.partition(":")
-        try:
-            span = (int(start or 0), int(stop) if stop else None)
-        except ValueError:
-            span = (-1, None)
-        if not colon or span[0] < 0 or (span[1] is not None and span[1] <= span[0]):
-            self.fail(f"{value!r} is not a range of rows such as 1000:5000, :5000 or 1000:", param, ctx)
-        return span
-
-
-class Confirmation(ParamType):
-    """``K/N``: an alarm counts once K of N rows in sequence exceed a limit."""
-
-    name = "K/N"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..monitoring.settings import confirmation
-
-        try:
-            confirmation(value)
+            return self._parse(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+def _samples_or_duration(value: Any) -> Any:
+    from ..io.durations import seconds
+
+    try:
+        number = float(value)
+    except ValueError:
+        try:
+            seconds(value)
+        except ValueError as error:
+            raise ValueError(f"{error}; or a number of samples") from None
         return value
+    if not 0 < number < inf:
+        raise ValueError(f"{value} is not a number of samples above 0")
+    return number
+
+
+def _components(value: Any) -> str:
+    from ..rank import rule_of
+
+    try:
+        return "auto" if value == "auto" else str(rule_of(value))
+    except ValueError:
+        raise ValueError(
+            f"{value!r} is neither a number of components such as 5, nor a share of the variance such as "
+            "95%, nor auto, edge or parallel"
+        ) from None
+
+
+def _row_range(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    start, colon, stop = value.partition(":")
+    try:
+        span = (int(start or 0), int(stop) if stop else None)
+    except ValueError:
+        span = (-1, None)
+    if not colon or span[0] < 0 or (span[1] is not None and span[1] <= span[0]):
+        raise ValueError(f"{value!r} is not a range of rows such as 1000:5000, :5000 or 1000:")
+    return span
+
+
+def _confirmation(value: Any) -> Any:
+    from ..monitoring.settings import confirmation
+
+    confirmation(value)
+    return value
+
+
+SAMPLES_OR_DURATION = Parsed("NUMBER|10min", _samples_or_duration)
+"""A number of samples above 0, or a duration that `eigenstream.io.durations.seconds` reads."""
+COMPONENTS = Parsed("auto|5|95%|edge|parallel", _components)
+"""A number of components, or how to find it, as a text that `eigenstream.rank.rule_of` reads."""
+ROW_RANGE = Parsed("start:stop", _row_range)
+"""``START:STOP``, either of which may be left out."""
+CONFIRMATION = Parsed("K/N", _confirmation)
+"""``K/N``: an alarm counts once K of N rows in sequence exceed a limit."""

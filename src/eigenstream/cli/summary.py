@@ -129,15 +129,9 @@ def counted(model: Any) -> dict[str, int]:
     if monitor is None:
         return {}
     counts, tally = monitor.counts, model.tally_
-    return {
-        "watched": counts.came,
-        "unjudged": counts.unjudged,
-        "skipped": tally.skipped,
-        "imputed": tally.imputed,
-        "alarms": counts.alarms,
-        "alarmed": counts.alarmed,
-        "accepted": counts.accepted,
-    }
+    told = {"watched": counts.came, "unjudged": counts.unjudged}
+    told |= {"skipped": tally.skipped, "imputed": tally.imputed}
+    return told | {"alarms": counts.alarms, "alarmed": counts.alarmed, "accepted": counts.accepted}
 
 
 def watched(model: Any, before: dict[str, int] | None = None) -> dict[str, Any]:

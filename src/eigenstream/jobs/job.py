@@ -19,11 +19,10 @@ from ..model import StreamModel
 from ..monitoring import MonitoredModel
 from .judging import Judging, KeyedJudging
 from .model_file import ModelFile, RunError
-from .read_ahead import ReadAhead
 from .record import Record, Request
-from .signals import StopRequest, WaitEnded
 from .stage import KeyedScoring, Scoring, Stage
 from .times import Times
+from .waiting import ReadAhead, StopRequest, WaitEnded
 from .watcher import Outcome, Watcher
 
 if TYPE_CHECKING:

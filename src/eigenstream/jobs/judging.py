@@ -40,13 +40,6 @@ def model_for(request: Request, start: StreamModel | None = None) -> StreamModel
     return start
 
 
-def bank_of_monitors(path: Any, request: Request, names: list[str] | None) -> MonitorBank:
-    """The bank of a job that watches one stream per key, begun anew."""
-    parameters = request.parameters
-    settings, of_model = settings_of(parameters), parameters_of_model(parameters)
-    return MonitorBank(path, settings=settings, features=names, fresh=True, **of_model)
-
-
 def parameters_of_model(parameters: Mapping[str, Scalar]) -> dict[str, Any]:
     """The parameters of a job that are for its model, not for its monitor."""
     return {
@@ -194,13 +187,8 @@ class KeyedJudging(KeyedStage):
 
 def _part(batch: Batch, rows: Any) -> Batch:
     """Some rows of a batch."""
-    return replace(
-        batch,
-        rows=batch.rows[rows],
-        numbers=batch.numbers[rows],
-        texts=None if batch.texts is None else batch.texts[rows],
-        times=None if batch.times is None else batch.times[rows],
-    )
+    texts, times = (None if one is None else one[rows] for one in (batch.texts, batch.times))
+    return replace(batch, rows=batch.rows[rows], numbers=batch.numbers[rows], texts=texts, times=times)
 
 
 def layout(kept: Sequence[str]) -> Layout:

@@ -22,7 +22,7 @@ from ..io.sinks import check_output
 from ..io.sources import Hint
 from ..keyed import Bank, MonitorBank
 from .job import Job
-from .judging import bank_of_monitors, model_for
+from .judging import model_for, parameters_of_model, settings_of
 from .model_file import REPLACE, ModelFile, Outlet, RunError
 from .record import Request
 from .starting_point import GO_ON, StartingPoint, starting_point
@@ -142,9 +142,11 @@ def _model(
         return given
     if request.key is not None:
         path = None if file is None else file.target
+        parameters = parameters_of_model(request.parameters)
         if request.watches:
-            return bank_of_monitors(path, request, names)
-        return Bank(path, fresh=True, **dict[str, Any](request.parameters))
+            settings = settings_of(request.parameters)
+            return MonitorBank(path, settings=settings, features=names, fresh=True, **parameters)
+        return Bank(path, fresh=True, **parameters)
     try:
         return model_for(request, point.model)
     except ValueError as error:

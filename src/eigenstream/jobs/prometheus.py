@@ -6,83 +6,124 @@ are answered from these by a thread of their own. Neither waits for the other.
 
 from __future__ import annotations
 
-import socket
+import asyncio
 import time
-from collections.abc import Iterable, Iterator
-from ipaddress import ip_address
-from socketserver import ThreadingMixIn
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http import HTTPStatus
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from typing import TYPE_CHECKING, Any
 
+from ..io.serving import is_own, listen, own_names
 from ..monitoring import STATISTICS
 from .watcher import Watcher
 
 if TYPE_CHECKING:
-    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
-
     from ..io.sources import Batch, Source
     from ..monitoring import Monitor, Verdicts
     from .stage import Model
 
+MOST_CONNECTIONS = 16
+"""Connections at a time: Prometheus needs one, and each costs the job a file descriptor."""
+SECONDS = 5.0
+"""Seconds in which a connection must have asked and taken its answer, however many bytes it still sends."""
+LARGEST_REQUEST = 2**13
+"""Bytes; Prometheus and browsers send less, and more would only fill memory."""
+MEANINGS = {
+    "rows_read": ("counter", "Rows that came."),
+    "rows_learnt": ("counter", "Rows learnt from."),
+    "rows_skipped": ("counter", "Rows left out: unreadable, or with gaps."),
+    "rank": ("gauge", "Components kept, at the last look."),
+    "threshold": ("gauge", "Least variance kept, at the last look."),
+    "last_checkpoint_timestamp_seconds": ("gauge", "When the model was saved last, in seconds since 1970."),
+    "rows_alarmed": ("counter", "Rows that alarmed."),
+    "alarms": ("counter", "Alarms that began to count."),
+    "accepted": ("counter", "New normals accepted."),
+    "statistic": ("gauge", "Of the last row."),
+    "limit": ("gauge", "Of each statistic; +Inf where there is none yet."),
+    "severity": ("gauge", "Largest ratio of the last row to a limit."),
+    "alarm_on": ("gauge", "1 while an alarm is on, else 0."),
+    "drift": ("gauge", "Components turned away from since limits were told."),
+}
+"""Kind and meaning of each number."""
 
-class Number(NamedTuple):
-    """One number, or one for each statistic of a monitor."""
 
-    kind: str
-    """``counter`` or ``gauge``."""
-    name: str
-    meaning: str
-    value: float | dict[str, float]
+class MetricsServer:
+    """Answers GET and HEAD, whatever their path, in a thread of its own, until it is closed.
 
+    Its connections are few, short and small, whoever makes them: a job must not run out of descriptors,
+    threads or memory because somebody looks on.
 
-class MetricsServer(ThreadingMixIn, WSGIServer):
-    """Answers each connection in a thread of its own, if it names this computer.
-
-    A web site whose name somebody points here (DNS rebinding) is refused: it would send its own name.
+    Parameters
+    ----------
+    answer
+        Returns the content type and the content, given the Accept header.
     """
 
-    daemon_threads = True
+    def __init__(self, answer: Callable[[str], tuple[str, bytes]], host: str, port: int) -> None:
+        self._answer, self._names, self._open = answer, own_names(host), 0
+        self._socket = listen(host, port, "metrics", MOST_CONNECTIONS)
+        self.address = self._socket.getsockname()
+        self._loop, self._ended = asyncio.new_event_loop(), asyncio.Event()
+        self._loop.set_exception_handler(lambda loop, context: None)  # a broken connection is not our concern
+        self._thread = Thread(target=self._run, name="metrics", daemon=True)
+        self._thread.start()
 
-    def __init__(self, answer: WSGIApplication, host: str, port: int) -> None:
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._names = {host, "localhost", socket.gethostname()}
+    def close(self) -> None:
+        """Stop serving; connections are cut."""
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        limit, backlog = LARGEST_REQUEST, MOST_CONNECTIONS
+        server = await asyncio.start_server(self._connected, sock=self._socket, limit=limit, backlog=backlog)
+        await self._ended.wait()
+        server.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
         try:
-            super().__init__((host, port), MetricsHandler)
-        except OSError as error:
-            raise OSError(
-                error.errno,
-                f"cannot serve metrics on {host}, port {port} ({error.strerror}): choose another port, or 0 "
-                "for any free one",
-            ) from None
-        self.set_app(self._guarded(answer))
+            if self._open <= MOST_CONNECTIONS:
+                with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+                    async with asyncio.timeout(SECONDS):
+                        writer.transport.set_write_buffer_limits(0)  # drain waits until all has been sent
+                        writer.write(await self._response(reader))
+                        await writer.drain()
+        finally:
+            self._open -= 1
+            writer.transport.abort()
 
-    def _guarded(self, answer: WSGIApplication) -> WSGIApplication:
-        def guarded(environment: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
-            if self._is_here(environment.get("HTTP_HOST", "")):
-                return answer(environment, start)
-            start("403 Forbidden", [("Content-Type", "text/plain")])
-            return [b"Host header not allowed\n"]
-
-        return guarded
-
-    def _is_here(self, host: str) -> bool:
-        name = urlsplit(f"//{host}").hostname or ""
+    async def _response(self, reader: asyncio.StreamReader) -> bytes:
         try:
-            ip_address(name)
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            return _message(431)
+        request, *lines = head.decode("latin-1").split("\r\n")
+        parts, fields = request.split(" "), (line.partition(":") for line in lines)
+        headers = {name.strip().lower(): value.strip() for name, _, value in fields}
+        try:
+            own = is_own(headers.get("host", ""), self._names)
         except ValueError:
-            return name in self._names
-        return True
+            return _message(400)
+        if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
+            return _message(400)
+        if not own:
+            return _message(403)
+        if parts[0] not in ("GET", "HEAD"):
+            return _message(405)
+        return _message(200, *self._answer(headers.get("accept", "")), body=parts[0] == "GET")
 
 
-class MetricsHandler(WSGIRequestHandler):
-    """Logs nothing, and gives up on a request that takes longer than ten seconds to arrive."""
-
-    timeout = 10
-
-    def log_message(self, *said: object) -> None:
-        pass
+def _message(status: int, kind: str = "text/plain", content: bytes = b"", *, body: bool = True) -> bytes:
+    """An answer; without its body, as HEAD asks for, it says how long that would be."""
+    reason = HTTPStatus(status).phrase
+    content = content or f"{reason}\n".encode()
+    head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}"
+    return f"{head}\r\nConnection: close\r\n\r\n".encode() + content * body
 
 
 class Metrics(Watcher):
@@ -105,29 +146,31 @@ class Metrics(Watcher):
 
     def __init__(self, source: Source, host: str = "127.0.0.1", port: int = 0) -> None:
         try:
-            from prometheus_client import CollectorRegistry, make_wsgi_app
+            from prometheus_client import CollectorRegistry
+            from prometheus_client.exposition import choose_encoder
         except ImportError:
             raise ImportError(
                 "metrics need prometheus-client: pip install 'eigenstream[metrics]'", name="prometheus_client"
             ) from None
         self._source = source
-        self._numbers: list[Number] = []
-        self._saved: list[Number] = []
+        self._numbers: dict[str, float | dict[str, float]] = {}
+        self._saved: dict[str, float] = {}
         self._last: dict[str, float] = {}
         self._drift: tuple[Any, float] = (None, 0.0)
         registry = CollectorRegistry()
         registry.register(self)
-        self._server = MetricsServer(make_wsgi_app(registry), host, port)
+
+        def answer(accept: str) -> tuple[str, bytes]:
+            encode, kind = choose_encoder(accept)
+            return kind, encode(registry)
+
+        self._server = MetricsServer(answer, host, port)
         shown = f"[{host}]" if ":" in host else host
-        self.url = f"http://{shown}:{self._server.server_port}/metrics"
-        self._thread = Thread(target=self._server.serve_forever, name="metrics", daemon=True)
-        self._thread.start()
+        self.url = f"http://{shown}:{self._server.address[1]}/metrics"
 
     def close(self) -> None:
         """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
 
     def judged(self, verdicts: Verdicts) -> None:
         names = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "severity")
@@ -135,39 +178,31 @@ class Metrics(Watcher):
 
     def learnt(self, model: Model, batch: Batch) -> None:
         tracker = model.fitted()
-        skipped = batch.skipped + tracker.tally.skipped
-        numbers = [
-            Number("counter", "rows_read", "Rows that came.", batch.count),
-            Number("counter", "rows_learnt", "Rows learnt from.", tracker.tally.learnt),
-            Number("counter", "rows_skipped", "Rows left out: unreadable, or with gaps.", skipped),
-            Number("gauge", "rank", "Components kept, at the last look.", tracker.decision.rank),
-            Number(
-                "gauge", "threshold", "Least variance kept, at the last look.", tracker.decision.threshold
-            ),
-        ]
-        monitor = getattr(model, "monitor", None)
-        self._numbers = numbers + ([] if monitor is None else self._watched(monitor))
+        monitor: Monitor | None = getattr(model, "monitor", None)
+        numbers = {
+            "rows_read": batch.count,
+            "rows_learnt": tracker.tally.learnt,
+            "rows_skipped": batch.skipped + tracker.tally.skipped,
+            "rank": tracker.decision.rank,
+            "threshold": tracker.decision.threshold,
+        }
+        self._numbers = numbers | ({} if monitor is None else self._watched(monitor))
 
     def saved(self, samples: int) -> None:
-        meaning = "When the model was saved last, in seconds since 1970."
-        self._saved = [Number("gauge", "last_checkpoint_timestamp_seconds", meaning, time.time())]
+        self._saved = {"last_checkpoint_timestamp_seconds": time.time()}
 
-    def _watched(self, monitor: Monitor) -> list[Number]:
+    def _watched(self, monitor: Monitor) -> dict[str, Any]:
         counts, last = monitor.counts, self._last
-        statistics = {name: last[name] for name in STATISTICS}
-        limits = {name: last[f"{name}_limit"] for name in STATISTICS}
-        return [
-            Number("counter", "rows_alarmed", "Rows that alarmed.", counts.alarmed),
-            Number("counter", "alarms", "Alarms that began to count.", counts.alarms),
-            Number("counter", "accepted", "New normals accepted.", counts.accepted),
-            Number("gauge", "statistic", "Of the last row.", statistics),
-            Number("gauge", "limit", "Of each statistic; +Inf where there is none yet.", limits),
-            Number("gauge", "severity", "Largest ratio of the last row to a limit.", last["severity"]),
-            Number("gauge", "alarm_on", "1 while an alarm is on, else 0.", float(monitor.watch.counts)),
-            Number(
-                "gauge", "drift", "Components turned away from since limits were told.", self._turned(monitor)
-            ),
-        ]
+        return {
+            "rows_alarmed": counts.alarmed,
+            "alarms": counts.alarms,
+            "accepted": counts.accepted,
+            "statistic": {name: last[name] for name in STATISTICS},
+            "limit": {name: last[f"{name}_limit"] for name in STATISTICS},
+            "severity": last["severity"],
+            "alarm_on": float(monitor.watch.counts),
+            "drift": self._turned(monitor),
+        }
 
     def _turned(self, monitor: Monitor) -> float:
         """The drift of the reference that rows are judged by, computed when that is a new one."""
@@ -185,8 +220,8 @@ class Metrics(Watcher):
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         families = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
-        for kind, name, meaning, value in (*self._numbers, *self._saved):
-            labelled = isinstance(value, dict)
+        for name, value in (self._numbers | self._saved).items():
+            (kind, meaning), labelled = MEANINGS[name], isinstance(value, dict)
             family = families[kind](
                 f"eigenstream_{name}", meaning, labels=["statistic"] if labelled else None
             )

@@ -88,10 +88,8 @@ class Request:
         """
         if not isinstance(document, dict):
             raise ValueError(f"expected the settings of a job, got {document!r}")
-        settings = {
-            name: _checked(f"setting {name}", document.get(name, ...), kind)
-            for name, kind in SETTINGS.items()
-        }
+        kinds = SETTINGS.items()
+        settings = {name: _checked(f"setting {name}", document.get(name, ...), kind) for name, kind in kinds}
         reading = ReadOptions.from_document(document.get("reading"))
         known = (*SETTINGS, "reading")
         parameters = {name: value for name, value in document.items() if name not in known}
@@ -103,6 +101,11 @@ class Request:
 
 SETTINGS = {"source": str | list[str] | None, "output": str | None, "residuals": bool}
 """Settings of a job itself, besides the options of reading, and their types."""
+
+
+def plain(parameters: Mapping[str, Any]) -> dict[str, Scalar]:
+    """Parameters of a model as values that a file can hold."""
+    return {name: value if isinstance(value, Scalar) else str(value) for name, value in parameters.items()}
 
 
 def _checked(what: str, value: Any, kind: Any) -> Any:

@@ -18,7 +18,7 @@ from ..monitoring import MonitoredModel, load
 from .judging import parameters_of, settings_of
 from .learnt import files_left, forgotten, named, refuse_learnt, unique
 from .model_file import AFRESH, Contradiction, ModelFile, RunError
-from .record import STANDSTILL, Record, Request, Scalar, record_of
+from .record import STANDSTILL, Record, Request, Scalar, plain, record_of
 from .times import Times
 
 GO_ON = "goes on from it with another source"
@@ -110,10 +110,7 @@ class StartingPoint:
     def _parameters(self) -> dict[str, Scalar]:
         model = self.model
         settings = parameters_of(model.settings) if isinstance(model, MonitoredModel) else {}
-        return settings | {
-            name: value if isinstance(value, Scalar) else str(value)
-            for name, value in model.parameters.items()
-        }
+        return settings | plain(model.parameters)
 
     def _refuse_other_kind(self, asked: Request) -> None:
         """Raise if file and command differ in kind: one watches, the other does not."""

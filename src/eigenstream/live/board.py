@@ -9,6 +9,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -116,10 +117,6 @@ class Shown:
     """The message for a stream that has ended."""
 
 
-def _sample_of(moment: Moment) -> int:
-    return moment.sample
-
-
 class Board:
     """Looks at a model now and then, and holds the latest `Snapshot` for whoever wants it."""
 
@@ -131,7 +128,7 @@ class Board:
         self._touched = self._due = -math.inf
         self._looking = Lock()
         self._recent: deque[Moment] = deque(maxlen=LIMIT)
-        self._whole: Thinned[Moment] = Thinned(_sample_of)
+        self._whole: Thinned[Moment] = Thinned(attrgetter("sample"))
 
     def update(
         self, model: TrackedAttributes, rows_per_second: float, lag: float | None, times: Pairs = ()
@@ -200,7 +197,7 @@ class Board:
     def _remember(self, now: Moment) -> None:
         if self._recent and now.sample < self._recent[-1].sample:  # another model, or fitted anew
             self._recent.clear()
-            self._whole = Thinned(_sample_of)
+            self._whole = Thinned(attrgetter("sample"))
         if self._recent and now.sample == self._recent[-1].sample:
             self._recent.pop()
         else:

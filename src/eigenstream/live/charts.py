@@ -15,7 +15,6 @@ from ..model.history import STATISTIC_NAMES
 from . import figures
 from .board import MOST_COMPONENTS, MOST_TRACKS, Loadings, Snapshot
 from .figures import HEIGHTS, LOADINGS, TRACKS
-from .wording import input_labels
 
 MOST_NAMES = 24
 """Most inputs whose names fit under the components."""
@@ -240,3 +239,17 @@ class ControlCharts(ChartSet):
         spans = np.array([(alarm.began, alarm.last + 1) for alarm in watching.alarms]).reshape(-1, 2)
         began, last = numbers(*self.at_rows(spans.T))
         return {"control": columns, "alarms": {"began": began, "last": last}}
+
+
+def input_labels(start: list[int], names: list[str]) -> list[str]:
+    """The input, or the first and last input, that each point of a thinned component stands for.
+
+    Examples
+    --------
+    >>> input_labels([0, 2, 3], ["x0", "x1", "x2", "x3", "x4"])
+    ['x0 to x1', 'x2', 'x3 to x4']
+    """
+    ends = [*start[1:], len(names)]
+    return [
+        names[a] if b == a + 1 else f"{names[a]} to {names[b - 1]}" for a, b in zip(start, ends, strict=True)
+    ]

@@ -156,12 +156,7 @@ def eigenvalues(
         for track, color in reversed(list(zip(TRACKS, COMPONENTS, strict=True)))
     ]
     threshold = figure.line(
-        "sample",
-        "threshold",
-        source=timeline,
-        name="strong",
-        line_width=1.8,
-        line_dash=[6, 4],
+        "sample", "threshold", source=timeline, name="strong", line_width=1.8, line_dash=[6, 4]
     )
     figure.y_range = DataRange1d(renderers=[*lines, threshold], range_padding=0.08)
     if scale == "linear":
@@ -175,12 +170,7 @@ def add_tracks(figure: Figure, timeline: ColumnDataSource, columns: list[str]) -
     y_range = figure.y_range
     assert isinstance(y_range, DataRange1d)
     added = [
-        GlyphRenderer(
-            data_source=timeline,
-            glyph=Line(x="sample", y=column),
-            name="faint",
-            level="underlay",
-        )
+        GlyphRenderer(data_source=timeline, glyph=Line(x="sample", y=column), name="faint", level="underlay")
         for column in columns
     ]
     if added:
@@ -216,11 +206,7 @@ def pace(x_range: Range1d, here: Span, source: ColumnDataSource, lag_unit: str) 
     figure.yaxis.update(
         formatter=NumeralTickFormatter(format="0.[0]a"), ticker=BasicTicker(desired_num_ticks=4)
     )
-    tooltips = [
-        SAMPLE,
-        ("rows per second", "@rate{0,0}"),
-        (f"lag, {lag_unit}", "@lag{0,0}"),
-    ]
+    tooltips = [SAMPLE, ("rows per second", "@rate{0,0}"), (f"lag, {lag_unit}", "@lag{0,0}")]
     hover(figure, [line], tooltips, "vline")
     return figure
 

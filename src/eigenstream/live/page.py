@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..io.files import shown
+from ..io.serving import EVERYWHERE
 from .board import Board
 from .process import PageSettings, ServerProcess
 
@@ -68,10 +69,11 @@ class Page:
         timed: bool = False,
         watching: bool = False,
     ) -> None:
-        self.title, self.address, self.port, self.lag_unit = shown(title), address, port, lag_unit
-        self.timed, self.watching = timed, watching
-        self.feature_names = None if feature_names is None else [shown(str(name)) for name in feature_names]
-        self.path = "/" + secrets.token_urlsafe(16)
+        names = None if feature_names is None else [shown(str(name)) for name in feature_names]
+        self.address, self.path = address, "/" + secrets.token_urlsafe(16)
+        self._settings = PageSettings(
+            shown(title), names, lag_unit, timed, watching, address, port, self.path, _log_level()
+        )
         self.url: str | None = None
         self._board = Board()
         self._server: ServerProcess | None = None
@@ -88,10 +90,7 @@ class Page:
         """
         if self.url is not None:
             return self.url
-        names, level = self.feature_names, _log_level()
-        shown = (self.title, names, self.lag_unit, self.timed, self.watching)
-        settings = PageSettings(*shown, self.address, self.port, self.path, level)
-        self._server = ServerProcess(self._board, settings)
+        self._server = ServerProcess(self._board, self._settings)
         self.url = f"http://{self._host()}:{self._server.port}{self.path}/"
         return self.url
 
@@ -141,7 +140,7 @@ class Page:
 
     def _host(self) -> str:
         """The name by which a browser finds this computer."""
-        if self.address in ("", "0.0.0.0", "::"):
+        if self.address in EVERYWHERE:
             return socket.gethostname()
         return f"[{self.address}]" if ":" in self.address else self.address
 

@@ -1,17 +1,16 @@
-"""A Bokeh server behind a gate, which lets in requests that name this computer, come from the page and know it.
+"""A Bokeh server behind a gate, which lets in requests that come from the page and know its secret path.
 
 A web site can make a browser send requests to this computer. Asking under a name of its own that it has
-pointed here (DNS rebinding) fails on the Host header, asking from its own pages on the Origin header, and any
-other program or user of this computer does not know the secret path.
+pointed here fails on the Host header, asking from its own pages on the Origin header, and any other program
+or user of this computer does not know the path.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import Callable
-from ipaddress import ip_address
+from http import HTTPStatus
 from secrets import compare_digest
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,15 +29,14 @@ from tornado.routing import Router
 from tornado.web import Application as Handlers
 from tornado.web import HTTPError
 
+from ..io.serving import is_own, listen, own_names
+
 MOST_CLIENTS = 16
 """Most browsers that may look at the page at once: each costs about a second of Python to begin with."""
 UNUSED_SECONDS = 10
 """Seconds without its browser after which the charts of a session are thrown away."""
 LARGEST_HEADER = 2**14
 """Bytes; browsers send less, and more would only fill memory."""
-REASONS = {403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
-EVERYWHERE = ("", "0.0.0.0", "::")
-"""Addresses that mean all of this computer's."""
 
 
 class Server:
@@ -57,7 +55,8 @@ class Server:
     def __init__(self, fill: Callable[[Document], None], address: str, port: int, path: str) -> None:
         self._fill, self._address, self._path = fill, address, path
         self._documents: set[Document] = set()
-        self._socket = listening(address, port)
+        self._socket = listen(address, port, "the live page", 128)
+        self._socket.setblocking(False)
         self.port: int = self._socket.getsockname()[1]
 
     def run(self) -> None:
@@ -96,21 +95,6 @@ class Server:
         self._fill(document)
 
 
-def listening(address: str, port: int) -> socket.socket:
-    """A socket that listens there, or an error that says why it cannot."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        listener = socket.create_server((address, port), family=family, backlog=128)
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f"cannot listen on {address}, port {port} ({error.strerror}): "
-            "choose another port, or 0 for any free one",
-        ) from None
-    listener.setblocking(False)
-    return listener
-
-
 def set_up_log(level: int | None) -> None:
     """Send Bokeh's and Tornado's logs from this level on to standard error; with None, nowhere."""
     bokeh = logging.getLogger("bokeh")
@@ -122,24 +106,6 @@ def set_up_log(level: int | None) -> None:
         logger.propagate = False
         if level is not None:
             logger.setLevel(level)
-
-
-def is_loopback(address: str) -> bool:
-    """True if only this computer can reach the address."""
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"
-
-
-def allowed_hosts(address: str) -> set[str]:
-    """Names under which a browser may ask for the page; nobody else can point one of them here."""
-    if is_loopback(address):
-        return {address, "localhost", "127.0.0.1", "::1"}
-    if address not in EVERYWHERE:
-        return {address}
-    here = socket.gethostname()
-    return {"localhost", here, f"{here}.local", socket.getfqdn()}
 
 
 class Gate(Router):
@@ -159,8 +125,7 @@ class Gate(Router):
 
     def __init__(self, application: Handlers, path: str, address: str, is_full: Callable[[], bool]) -> None:
         self._application, self._path, self._is_full = application, path, is_full
-        self._hosts = {host.lower() for host in allowed_hosts(address)}
-        self._any_number = address in EVERYWHERE
+        self._names = own_names(address)
 
     def find_handler(self, request: HTTPServerRequest, **options: Any) -> HTTPMessageDelegate | None:
         status = self.refusal(request)
@@ -170,12 +135,13 @@ class Gate(Router):
 
     def refusal(self, request: HTTPServerRequest) -> int | None:
         """The status to refuse a request with; None lets it in."""
-        host = request.headers.get("Host", "")
-        if not self._is_here(host):
-            return 403
-        origin = request.headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            return 403
+        host, origin = request.headers.get("Host", ""), request.headers.get("Origin")
+        try:
+            elsewhere = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+            if elsewhere or not is_own(host, self._names):
+                return 403
+        except ValueError:
+            return 400
         secret, slash, rest = request.path.removeprefix("/").partition("/")
         if not compare_digest(secret.encode(), self._path.removeprefix("/").encode()) or not slash:
             return 404
@@ -185,23 +151,6 @@ class Gate(Router):
             return 405
         return 503 if rest == "" and self._is_full() else None
 
-    def _is_here(self, host: str) -> bool:
-        """Ports are not compared: a tunnel may lead here from any."""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        return name in self._hosts or (self._any_number and _is_number(name))
-
-
-def _is_number(name: str) -> bool:
-    """An address in numbers cannot be pointed elsewhere."""
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
-
 
 class _Refusal(HTTPMessageDelegate):
     """Answers with a status and a line."""
@@ -210,7 +159,7 @@ class _Refusal(HTTPMessageDelegate):
         self._connection, self._status = request.connection, status
 
     def finish(self) -> None:
-        reason = REASONS[self._status]
+        reason = HTTPStatus(self._status).phrase
         text = "too many browsers look at this page: close one\n" if self._status == 503 else f"{reason}\n"
         headers = HTTPHeaders({"Content-Type": "text/plain", "Content-Length": str(len(text))})
         if self._connection is not None:

@@ -1,8 +1,9 @@
-"""One browser: its own charts, filled from the latest snapshot at the browser's own pace."""
+"""One browser: its own charts and words, filled from the latest snapshot at the browser's own pace."""
 
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from time import monotonic
@@ -16,16 +17,19 @@ from bokeh.model import DataModel
 from bokeh.models import CustomJS
 from jinja2 import Template
 
-from .board import REFRESH, Shown, Snapshot
+from ..model.history import STATISTIC_NAMES
+from ..monitoring import Alarm
+from .board import MOST_COMPONENTS, REFRESH, Shown, Snapshot, Watching
 from .charts import Charts, ChartSet, ControlCharts
 from .figures import COMPONENTS, INKS
 from .process import PageSettings
-from .wording import alarm_entry, tiles
 
 PAINTING = 0.2
 """Largest share of the time, about, that a browser spends on painting: the rest is for its user."""
 RAREST = 2.0
 """Most seconds between two pictures in a browser that is awake."""
+NOTHING = "\N{EN DASH}"
+"""In the place of a number that is not known."""
 
 
 class Link(DataModel):
@@ -56,11 +60,8 @@ class Session:
 
     def __init__(self, document: Document, shown: Shown, settings: PageSettings) -> None:
         self._shown, self._settings, self._link = shown, settings, Link(name="link")
-        self._charts: ChartSet
-        if settings.watching:
-            self._charts = ControlCharts(settings.timed)
-        else:
-            self._charts = Charts(settings.feature_names, settings.lag_unit, settings.timed)
+        names, unit, timed = settings.feature_names, settings.lag_unit, settings.timed
+        self._charts: ChartSet = ControlCharts(timed) if settings.watching else Charts(names, unit, timed)
         self._version, self._state = 0, ""
         self._sent = 0
         self._sent_at = self._due = -math.inf
@@ -153,3 +154,90 @@ def _read(name: str) -> str:
 @cache
 def _template() -> Template:
     return get_env().from_string("{% extends base %}\n" + _read("page.html"))
+
+
+def brief(value: float) -> str:
+    """Three digits, and a letter for thousands and millions.
+
+    Examples
+    --------
+    >>> [brief(x) for x in (0.01234, 3.0, 812.4, 999_900.0, 1_234_567.0)]
+    ['0.0123', '3', '812', '1 M', '1.23 M']
+    """
+    if not math.isfinite(value):
+        return NOTHING
+    for unit, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= 0.9995 * unit:
+            return f"{value / unit:.3g}{letter}"
+    return f"{value:.3g}"
+
+
+def tiles(snapshot: Snapshot | None, lag_unit: str) -> dict[str, str]:
+    """The numbers at the top of the page, by their ids."""
+    if snapshot is None:
+        return dict.fromkeys(("samples", "rank", "rate", "lag", "lag-unit"), NOTHING)
+    now, watching = snapshot.now, snapshot.watching
+    return {
+        "samples": f"{now.sample:,}",
+        "rank": str(now.rank),
+        "capacity": f"of at most {snapshot.capacity}",
+        "rate": brief(now.rows_per_second),
+        "lag": brief(now.lag),
+        "lag-unit": "not known" if math.isnan(now.lag) else f"{lag_unit} behind",
+        **(_of_model(snapshot) if watching is None else _of_monitor(watching)),
+    }
+
+
+def _of_model(snapshot: Snapshot) -> dict[str, str]:
+    return {
+        "threshold": brief(snapshot.now.threshold),
+        "explained": f"{100 * snapshot.explained:.1f} %",
+        "leading": leading(snapshot.now.rank),
+    }
+
+
+def _of_monitor(watching: Watching) -> dict[str, str]:
+    severity = watching.history.severity
+    on = any(alarm.ended is None for alarm in watching.alarms)
+    return {
+        "severity": brief(float(severity[-1])) if len(severity) else NOTHING,
+        "alarm-count": f"{watching.number:,}",
+        "alarm-now": "one is on" if on else f"{watching.alarmed:,} rows in all",
+    }
+
+
+def alarm_entry(alarm: Alarm, milliseconds: float | None) -> dict[str, Any]:
+    """An alarm as the list shows it; with the time at which it began, if that is known.
+
+    Examples
+    --------
+    >>> alarm = Alarm(1200, 1244, 31, ended=1245, peak=3.21, statistic="spe", contributors=(("valve", 0.6),))
+    >>> alarm_entry(alarm, None)["when"], alarm_entry(alarm, 1.7e12)["when"]
+    ('1,200', '2023-11-14 22:13:20')
+    """
+    when = f"{alarm.began:,}"
+    if milliseconds is not None:
+        when = datetime.fromtimestamp(milliseconds / 1e3, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    state = "on" if alarm.ended is None else "accepted" if alarm.accepted else "ended"
+    return {
+        "key": alarm.began,
+        "when": when,
+        "rows": f"{alarm.rows:,}",
+        "peak": brief(alarm.peak),
+        "statistic": STATISTIC_NAMES[alarm.statistic],
+        "state": state,
+        "contributors": [[name, round(100 * share, 1)] for name, share in alarm.contributors],
+    }
+
+
+def leading(rank: int) -> str:
+    """Caption that says which of the components are shown.
+
+    Examples
+    --------
+    >>> leading(0), leading(1), leading(9)
+    ('nothing above the threshold', 'the only one', 'first 6 of 9')
+    """
+    if rank <= 1:
+        return "the only one" if rank else "nothing above the threshold"
+    return f"all {rank}" if rank <= MOST_COMPONENTS else f"first {MOST_COMPONENTS} of {rank}"

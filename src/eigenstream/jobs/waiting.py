@@ -1,13 +1,19 @@
-"""Requests to stop: Ctrl-C (SIGINT) and SIGTERM."""
+"""Waiting for input: a thread reads ahead, and a request to stop (Ctrl-C, SIGTERM) ends the wait."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from threading import current_thread, main_thread
+from queue import SimpleQueue
+from threading import Semaphore, Thread, current_thread, main_thread
 from types import FrameType
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
+
+Item = TypeVar("Item")
+
+STEPS = 2
+"""Most items made ahead: one waits while the next is read; more would only take memory."""
 
 
 class WaitEnded(BaseException):
@@ -60,3 +66,31 @@ class StopRequest:
         self.signal = self.signal or number
         if self._waiting:
             raise WaitEnded
+
+
+class ReadAhead(Generic[Item], Iterator[Item]):
+    """The same items in the same order, `STEPS` ahead; errors are raised where they would have been."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._ready: SimpleQueue[Item | BaseException] = SimpleQueue()
+        self._room = Semaphore(STEPS)
+        # A daemon: it may be waiting for input that never comes.
+        Thread(target=self._work, args=(items,), name="reading ahead", daemon=True).start()
+
+    def __next__(self) -> Item:
+        item = self._ready.get()
+        if isinstance(item, BaseException):
+            self._ready.put(item)  # for whoever asks again
+            raise item
+        self._room.release()
+        return item
+
+    def _work(self, items: Iterable[Item]) -> None:
+        try:
+            for item in items:
+                self._room.acquire()
+                self._ready.put(item)
+        except BaseException as error:
+            self._ready.put(error)
+        else:
+            self._ready.put(StopIteration())
