@@ -101,27 +101,27 @@ class MetricsServer:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.LimitOverrunError:
-            return _message(431)
+            return _reply(431)
         request, *lines = head.decode("latin-1").split("\r\n")
         parts, fields = request.split(" "), (line.partition(":") for line in lines)
         headers = {name.strip().lower(): value.strip() for name, _, value in fields}
         try:
             own = is_own(headers.get("host", ""), self._names)
         except ValueError:
-            return _message(400)
+            return _reply(400)
         if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
-            return _message(400)
+            return _reply(400)
         if not own:
-            return _message(403)
+            return _reply(403)
         if parts[0] not in ("GET", "HEAD"):
-            return _message(405)
-        return _message(200, *self._answer(headers.get("accept", "")), body=parts[0] == "GET")
+            return _reply(405)
+        return _reply(200, *self._answer(headers.get("accept", "")), body=parts[0] == "GET")
 
 
-def _message(status: int, kind: str = "text/plain", content: bytes = b"", *, body: bool = True) -> bytes:
+def _reply(status: int, kind: str = "text/plain", content: bytes | None = None, body: bool = True) -> bytes:
     """An answer; without its body, as HEAD asks for, it says how long that would be."""
     reason = HTTPStatus(status).phrase
-    content = content or f"{reason}\n".encode()
+    content = f"{reason}\n".encode() if content is None else content
     head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}"
     return f"{head}\r\nConnection: close\r\n\r\n".encode() + content * body
 
