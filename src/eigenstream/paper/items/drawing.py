@@ -13,6 +13,7 @@ from ...plotting.palette import DARK as DARK
 from ...plotting.palette import GOLD, NAVY, ROSE
 from ...plotting.palette import LIGHT as LIGHT
 from ...plotting.palette import MIDDLE as MIDDLE
+from .experiment import DOUBLED, RESTORED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -62,3 +63,10 @@ def curve(axis: Axes, name: str, x: Any, y: Any, **style: Any) -> None:
     line = style.pop("linestyle", look.line)
     usual = {"color": look.color, "lw": 1.8, "label": name, "zorder": 2.0 if line == "-" else 2.1}
     axis.plot(x, y, linestyle=line, **{**usual, **style})
+
+
+def mark_changes(axis: Axes) -> None:
+    """Dotted lines where the variance changes, with what it is multiplied by from there on."""
+    for change, label in ((DOUBLED, r"$\times 2$"), (RESTORED, r"$\times 1$")):
+        axis.axvline(change, color="0.3", lw=0.8, ls=":", zorder=1)
+        axis.text(change + 80, 0.98, label, fontsize=7, va="top", transform=axis.get_xaxis_transform())

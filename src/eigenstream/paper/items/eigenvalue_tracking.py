@@ -7,23 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..reproduction.item import Claim, Table, verdict
+from ..reproduction.item import Claim, Table
 from . import experiment
 from .drawing import DARK, LOOKS, MIDDLE, Axes, Figure, figure_of, lettered
 from .experiment import DEFAULT, KINDS, LINES, Case, Setup, cases_of, chosen
+from .texts import texts_of
 
 NAME = "eigenvalue-tracking"
-TITLE = "Fig. 4: outputs follow the top three input eigenvalues"
-CAPTION = (
-    "Top four eigenvalues of XᵀX/T - 2 (grey, dashed) and of YᵀY/T (coloured; the "
-    "fourth black) on the stationary stream, one seed, β = 1. The time axis is logarithmic, so "
-    "that the transient of the random start can be seen; it stays in the mean and fades like 1/T."
-)
-ALT = (
-    "Three panels, one per regularizer. After a transient below some hundred samples, three output "
-    "eigenvalues lie on the dashed lines of the input at about 4, 3 and 2, and the fourth falls to "
-    "about zero, where the fourth dashed line lies."
-)
+TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
 
 @dataclass(frozen=True)
@@ -89,12 +80,12 @@ def _draw_lines(axis: Axes, table: Table, threshold: float) -> None:
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
+    mine = {name: chosen(tables, network="engine", regularizer=name) for name in KINDS}
+    thetas = {name: [t["threshold"] for t in found] for name, found in mine.items()}
+    off = max(abs(theta - settings.setup.threshold) for found in thetas.values() for theta in found)
     return [
-        *(
-            _tracking_claim(settings, name, chosen(tables, network="engine", regularizer=name))
-            for name in KINDS
-        ),
-        _threshold_claim(settings, tables),
+        *(_tracking_claim(settings, name, found) for name, found in mine.items()),
+        claim("threshold", experiment.spreads(thetas, ".3f"), off < 0.1),
         _same_networks_claim(tables),
     ]
 
@@ -106,33 +97,9 @@ def _tracking_claim(settings: Settings, name: str, tables: Sequence[Table]) -> C
     off = np.max(np.abs(y[:, :m] - (x[:, :m] - setup.threshold)), axis=1)
     # Of four seeds at T = 10,000 the medians are 0.04 to 0.06, the largest 0.066; 400 / T is the transient.
     typical, worst = 0.06 + 400 / T, 0.16 + 400 / T
-    return Claim(
-        f"Section VI.A, Fig. 4, {name}",
-        "the outputs keep track of the top three input eigenvalues, thresholded by 2",
-        f"largest difference at T = {T:,}, to be below {typical:.2f} in the median and {worst:.2f} always",
-        f"{experiment.spread(off)}; the fourth output eigenvalue is {experiment.spread(y[:, m])}",
-        verdict(float(np.median(off)) < typical and float(off.max()) < worst),
-        quote="all three online algorithms are able to keep track of the top three input eigenvalues "
-        "correctly",
-        stated="input eigenvalues less 2",
-    )
-
-
-def _threshold_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
-    thetas = {
-        name: [t["threshold"] for t in chosen(tables, network="engine", regularizer=name)] for name in KINDS
-    }
-    goal = settings.setup.threshold
-    off = max(abs(theta - goal) for found in thetas.values() for theta in found)
-    return Claim(
-        "Section VI",
-        "alpha can be chosen for each regularizer so that the top three eigenvalues are thresholded by 2",
-        "offline threshold of the whole sample at the alphas chosen from the true spectrum",
-        "; ".join(f"{name} {experiment.spread(found, '.3f')}" for name, found in thetas.items()),
-        verdict(off < 0.1),
-        quote="the top three eigenvalues of the input similarity matrix are soft-thresholded by 2",
-        stated="2",
-    )
+    value = f"{experiment.spread(off)}; the fourth output eigenvalue is {experiment.spread(y[:, m])}"
+    tracked = float(np.median(off)) < typical and float(off.max()) < worst
+    return claim("tracking", value, tracked, name=name, t=T, typical=typical, worst=worst)
 
 
 def _same_networks_claim(tables: Sequence[Table]) -> Claim:
@@ -144,12 +111,5 @@ def _same_networks_claim(tables: Sequence[Table]) -> Claim:
         common = sorted(set(series[0]) & set(series[1]))
         last = common[-1]
         gaps.append(max(float(np.max(np.abs(np.subtract(series[0][T], series[1][T])))) for T in common))
-    return Claim(
-        "Section IV, Eq. 17",
-        "where the iteration converges it finds the solution of the quadratic program",
-        "output eigenvalues of the printed network (Jacobi iteration) and of the engine (direct solve)",
-        f"differ by at most {max(gaps):.1e} at any T up to {last:,}",
-        verdict(max(gaps) < 1e-2),
-        quote="When the Jacobi iteration converges to a fixed point, it obtains the solution of the "
-        "quadratic program",
-    )
+    value = f"differ by at most {max(gaps):.1e} at any T up to {last:,}"
+    return claim("same-networks", value, max(gaps) < 1e-2)

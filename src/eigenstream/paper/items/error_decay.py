@@ -9,24 +9,14 @@ from itertools import pairwise
 import numpy as np
 
 from ... import metrics
-from ..reproduction.item import Claim, ClaimVerdict, Table, verdict
+from ..reproduction.item import Claim, Table
 from . import experiment
 from .drawing import DARK, LOOKS, MIDDLE, Figure, curve, figure_of, lettered
 from .experiment import DEFAULT, KINDS, Array, Case, Setup, cases_of, chosen
+from .texts import texts_of
 
 NAME = "error-decay"
-TITLE = "Fig. 5: eigenvalue and subspace error"
-CAPTION = (
-    r"(a) Eigenvalue error and (b) subspace error of the top three components against the offline "
-    "solution of the samples so far, β = 1: medians of the seeds (lines) and quartiles (bands). "
-    r"(c) Largest over smallest of the three medians: the algorithms perform similarly where it is below "
-    r"3."
-)
-ALT = (
-    "Three panels with logarithmic axes. Both errors fall by orders of magnitude from 10 to 10,000 "
-    "samples for all three regularizers. By eigenvalue error the squared-output regularizer is several "
-    "times better up to about a thousand samples; by subspace error the three agree throughout."
-)
+TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
 ERRORS = {"eigenvalue": "eigenvalue error (variance²)", "subspace": "subspace error, m = 3"}
 # About twice what was measured: medians up to 0.0097 and 0.00032, seeds up to 0.032 and 0.0012.
@@ -137,15 +127,12 @@ def _decrease_claim(tables: Sequence[Table], error: str) -> Claim:
     decades = [T for T in (100, 1_000, 10_000) if T <= times[-1]]
     columns = {name: [found[times.index(T)] for T in decades] for name, found in medians.items()}
     falls = all(after < before / 2 for found in columns.values() for before, after in pairwise(found))
-    return Claim(
-        f"Section VI.A, Fig. 5, {error} error",
-        f"the {error} error of each algorithm decreases with T",
-        f"medians over seeds at T = {', '.join(f'{T:,}' for T in decades)}, each to be less than half of the "
-        "one before",
+    return claim(
+        "decrease",
         "; ".join(f"{name} {', '.join(f'{v:.2g}' for v in found)}" for name, found in columns.items()),
-        verdict(falls),
-        quote="Both errors for each algorithm decrease as a function of iterations T",
-        stated="decrease",
+        falls,
+        name=error,
+        times=", ".join(f"{T:,}" for T in decades),
     )
 
 
@@ -157,34 +144,21 @@ def _similar_claim(tables: Sequence[Table], error: str) -> Claim:
     where = f"above {SIMILAR:g} at {len(above)} of {len(T)} times" + (
         f", from T = {above.min():,} to {above.max():,}" if len(above) else ""
     )
-    return Claim(
-        f"Section VI.A, Fig. 5, {error} error",
-        f"the three algorithms perform similarly by {error} error",
-        f"largest over smallest median at every T, to be below {SIMILAR:g}",
+    value = (
         f"at most {ratios.max():.1f} (T = {times[int(np.argmax(ratios))]:,}); {where}; at most {late:.1f} "
-        f"from {SETTLED:,} on, {ratios[-1]:.1f} at the end",
-        verdict(printed=not len(above), corrected=late < SIMILAR),
-        expected=ClaimVerdict.CORRECTED if error == "eigenvalue" else ClaimVerdict.HOLDS,
-        reason="R_YY is three to five times better until the random start is forgotten; similar after "
-        f"{SETTLED:,} samples"
-        if error == "eigenvalue"
-        else "",
-        quote="three algorithms perform similarly in terms of these two metrics",
-        stated="similarly",
+        f"from {SETTLED:,} on, {ratios[-1]:.1f} at the end"
+    )
+    return claim(
+        "similar", value, not len(above), late < SIMILAR, name=error, settled=SETTLED, similar=SIMILAR
     )
 
 
 def _size_claim(settings: Settings, tables: Sequence[Table], error: str) -> Claim:
     values = {name: _series(tables, "engine", name, error)[1][:, -1] for name in KINDS}
-    medians = max(float(np.median(found)) for found in values.values())
-    worst = max(float(found.max()) for found in values.values())
-    return Claim(
-        f"ours: {error} error at the end",
-        f"median at most {WORST_MEDIAN[error]:g}, every seed at most {WORST_SEED[error]:g}",
-        f"engine, T = {settings.n_samples:,}",
-        "; ".join(f"{name} {experiment.spread(found)}" for name, found in values.items()),
-        verdict(medians <= WORST_MEDIAN[error] and worst <= WORST_SEED[error]),
-    )
+    small = max(float(np.median(found)) for found in values.values()) <= WORST_MEDIAN[error]
+    small &= max(float(found.max()) for found in values.values()) <= WORST_SEED[error]
+    words = {"median": WORST_MEDIAN[error], "seed": WORST_SEED[error], "n_samples": settings.n_samples}
+    return claim("size", experiment.spreads(values), small, name=error, **words)
 
 
 def _printed_claim(tables: Sequence[Table], error: str) -> Claim:
@@ -195,12 +169,5 @@ def _printed_claim(tables: Sequence[Table], error: str) -> Claim:
         grid, direct = _series(tables, "engine", name, error)
         last = max(T for T in times if T in grid)
         ratios += (printed[:, times.index(last)] / direct[: len(printed), grid.index(last)]).tolist()
-    return Claim(
-        f"Section IV, Eq. 17, {error} error",
-        f"the network's iteration costs no accuracy ({error} error)",
-        f"printed network (Jacobi) over engine (direct solve), same seeds, T = {last:,}",
-        f"between {min(ratios):.3f} and {max(ratios):.3f} times",
-        verdict(0.8 < min(ratios) and max(ratios) < 1.25),
-        quote="we choose the weighted Jacobi iteration because it leads to an algorithm implementable by a "
-        "biologically plausible neural network",
-    )
+    value = f"between {min(ratios):.3f} and {max(ratios):.3f} times"
+    return claim("printed", value, 0.8 < min(ratios) and max(ratios) < 1.25, name=error, last=last)

@@ -6,7 +6,7 @@ Y (T, k)  output                       lam, d  eigenvalues of X'X / T and Y'Y / 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,6 +36,12 @@ LINES = 4
 """Leading eigenvalues that are followed: the components to be transmitted, and the next."""
 SPECTRUM: Array = np.concatenate(([6.0, 5.0, 4.0, 2.0], np.full(60, 0.1)))
 """The input spectrum with its noise eigenvalues, uniform on [0, 0.2], at their mean."""
+
+DOUBLED, RESTORED = 1000, 6000
+"""The samples from which on the variance is twice as large, and as before."""
+# As long as the paper's first stretch, so that after as many samples nothing of the old input is in it.
+WINDOW = 1000
+"""Latest samples whose spectra are followed."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,11 @@ def spread(values: Sequence[float] | Array, digits: str = ".2g") -> str:
     found = np.asarray(values, dtype=np.float64)
     middle, least, most = (format(float(v), digits) for v in (np.median(found), found.min(), found.max()))
     return f"{middle} ({least} to {most}, {found.size} seeds)" if found.size > 1 else f"{middle} (one seed)"
+
+
+def spreads(values: Mapping[str, Sequence[float] | Array], digits: str = ".2g") -> str:
+    """Spreads of several measurements, each after its name."""
+    return "; ".join(f"{name} {spread(found, digits)}" for name, found in values.items())
 
 
 def chosen_regularizer(name: str, setup: Setup = DEFAULT) -> Regularizer:
@@ -236,6 +247,13 @@ def scatter_sums(Z: Array, times: Sequence[int]) -> dict[int, Array]:
 def eigenvalues(moment: Array) -> Array:
     """Eigenvalues of a second moment, largest first."""
     return np.asarray(np.maximum(np.linalg.eigvalsh(moment)[::-1], 0), dtype=np.float64)
+
+
+def recent_eigenvalues(Z: Array, times: Sequence[int]) -> list[list[float]]:
+    """The top eigenvalues of the second moment of the last min(T, 1000) rows, for each T."""
+    sums = scatter_sums(Z, times)
+    recent = ((sums[T] - sums[max(T - WINDOW, 0)]) / min(T, WINDOW) for T in times)
+    return [eigenvalues(moment)[:LINES].tolist() for moment in recent]
 
 
 def growing_times(n_samples: int, first: int = 10, a_decade: int = 12) -> list[int]:

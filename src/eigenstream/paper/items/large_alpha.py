@@ -11,24 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..reproduction.item import Claim, Table, verdict
+from ..reproduction.item import Claim, Table
 from . import experiment
 from .drawing import DARK, LOOKS, Figure, figure_of, lettered
 from .experiment import DEFAULT, KINDS, LINES, SELF_CALIBRATING, Setup, chosen
+from .texts import texts_of
 
 NAME = "large-alpha"
-TITLE = "Left out by the authors: large alpha, where R_XY and R_YY differ"
-CAPTION = (
-    r"The top four output eigenvalues against alpha: offline (lines, one stream) and online late in the "
-    "stream (marks, medians of the seeds). From α = λ₁/∑ λᵢ on R_XY is "
-    "silent; R_YY transmits at any alpha, in the end one mode of λ₁/(1 + α). The "
-    r"vertical axis is logarithmic above 0.03 and linear below, so that zero can be shown."
-)
-ALT = (
-    "Two panels. Left, input-output: four curves fall to exactly zero one after the other below an "
-    "alpha of 0.3. Right, squared-output: three of the four fall to zero, the first goes on falling "
-    "like one over alpha. Marks of the online network lie on the curves."
-)
+TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
 ONLINE_ALPHAS = (0.02, 0.1, 0.2, 0.25, 0.3, 1.0, 3.0, 10.0, 30.0)
 
@@ -121,29 +111,17 @@ def _silent_claim(tables: Sequence[Table]) -> Claim:
     right, ends = True, []
     for t in tables:
         alphas, top = np.array(t["alphas"]), np.array(t["offline"])[:, 0]
-        end = t["input"][0] / t["trace"]
-        ends.append(end)
-        right &= bool(np.all((top > 0) == (alphas < end)))
-    return Claim(
-        "ours: R_XY at large alpha",
-        "R_XY is silent exactly from alpha = lam_1 / sum(lam) on",
-        f"offline solutions at {len(alphas)} values of alpha from 0.01 to 100, {len(tables)} streams",
-        f"lam_1 / sum(lam) = {min(ends):.3f} to {max(ends):.3f}; "
-        + ("every value of alpha on the right side" if right else "some value of alpha on the wrong side"),
-        verdict(right),
-    )
+        ends.append(t["input"][0] / t["trace"])
+        right &= bool(np.all((top > 0) == (alphas < ends[-1])))
+    side = "every value of alpha on the right side" if right else "some value of alpha on the wrong side"
+    value = f"lam_1 / sum(lam) = {min(ends):.3f} to {max(ends):.3f}; {side}"
+    return claim("silent", value, right, alphas=len(alphas), streams=len(tables))
 
 
 def _never_silent_claim(tables: Sequence[Table]) -> Claim:
-    least = min(float(np.array(t["offline"])[:, 0].min()) for t in tables)
-    online = min(float(np.array(t["online"])[:, 0].min()) for t in tables)
-    return Claim(
-        "ours: R_YY at large alpha",
-        "R_YY transmits at least one mode at any alpha",
-        f"least top output eigenvalue, alpha up to 100 offline and {ONLINE_ALPHAS[-1]:g} online",
-        f"{least:.3f} offline, {online:.3f} online",
-        verdict(least > 0.01 and online > 0.01),
-    )
+    least, online = (min(np.array(t[key])[:, 0].min() for t in tables) for key in ("offline", "online"))
+    value = f"{least:.3f} offline, {online:.3f} online"
+    return claim("never-silent", value, min(least, online) > 0.01, largest=ONLINE_ALPHAS[-1])
 
 
 def _last_mode_claim(tables: Sequence[Table]) -> Claim:
@@ -155,22 +133,13 @@ def _last_mode_claim(tables: Sequence[Table]) -> Claim:
         due = alphas > step * lam[1] / (lam[0] - lam[1])
         errors.append(float(np.max(np.abs(d[due, 0] * (1 + alphas[due]) / lam[0] - 1), initial=0.0)))
         in_time.append(bool(due.any() and np.all(d[due, 1] == 0) and d[np.argmax(due) - 2, 1] > 0))
-    return Claim(
-        "ours: R_YY at large alpha",
-        "from alpha = lam_2 / (lam_1 - lam_2) on one mode is left, d_1 = lam_1 / (1 + alpha)",
-        "offline solutions; where one mode is left, to a step of alpha's grid",
-        f"d_1 agrees to {max(errors):.0e} (relative)",
-        verdict(max(errors) < 1e-9 and all(in_time)),
-    )
+    value = f"d_1 agrees to {max(errors):.0e} (relative)"
+    return claim("last-mode", value, max(errors) < 1e-9 and all(in_time))
 
 
 def _online_claim(name: str, tables: Sequence[Table]) -> Claim:
     gaps = [np.abs(np.array(t["online"]) - np.array(t["offline_there"])).max() for t in tables]
     typical, worst = float(np.median(gaps)), float(max(gaps))
-    return Claim(
-        f"ours: {name}, online against offline",
-        "the online network transmits what the offline solution does, at small and at large alpha",
-        f"top four output eigenvalues at {len(ONLINE_ALPHAS)} values of alpha, {len(tables)} seeds",
-        f"differ by at most {typical:.3f} (median), {worst:.3f} (worst seed); input variance 6",
-        verdict(typical < 0.6),  # a tenth of the input's largest eigenvalue; 0.16 was measured
-    )
+    value = f"differ by at most {typical:.3f} (median), {worst:.3f} (worst seed); input variance 6"
+    near = typical < 0.6  # a tenth of the input's largest eigenvalue; 0.16 was measured
+    return claim("online", value, near, name=name, alphas=len(ONLINE_ALPHAS), streams=len(tables))

@@ -9,26 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import theory
-from ..reproduction.item import Claim, Sheet, Table, verdict
+from ..reproduction.item import Claim, Sheet, Table
 from .drawing import DARK, LOOKS, Axes, Figure, figure_of, lettered
 from .experiment import KINDS, SELF_CALIBRATING, Array
+from .texts import texts_of
 
 NAME = "phase-diagram"
-TITLE = "Fig. 2: which alpha reaches the goal at which noise"
-CAPTION = (
-    "(a) Where all signal and no noise is transmitted, by the noise-to-signal ratio b/a and alpha; "
-    "R_YY's region goes on above. At each ratio R_XY's range of alpha spans a factor of a/b, R_YY's "
-    "has no end. (b, c) How much of the signal is transmitted there, top output eigenvalue over a: "
-    r"the price of a safe alpha. Dotted: the alpha that suits every pair of signal and noise levels with "
-    "a > b."
-)
-ALT = (
-    "Three panels with the noise-to-signal ratio from 0 to 1 on the horizontal and alpha on a "
-    "logarithmic vertical axis. The region of the input-output regularizer is a narrow band that closes "
-    "at ratio 1; that of the squared-output regularizer is everything above a rising line. Contours "
-    "show that the transmitted share of the signal falls towards the upper edge of the first region and "
-    "steadily upwards in the second."
-)
+TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
 ALPHA_SHOWN = {"input-output": (0.003, 0.15), "squared-output": (0.003, 30.0)}
 """The ranges of alpha drawn. Nothing is judged by them."""
@@ -211,70 +198,42 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
+    disagree, asked = (sum(table[key] for table in tables) for key in ("disagree", "asked"))
     return [
-        _larger_claim(tables),
-        _offline_claim(tables),
-        _meeting_claim(settings, tables),
+        _larger_claim(*tables),
+        claim("offline", f"{disagree} disagree", disagree == 0, asked=asked),
+        _meeting_claim(settings, tables[0]["meeting"]),
         _price_claim(tables),
     ]
 
 
-def _larger_claim(tables: Sequence[Table]) -> Claim:
+def _larger_claim(narrow: Table, wide: Table) -> Claim:
     """Judge by the ends of the ranges, not by the area that happens to be drawn."""
-    narrow, wide = tables
     ratios = np.array(narrow["ratios"])
     factors = np.array([f or math.nan for f in narrow["factors"]])
     error = float(np.max(np.abs(factors * ratios - 1)))
     endless = sum(f is None for f in wide["factors"])
-    return Claim(
-        "Section III, Fig. 2",
-        "R_YY reaches the goal for a much larger range of alpha than R_XY",
-        "upper over lower end of the range at each ratio, by offline solutions; R_YY also at a million times "
-        "its lower end",
+    return claim(
+        "larger",
         f"R_XY: a/b to {error:.0e}, from {factors.min():.3g} to {factors.max():.3g}; R_YY: no upper end at "
         f"{endless} of {len(ratios)} ratios, goal still reached far above it at {wide['far']}",
-        verdict(error < 1e-9 and endless == wide["far"] == len(ratios)),
-        quote="The range of α for which the squared-output regularizer achieves the goal is much "
-        "larger than that for the input-output regularizer",
-        stated="much larger",
+        error < 1e-9 and endless == wide["far"] == len(ratios),
     )
 
 
-def _offline_claim(tables: Sequence[Table]) -> Claim:
-    disagree, asked = (sum(table[key] for table in tables) for key in ("disagree", "asked"))
-    return Claim(
-        "Section III with Section II",
-        "the regions follow from the offline solutions",
-        f"offline solution at {asked:,} points of the diagram",
-        f"{disagree} disagree",
-        verdict(disagree == 0),
-        quote="Colored regions indicate the range of the regularization coefficient α for which all "
-        "signal and no noise is transmitted",
-    )
-
-
-def _meeting_claim(settings: Settings, tables: Sequence[Table]) -> Claim:
+def _meeting_claim(settings: Settings, found: float) -> Claim:
     n1, n2 = settings.n1, settings.n2
     expected = (math.sqrt(n1 * n1 + n1 * n2) - n1) / n2
-    found = tables[0]["meeting"]
-    return Claim(
-        "ours: where the regions part",
-        "one alpha can suit both regularizers only while r/((1 - r) n₁) < 1/(n₁ + n₂ r) with r = b/a",
-        "bisection on the ratio, offline ranges",
-        f"up to b/a = {found:.4f}; the formula says {expected:.4f}",
-        verdict(abs(found - expected) < 1e-9),
-    )
+    value = f"up to b/a = {found:.4f}; the formula says {expected:.4f}"
+    return claim("meeting", value, abs(found - expected) < 1e-9)
 
 
 def _price_claim(tables: Sequence[Table]) -> Claim:
-    medians = {table["regularizer"]: table["universal_gains"][0] for table in tables}
-    least = {table["regularizer"]: table["universal_gains"][1] for table in tables}
+    medians, least = ({t["regularizer"]: t["universal_gains"][i] for t in tables} for i in (0, 1))
     ratio = medians["input-output"] / medians["squared-output"]
-    return Claim(
-        "ours: the price of robustness",
-        "an alpha that suits every input transmits little of the signal, and R_YY's far less than R_XY's",
-        "top output eigenvalue over a at the least universal alpha, 4,950 pairs with a > b",
+    return claim(
+        "price",
         ", ".join(f"{name} {medians[name]:.1%} (median; least {least[name]:.1%})" for name in medians)
         + f": a factor of {ratio:.0f}",
-        verdict(ratio > 10 and max(medians.values()) < 0.5),
+        ratio > 10 and max(medians.values()) < 0.5,
     )

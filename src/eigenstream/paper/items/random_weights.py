@@ -15,23 +15,14 @@ import numpy as np
 
 from ... import metrics, offline
 from ...network import ConvergenceError
-from ..reproduction.item import Claim, Table, verdict
+from ..reproduction.item import Claim, Table
 from . import experiment
 from .drawing import DARK, LIGHT, LOOKS, MIDDLE, Figure, curve, figure_of, lettered
 from .experiment import DEFAULT, KINDS, Setup, chosen
+from .texts import texts_of
 
 NAME = "random-weights"
-TITLE = "Section VI, setup: random weights at the start"
-CAPTION = (
-    r"(a) Share of draws whose activity does not settle when the lateral weights, too, are random at the "
-    "start, by their spread: standard deviation times √k. Up to 0.75 all settle. (b) Subspace "
-    r"error of draws that settle, with random lateral weights of spread 0.5 and 1 and without any: the "
-    r"same."
-)
-ALT = (
-    "Left: three curves that are zero up to a spread of 0.75 and rise to most draws at 1.5, the same "
-    "for all regularizers. Right: errors of single draws for three spreads side by side, which overlap."
-)
+TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
 SAFE, UNIT = 0.75, 1.0
 """The spread up to which no draw diverges, and the one at which a neuron's lateral weights have length 1."""
@@ -182,28 +173,17 @@ def _at_spread(short: Sequence[Table], spread: float) -> list[float]:
 def _initial_weights_claim(short: Sequence[Table]) -> Claim:
     """Judge random weights as printed; the paper does not state their size."""
     small = [_share(t) for t in short if 0 < t["spread"] <= SAFE]
-    return Claim(
-        "Section VI, setup",
-        "all synaptic weights, the lateral ones included, can be initialized randomly",
-        f"share of {len(short[0]['growth'])} draws per regularizer whose activity does not settle within "
-        f"{MAX_ITERATIONS:,} iterations, spreads up to {SAFE}",
-        f"{max(small):.0%} at most, in {len(small)} sets of draws",
-        verdict(max(small) == 0),
-        quote="Synaptic weight matrices were initialized randomly",
-        stated="random, size not stated",
-    )
+    value = f"{max(small):.0%} at most, in {len(small)} sets of draws"
+    words = {"draws": len(short[0]["growth"]), "max_iterations": MAX_ITERATIONS, "safe": SAFE}
+    return claim("initial-weights", value, max(small) == 0, **words)
 
 
 def _large_claim(short: Sequence[Table]) -> Claim:
     shares = _at_spread(short, UNIT)
     growing = np.mean([growth >= 1 for t in chosen(short, spread=UNIT) for growth in t["growth"]])
-    return Claim(
-        "ours: how large they may be",
-        "random lateral weights as long as random feed-forward ones would be (spread 1) do not always settle",
-        f"share of {len(short[0]['growth'])} draws per regularizer that do not settle",
-        f"{min(shares):.0%} to {max(shares):.0%}, {growing:.0%} grow without bound",
-        verdict(min(shares) > 0.02 and max(_at_spread(short, 0.0)) == 0),
-    )
+    value = f"{min(shares):.0%} to {max(shares):.0%}, {growing:.0%} grow without bound"
+    some = min(shares) > 0.02 and max(_at_spread(short, 0.0)) == 0
+    return claim("large", value, some, draws=len(short[0]["growth"]))
 
 
 def _foreseen_claim(settings: Settings, short: Sequence[Table]) -> Claim:
@@ -213,13 +193,7 @@ def _foreseen_claim(settings: Settings, short: Sequence[Table]) -> Claim:
         for change, error in zip(t["last_change"], t["subspace_error"], strict=True)
     ]
     missed = sum(foreseen != unsettled for foreseen, unsettled in pairs)
-    return Claim(
-        "ours: why it diverges",
-        "the draws that do not settle are those whose initial iteration has a mode that does not fade",
-        f"eigenvalues of (1 - η) I - η W^YY against what happened, {len(pairs):,} draws",
-        f"{missed} of them otherwise",
-        verdict(missed <= 0.03 * len(pairs)),
-    )
+    return claim("foreseen", f"{missed} of them otherwise", missed <= 0.03 * len(pairs), draws=len(pairs))
 
 
 def _learns(long: Sequence[Table]) -> list[Claim]:
@@ -232,18 +206,9 @@ def _learns(long: Sequence[Table]) -> list[Claim]:
             pairs = [pair for pair in zip(errors[spread], errors[0.0], strict=True) if None not in pair]
             ratios[spread] = [one / none for one, none in pairs]
         worst = max(float(np.median(values or [np.inf])) for values in ratios.values())
-        found.append(
-            Claim(
-                f"Section VI.A with random lateral weights, {name}",
-                "where the activity settles, the network learns as well as from no lateral weights",
-                f"subspace error at T = {long[0]['n_samples']:,} over that of the same draw without lateral "
-                "weights, to be below three in the median",
-                "; ".join(
-                    f"spread {spread}: median {np.median(values or [np.nan]):.2f} of {len(values)} draws"
-                    for spread, values in ratios.items()
-                ),
-                verdict(worst < 3),
-                quote="Synaptic weight matrices were initialized randomly",
-            )
+        value = "; ".join(
+            f"spread {spread}: median {np.median(values or [np.nan]):.2f} of {len(values)} draws"
+            for spread, values in ratios.items()
         )
+        found.append(claim("learns", value, worst < 3, name=name, n_samples=long[0]["n_samples"]))
     return found

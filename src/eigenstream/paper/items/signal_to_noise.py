@@ -12,24 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import theory
-from ..reproduction.item import Claim, ClaimVerdict, Table, verdict
+from ..reproduction.item import Claim, Table
 from .drawing import DARK, LOOKS, Figure, curve, figure_of, lettered
 from .experiment import KINDS, SELF_CALIBRATING, Array
+from .texts import texts_of
 
 NAME = "signal-to-noise"
-TITLE = "Fig. 1: signal against noise transmitted"
-CAPTION = (
-    "Share of pairs of signal and noise levels whose signal is transmitted against the share whose "
-    "noise is, as alpha grows from 0 (upper right) on. (a) The 5,050 pairs of the appendix, a ≥ "
-    "b; (b) the 4,950 of them in which signal and noise differ, a > b. Large marks: the point "
-    "nearest to the goal, no noise and all signal; small marks: the alphas written beside them. Areas "
-    "under the curves in the legend."
-)
-ALT = (
-    "Two panels with three curves each from the upper right corner to the left. The curve of the "
-    "scale-dependent regularizer bends away from the upper left corner; those of the other two run "
-    "along the upper edge into it when a exceeds b."
-)
+TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
 MARKED = {
     "scale-dependent": (0.1, 0.3, 0.5, 0.7, 0.9),
@@ -157,13 +146,16 @@ ABOVE = (0, 6)
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
     by = {(table["regularizer"], table["strict"]): table for table in tables}
+    sizes = [by["scale-dependent", strict]["n_pairs"] for strict in (False, True)]
+    gap = max(np.max(np.abs(np.subtract(t["nearest"], t["nearest_offline"]))) for t in tables)
+    same = sum(table["other_counts"] for table in tables)
     return [
-        _size_claim(by),
-        _no_universal_alpha(by),
-        *(_universal_alpha(by, name) for name in SELF_CALIBRATING),
-        _agreement(tables),
+        claim("size", f"{sizes[0]:,} with a ≥ b, {sizes[1]:,} with a > b", sizes == [5050, 4950]),
+        _no_universal_alpha(*(by["scale-dependent", strict] for strict in (False, True))),
+        *(_universal_alpha(name, by[name, False], by[name, True]) for name in SELF_CALIBRATING),
+        claim("agreement", f"largest difference of a share {gap:.1g}", gap == 0),
         _area_claim(by),
-        _counts_claim(tables),
+        claim("counts", f"the same for {same} of {len(tables)} curves", same == len(tables)),
     ]
 
 
@@ -171,81 +163,22 @@ def _point(table: Table) -> str:
     return "({:.4f}, {:.4f})".format(*table["nearest"])
 
 
-def _size_claim(by: dict[tuple[str, bool], Table]) -> Claim:
-    sizes = [by["scale-dependent", strict]["n_pairs"] for strict in (False, True)]
-    return Claim(
-        "Appendix B",
-        "there are 5,050 pairs of levels with a ≥ b",
-        "counting",
-        f"{sizes[0]:,} with a ≥ b, {sizes[1]:,} with a > b",
-        verdict(sizes == [5050, 4950]),
-        quote="corresponds to the following 5050 cases",
-        stated="5,050",
-    )
+def _no_universal_alpha(stated: Table, strict: Table) -> Claim:
+    missed = all(t["universal_alpha"] is None and t["nearest"][0] > 0.2 for t in (stated, strict))
+    return claim("no-universal-alpha", f"{_point(stated)} and {_point(strict)}", missed)
 
 
-def _no_universal_alpha(by: dict[tuple[str, bool], Table]) -> Claim:
-    tables = [by["scale-dependent", strict] for strict in (False, True)]
-    return Claim(
-        "Section III, Fig. 1",
-        "R_TY's curve does not reach (0, 1): no alpha suits all pairs",
-        "the curve's point nearest to (0, 1), with a ≥ b and with a > b",
-        f"{_point(tables[0])} and {_point(tables[1])}",
-        verdict(all(t["universal_alpha"] is None and t["nearest"][0] > 0.2 for t in tables)),
-        quote="The curve corresponding to the scale-dependent regularizer does not reach the point (0, 1)",
-        stated="not (0, 1)",
-    )
-
-
-def _universal_alpha(by: dict[tuple[str, bool], Table], name: str) -> Claim:
-    stated, strict = by[name, False], by[name, True]
+def _universal_alpha(name: str, stated: Table, strict: Table) -> Claim:
     alpha = strict["universal_alpha"] or [float("nan")]
-    return Claim(
-        f"Section III, Fig. 1, {name}",
-        "the curve passes through (0, 1): a universal alpha exists",
-        "the curve's point nearest to (0, 1), with a ≥ b and with a > b",
-        f"{_point(stated)} with a ≥ b, {_point(strict)} with a > b, first at alpha = {alpha[0]:.4g}",
-        verdict(printed=stated["nearest"] == [0, 1], corrected=strict["nearest"] == [0, 1]),
-        expected=ClaimVerdict.CORRECTED,
-        reason="the stated pairs include a = b, where nothing tells signal from noise; with a > b it holds",
-        quote="the input-output and the squared-output regularizers pass through the point (0,1)",
-        stated="(0, 1)",
-    )
-
-
-def _agreement(tables: Sequence[Table]) -> Claim:
-    errors = [np.max(np.abs(np.subtract(t["nearest"], t["nearest_offline"]))) for t in tables]
-    return Claim(
-        "Section III with Section II",
-        "the curves follow from the offline solutions",
-        "every pair solved at each curve's alpha nearest to the goal",
-        f"largest difference of a share {max(errors):.1g}",
-        verdict(max(errors) == 0),
-        quote="Each curve is computed for α varying from 0 to ∞ for each of the three regularizers",
-    )
+    value = f"{_point(stated)} with a ≥ b, {_point(strict)} with a > b, first at alpha = {alpha[0]:.4g}"
+    return claim("universal-alpha", value, *(t["nearest"] == [0, 1] for t in (stated, strict)), name=name)
 
 
 def _area_claim(by: dict[tuple[str, bool], Table]) -> Claim:
-    areas = {name: by[name, False]["area"] for name in KINDS}
-    strict = {name: by[name, True]["area"] for name in KINDS}
-    return Claim(
-        "ours: area under the curves",
-        "one number sums up each curve: 1 where a universal alpha exists, less where none does",
-        "area under each curve, 5,050 pairs; with a > b in brackets",
+    areas, strict = ({name: by[name, only]["area"] for name in KINDS} for only in (False, True))
+    return claim(
+        "area",
         ", ".join(f"{name} {areas[name]:.4f} ({strict[name]:.4f})" for name in areas),
-        verdict(
-            min(strict["input-output"], strict["squared-output"]) > 1 - 1e-9
-            and areas["scale-dependent"] < 0.9 < areas["squared-output"] < areas["input-output"] < 1
-        ),
-    )
-
-
-def _counts_claim(tables: Sequence[Table]) -> Claim:
-    same = sum(table["other_counts"] for table in tables)
-    return Claim(
-        "ours: n₁ and n₂",
-        "the curves do not depend on the numbers of signal and noise modes, which the paper does not state",
-        "points of each curve, and the same with n₁ = 3 and n₂ = 57",
-        f"the same for {same} of {len(tables)} curves",
-        verdict(same == len(tables)),
+        min(strict["input-output"], strict["squared-output"]) > 1 - 1e-9
+        and areas["scale-dependent"] < 0.9 < areas["squared-output"] < areas["input-output"] < 1,
     )

@@ -15,25 +15,15 @@ import numpy as np
 
 from ... import offline, streams, theory
 from ...regularizers import Regularizer
-from ..reproduction.item import Claim, ClaimVerdict, Sheet, Table, verdict
+from ..reproduction.item import Claim, Sheet, Table
 from .drawing import LOOKS, Figure, figure_of, lettered
+from .texts import texts_of
 
 if TYPE_CHECKING:
     from ...offline import Floats
 
 NAME = "table-1"
-TITLE = "Table I: choice of alpha and output top eigenvalue"
-CAPTION = (
-    "Printed formulas (lines) and the offline solution of data that have exactly the two-level spectrum "
-    "(marks), for each regularizer and six inputs. Eigenvalues are shown in units of a - b and alpha "
-    "by its place in the range that keeps the signal alone, so that inputs of very different scale can "
-    "be compared: the first two formulas fall on one line each."
-)
-ALT = (
-    "Three panels, one per regularizer. In the first two all marks lie on one straight line that falls "
-    "from 1 at the lower end of alpha's range to 0 at its upper end. In the third, six curves fall from "
-    "1 towards 0 as alpha grows to a hundred times the lower end, and the marks lie on them."
-)
+TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
 LARGE_ALPHA = 1e4
 """Stands for infinity where a range has no upper end."""
@@ -216,25 +206,9 @@ def _range_claim(name: str, rows: Sequence[Table]) -> Claim:
     errors = [abs(row["found_low"] / row["low"] - 1) for row in rows]
     errors += [abs(row["found_high"] / row["high"] - 1) for row in rows if row["high"] and row["found_high"]]
     same_kind = all((row["high"] is None) == (row["found_high"] is None) for row in rows)
-    return Claim(
-        f"Table I and {EQUATION[name]}, {name}",
-        "this range of alpha, and no other, keeps the signal alone",
-        f"bisection on the rank of the offline solution, {len(rows)} inputs",
-        f"both ends agree to {max(errors):.1e} (relative, largest of {len(errors)})",
-        verdict(same_kind and max(errors) < TOLERANCE),
-        quote=QUOTE[name],
-        stated=RANGE[name],
-    )
-
-
-EQUATION = {"scale-dependent": "Section III", "input-output": "Eq. 11", "squared-output": "Eq. 12"}
-QUOTE = {
-    "scale-dependent": "it is sufficient and necessary to choose the regularization coefficient α "
-    "between a and b",
-    "input-output": "it is sufficient and necessary to choose α such that",
-    "squared-output": "it is sufficient and necessary to choose α such that the n₁+1st output "
-    "similarity matrix's eigenvalue is non-positive for p = n₁ + 1",
-}
+    value = f"both ends agree to {max(errors):.1e} (relative, largest of {len(errors)})"
+    right = same_kind and max(errors) < TOLERANCE
+    return claim("range", value, right, name=name, stated=RANGE[name], inputs=len(rows))
 
 
 def _top_claim(name: str, rows: Sequence[Table], tables: Sequence[Table]) -> Claim:
@@ -242,26 +216,12 @@ def _top_claim(name: str, rows: Sequence[Table], tables: Sequence[Table]) -> Cla
         float(np.max(np.abs(np.subtract(row["top"], row["found_top"])))) / table["a"]
         for row, table in zip(rows, tables, strict=True)
     )
-    return Claim(
-        f"Table I, {name}, output top eigenvalue",
-        "the top output eigenvalue is given by this formula",
-        f"offline solution at 7 values of alpha within the range, {len(rows)} inputs",
-        f"agrees to {error:.1e} (relative to a)",
-        verdict(error < TOLERANCE),
-        stated=TOP[name],
-    )
+    value = f"agrees to {error:.1e} (relative to a)"
+    return claim("top", value, error < TOLERANCE, name=name, stated=TOP[name], inputs=len(rows))
 
 
 def _closed_end_claim(tables: Sequence[Table]) -> Claim:
     at_end = [row["top_at_high"] / table["a"] for table in tables for row in table["rows"] if row["high"]]
     below = [row["found_top"][-1] for table in tables for row in table["rows"] if row["high"]]
-    return Claim(
-        "Table I, scale-dependent and input-output",
-        "the upper end of the range belongs to it (both ends are printed closed)",
-        "top output eigenvalue at the upper end and just below",
-        f"at most {max(at_end):.0e} at the end, at least {min(below):.1e} just below",
-        verdict(printed=min(at_end) > TOLERANCE, corrected=min(below) > 0),
-        expected=ClaimVerdict.CORRECTED,
-        reason="at the upper end the signal itself is shrunk to zero: the range is open above",
-        stated="a ≥ α and a/(n₁ a + n₂ b) ≥ α",
-    )
+    value = f"at most {max(at_end):.0e} at the end, at least {min(below):.1e} just below"
+    return claim("closed-end", value, min(at_end) > TOLERANCE, min(below) > 0)

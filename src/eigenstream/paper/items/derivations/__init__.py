@@ -1,45 +1,28 @@
-"""Claims without a figure: derivations, closed forms, the proof, limits, and the discounted costs.
-
-One module per theme. Each offers ``measure(n_samples, seed)``, a pure function that returns a table, and
-``claims(table)``.
-"""
+"""Claims without a figure: derivations, closed forms, the proof, limits, and the discounted costs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...reproduction.item import Claim, Table
 from ..drawing import DARK, LOOKS, MIDDLE, Axes, Figure, curve, figure_of, lettered
-from . import appendix, closed_forms, forgetting, large_t, learning, rewriting, universality
+from ..texts import texts_of
+from . import appendix, costs, forgetting, online, universality
 
 NAME = "derivations"
-TITLE = "Sections II to V and Appendix A: claims without a figure of their own"
-CAPTION = (
-    "(a) What the large-T limit leaves out of the online cost, over what it keeps, falls like 1/T. "
-    "(b) The learning rate 1/μ, the same for all three regularizers to the eye: it saturates with "
-    "forgetting and falls like 1/T without. (c) How far the minimizer of the discounted cost is from "
-    r"the network's output: the cost as meant, as printed with a scalar subtracted from a matrix, and as "
-    r"printed with the discounts in the order that B is given. Only the first vanishes as the window "
-    r"grows."
-)
-ALT = (
-    "Three panels with logarithmic axes. Left: four falling lines parallel to one over T. Middle: "
-    "learning rates that fall and then stay constant with forgetting, and go on falling without. Right: "
-    "the distance falls with the window for the cost as meant and stays large for the two printed "
-    "readings."
-)
+TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
-THEMES: dict[str, Any] = {
-    "rewriting": rewriting,
-    "closed forms": closed_forms,
-    "appendix": appendix,
-    "universality": universality,
-    "large T": large_t,
-    "learning": learning,
-    "forgetting": forgetting,
+THEMES: dict[str, tuple[Callable[[int, int], Table], Callable[[Table], list[Claim]]]] = {
+    "rewriting": (costs.measure_rewriting, costs.rewriting_claims),
+    "closed forms": (costs.measure_closed_forms, costs.closed_form_claims),
+    "appendix": (appendix.measure, appendix.claims),
+    "universality": (universality.measure, universality.claims),
+    "large T": (online.measure_large_t, online.large_t_claims),
+    "learning": (online.measure_learning, online.learning_claims),
+    "forgetting": (forgetting.measure, forgetting.claims),
 }
+"""For each theme, a pure function of the number of samples and the seed, and the claims about its table."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +47,11 @@ def cases(settings: Settings, seed: int) -> Sequence[Case]:
 
 
 def simulate(case: Case) -> Table:
-    return {case.theme: THEMES[case.theme].measure(case.n_samples, case.seed)}
+    return {case.theme: THEMES[case.theme][0](case.n_samples, case.seed)}
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
-    return [
-        claim for table in tables for theme, found in table.items() for claim in THEMES[theme].claims(found)
-    ]
+    return [claim for table in tables for theme, found in table.items() for claim in THEMES[theme][1](found)]
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:

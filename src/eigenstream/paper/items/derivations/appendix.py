@@ -9,9 +9,12 @@ from scipy.optimize import nnls
 
 from ....orthonormal import random_orthonormal
 from ....regularizers import SquaredOutput
-from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
+from ...reproduction.item import Claim, Table
 from ..experiment import Array
-from .closed_forms import non_negative_solution
+from ..texts import texts_of
+from .costs import non_negative_solution
+
+*_, claim = texts_of("derivations")
 
 # Few enough that all 2^8 supports can be tried.
 N = 8
@@ -92,63 +95,40 @@ def _capacity_gap(lam: Array, alpha: float) -> float:
 
 def claims(table: Table) -> list[Claim]:
     return [
-        Claim(
-            "Appendix A, Lemma 1",
-            "no rotation aligns two ordered diagonal matrices better than none",
-            f"{20 * N_SPECTRA:,} random rotations",
+        claim(
+            "alignment",
             f"the trace is lower by at least {-table['lemma']:.2f}",
-            verdict(table["lemma"] < 0),
-            quote="identity belongs to the optimal orthogonal transformations for diagonal matrix alignment",
+            table["lemma"] < 0,
+            rotations=20 * N_SPECTRA,
         ),
-        Claim(
-            "Appendix A, step 1",
-            "if the input eigenvalues are ordered, so are the output eigenvalues",
-            f"non-negative least squares on {N_SPECTRA} random spectra",
+        claim(
+            "order",
             f"largest increase from one to the next {table['disorder']:.0e}",
-            verdict(table["disorder"] < 1e-9),
-            quote="when the values of d^X is ordered, the values of d^Y is also ordered",
+            table["disorder"] < 1e-9,
+            n_spectra=N_SPECTRA,
         ),
-        Claim(
-            "Appendix A, step 2",
-            "on a known support the solution is closed, the inverse of I + alpha 11' being "
-            "I - alpha/(1 + alpha p) 11'",
-            f"their product, p = 1 to {N}",
-            f"the identity to {table['inverse']:.0e}",
-            verdict(table["inverse"] < 1e-12),
-            quote="Once the support of d^Y is known, the problem is a unconstrained positive definite "
-            "quadratic program, which always allows for a closed form solution",
-            stated="Iₚ - α/(1 + α p) 1ₚ 1ₚᵀ",
-        ),
-        Claim(
-            "Appendix A, step 3",
-            "the support is always the first p entries",
-            f"the best of all {2**N - 1} supports, {N_SPECTRA} random spectra",
+        claim("inverse", f"the identity to {table['inverse']:.0e}", table["inverse"] < 1e-12, n=N),
+        claim(
+            "prefix",
             f"true of {table['prefix']}",
-            verdict(table["prefix"] == N_SPECTRA),
-            quote="the support of the solution is always the first p elements",
+            table["prefix"] == N_SPECTRA,
+            supports=2**N - 1,
+            n_spectra=N_SPECTRA,
         ),
-        Claim(
-            "Appendix A, least squares",
-            "the problem is to minimize ‖b - A x‖ over x ≥ 0 with A = I + α 1 1ᵀ",
-            "its solution against the closed form",
+        claim(
+            "least-squares",
             f"off by at least {table['as_printed']:.1e} with that A, by at most {table['with_root']:.0e} "
             "with its square root",
-            verdict(printed=table["as_printed"] < 1e-9, corrected=table["with_root"] < 1e-9),
-            expected=ClaimVerdict.CORRECTED,
-            reason="I + α 1 1ᵀ is the matrix of the quadratic form, AᵀA: A is its square root",
-            quote="This is a nonnegative least squares problem (NNLS)",
-            stated="A = Iₙ + α 1ₙ 1ₙᵀ",
+            table["as_printed"] < 1e-9,
+            table["with_root"] < 1e-9,
         ),
-        Claim(
-            "Appendix A, constraint",
-            "at most n output eigenvalues can be positive (n is the number of inputs elsewhere)",
-            f"solutions over all {N} entries, and over the first k = {CAPACITY}",
+        claim(
+            "constraint",
             f"up to {table['too_many']} positive; over the first k they agree with the solver for k outputs "
             f"to {table['within_capacity']:.0e}",
-            verdict(printed=table["too_many"] <= CAPACITY, corrected=table["within_capacity"] < 1e-9),
-            expected=ClaimVerdict.CORRECTED,
-            reason="the outputs have k dimensions: at most k can be",
-            quote="We have an extra constraint that less than n coordinates of d^Y could be nonzero",
-            stated="n",
+            table["too_many"] <= CAPACITY,
+            table["within_capacity"] < 1e-9,
+            n=N,
+            capacity=CAPACITY,
         ),
     ]

@@ -17,10 +17,13 @@ from scipy.optimize import minimize
 from ....network import HebbianNetwork
 from ....regularizers import InputOutput, Regularizer
 from ....streams import Batches, colored_gaussian
-from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
+from ...reproduction.item import Claim, Table
 from .. import experiment
 from ..experiment import KINDS, Array
-from .large_t import slope
+from ..texts import texts_of
+from .online import slope
+
+*_, claim = texts_of("derivations")
 
 # Windows of 5 to 100 samples: the claim is about the limit of long ones.
 BETAS = (0.9, 0.97, 0.99, 0.995)
@@ -139,51 +142,33 @@ def claims(table: Table) -> list[Claim]:
     return [*found, _time_scale_claim(table["time_scale"])]
 
 
-RULE = {"scale-dependent": "Eq. 26", "input-output": "Eq. 28", "squared-output": "Eq. 30"}
-COST = {"scale-dependent": "Eq. 25", "input-output": "Eq. 27", "squared-output": "Eq. 29"}
-QUOTE = {"scalar": "", "order": "B is a diagonal matrix with (β⁰, β¹, β², ..., β^(T-1)) on the diagonal"}
-WRONG = {
-    "scalar": (
-        "the regularizer's term, a scalar, is subtracted from the matrix",
-        "it multiplies the identity",
-    ),
-    "order": (
-        "the discounts on the diagonal of B are β⁰, β¹, ... from the first sample on",
-        "the newest sample has weight β⁰: B_tt = β^(T-t), as the text before it says",
-    ),
-}
-
-
 def _reading_claims(name: str, table: Table) -> list[Claim]:
     readings, windows = table["readings"][name], table["windows"]
     meant = readings["meant"]
     steepness = slope(windows, meant)
     right = meant[-1] < 0.05 and -1.6 < steepness < -0.5
     found = [
-        Claim(
-            f"Section V, {RULE[name]}, {name}",
-            "the printed rules minimize the discounted online cost when the past weighs much",
-            f"distance of the cost's minimizer from the network's output, windows of {windows[0]:.0f} to "
-            f"{windows[-1]:.0f} samples",
+        claim(
+            "rules",
             f"{meant[0]:.3f} falls to {meant[-1]:.4f} (relative), like the window to the power "
             f"{steepness:.2f}",
-            verdict(right),
-            quote="The following learning rules can be derived",
+            right,
+            name=name,
+            shortest=windows[0],
+            longest=windows[-1],
         )
     ]
-    for reading, (says, reason) in WRONG.items():
+    for reading in ("scalar", "order"):
         if reading == "scalar" and name == "squared-output":
             continue  # its cost subtracts nothing
         found.append(
-            Claim(
-                f"Section V, {COST[name]}, {name}",
-                says,
-                f"distance of that cost's minimizer from the network's output, window of {windows[-1]:.0f}",
+            claim(
+                f"cost-{reading}",
                 f"{readings[reading][-1]:.3f} as printed, {meant[-1]:.4f} as meant (relative)",
-                verdict(printed=readings[reading][-1] < 0.03, corrected=right),
-                expected=ClaimVerdict.CORRECTED,
-                reason=reason,
-                quote=QUOTE[reading],
+                readings[reading][-1] < 0.03,
+                right,
+                name=name,
+                longest=windows[-1],
             )
         )
     return found
@@ -194,30 +179,24 @@ def _rate_claim(name: str, rates: Table) -> Claim:
     late = times >= times[-1] / 4
     fixed, falling = (np.array(rates[label])[late] for label in ("forgetting", "never"))
     steepness = slope(times[late].tolist(), falling.tolist())
-    return Claim(
-        f"Section V, {RULE[name]}, {name}",
-        "with forgetting the learning rate 1/mu saturates; without, it falls like 1/T",
-        f"mean over the outputs, T = {times[late][0]:,} to {times[-1]:,}, beta = {BETA}",
+    return claim(
+        "rates",
         f"varies by {np.ptp(fixed) / fixed.mean():.0%} around {fixed.mean():.2g} with forgetting; falls like "
         f"T^({steepness:.2f}) without",
-        verdict(bool(np.ptp(fixed) < 0.5 * fixed.mean()) and -1.2 < steepness < -0.8),
-        quote="the learning rate, 1/μ_(T+1,i) does not steadily decrease with T, but saturates",
-        stated="saturates",
+        bool(np.ptp(fixed) < 0.5 * fixed.mean()) and -1.2 < steepness < -0.8,
+        name=name,
+        first=times[late][0],
+        last=times[-1],
+        beta=BETA,
     )
 
 
 def _time_scale_claim(found: Table) -> Claim:
     measured = found["measured"]
-    return Claim(
-        "Section V",
-        "the effective time scale of forgetting is -1/ln β",
-        f"silent samples until cumulative activity has fallen to 1/e, beta = {BETA}",
+    return claim(
+        "time-scale",
         f"{measured}; -1/ln β is {found['printed']:.0f}, -1/(2 ln β) is {found['corrected']:.0f}",
-        verdict(
-            printed=abs(measured - found["printed"]) < 2, corrected=abs(measured - found["corrected"]) < 2
-        ),
-        expected=ClaimVerdict.CORRECTED,
-        reason="true for activities; second moments, hence weights and thresholds, forget with β²",
-        quote="the effective time scale of forgetting is -1/ln β",
-        stated="-1/ln β",
+        abs(measured - found["printed"]) < 2,
+        abs(measured - found["corrected"]) < 2,
+        beta=BETA,
     )

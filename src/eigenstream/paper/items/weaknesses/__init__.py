@@ -1,39 +1,40 @@
-"""Weaknesses of the paper's networks, measured with and without the library's remedies.
-
-One module per weakness. Each offers ``measure(seed)``, a pure function that returns a table,
-``claims(tables)`` over all seeds, and ``draw(axis, tables)``, which returns the panel's title.
-"""
+"""Weaknesses of the paper's networks, measured with and without the library's remedies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from ...reproduction.item import Claim, Table
-from ..drawing import Figure, figure_of, lettered
-from . import dead_modes, initial_scale, noise_edge, slow_start
+from ..drawing import Axes, Figure, figure_of, lettered
+from ..texts import texts_of
+from . import forgetting, starts
 
 NAME = "weaknesses"
-TITLE = "Not in the paper: weaknesses of the networks, and remedies"
-CAPTION = (
-    "What the paper's networks are bad at, and what helps. (a) Modes just above the threshold are "
-    "learnt slowly. (b) A mode that was silent for long comes back late. (c) A constant initial "
-    "activity has units and breaks self-calibration at the start. (d) How large an eigenvalue pure "
-    "noise has under forgetting."
-)
-ALT = (
-    "Four panels. The error falls slowly from a random start, and much faster from the closed form. The "
-    "wait for a new component is several times shorter with spontaneous activity. The subspace error of "
-    "the constant start is large for small inputs, that of the scaled start the same for all. Measured "
-    "largest eigenvalues of noise lie on the formula for forgetting."
-)
+TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
-THEMES: dict[str, Any] = {
-    "slow start": slow_start,
-    "dead modes": dead_modes,
-    "initial scale": initial_scale,
-    "noise edge": noise_edge,
+
+class Theme(NamedTuple):
+    """A weakness: a pure function of the seed, and what is judged and drawn by its tables, one per seed."""
+
+    measure: Callable[[int], Table]
+    claims: Callable[[Sequence[Table]], list[Claim]]
+    draw: Callable[[Axes, Sequence[Table]], str]
+    """Fill a panel, and return its title."""
+
+
+THEMES = {
+    "slow start": Theme(starts.measure_slow_start, starts.slow_start_claims, starts.draw_slow_start),
+    "dead modes": Theme(
+        forgetting.measure_dead_modes, forgetting.dead_modes_claims, forgetting.draw_dead_modes
+    ),
+    "initial scale": Theme(
+        starts.measure_initial_scale, starts.initial_scale_claims, starts.draw_initial_scale
+    ),
+    "noise edge": Theme(
+        forgetting.measure_noise_edge, forgetting.noise_edge_claims, forgetting.draw_noise_edge
+    ),
 }
 
 

@@ -1,7 +1,8 @@
-"""Section II: the closed forms against minimization that knows nothing of them."""
+"""Section II: the costs, their full squares, and the closed forms against minimization."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,85 @@ from scipy.optimize import minimize, nnls
 
 from .... import offline
 from ....orthonormal import random_orthonormal
-from ....regularizers import Regularizer, SquaredOutput
-from ...reproduction.item import Claim, ClaimVerdict, Table, verdict
+from ....regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput
+from ...reproduction.item import Claim, Table
+from .. import experiment
 from ..experiment import KINDS, Array
+from ..texts import texts_of
+
+*_, claim = texts_of("derivations")
+
+ALPHA = 0.3
+
+
+def measure_rewriting(n_samples: int, seed: int) -> Table:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((12, 5)) * np.array([3.0, 2.0, 1.5, 1.0, 0.5])
+    outputs = [scale * rng.standard_normal((12, 3)) for scale in np.geomspace(0.1, 10, 20)]
+    stream = experiment.stationary(n_samples, seed)
+    times = [n_samples // 4, n_samples // 2, n_samples]
+    return {
+        "spread": {
+            kind.name: _spread_of_difference(X, outputs, kind(ALPHA))
+            for kind in (ScaleDependent, InputOutput)
+        },
+        "threshold": {factor: _threshold_found(X, factor) for factor in ("1", "2")},
+        "growth": [float(experiment.eigenvalues(stream[:T].T @ stream[:T])[0] / T) for T in times],
+        "same_output": _input_output_as_scale_dependent(X),
+    }
+
+
+def _spread_of_difference(X: Array, outputs: list[Array], regularizer: Regularizer) -> float:
+    """Variation with Y of the full square less the cost, over the cost's own variation."""
+    T = len(X)
+    theta = regularizer.alpha * (T if isinstance(regularizer, ScaleDependent) else np.sum(X**2))
+    costs = np.array([offline.cost(X, Y, regularizer) for Y in outputs])
+    squares = np.array([np.sum((X @ X.T - Y @ Y.T - theta * np.eye(T)) ** 2) for Y in outputs])
+    return float(np.ptp(squares - costs) / np.ptp(costs))
+
+
+def _threshold_found(X: Array, factor: str) -> float:
+    """Shrinkage of the top eigenvalue by ``|| X'X - Y'Y ||^2 + factor alpha T Tr(Y'Y)``, by search."""
+    T = len(X)
+    lam = float(experiment.eigenvalues(X.T @ X)[0])
+    d = np.linspace(0, lam, 200_001)
+    best = d[np.argmin((lam - d) ** 2 + float(factor) * ALPHA * T * d)]
+    return float((lam - best) / T)
+
+
+def _input_output_as_scale_dependent(X: Array) -> float:
+    """Distance of R_XY's solution from R_TY's at the alpha that observing all of X suggests."""
+    one = offline.solve(X, InputOutput(ALPHA / 3)).Y
+    two = offline.solve(X, ScaleDependent(ALPHA / 3 * float(np.sum(X**2)) / len(X))).Y
+    return float(np.max(np.abs(one @ one.T - two @ two.T)) / np.max(np.abs(one @ one.T)))
+
+
+def rewriting_claims(table: Table) -> list[Claim]:
+    one, two = table["threshold"]["1"], table["threshold"]["2"]
+    growth = table["growth"]
+    found = [
+        claim("full-square", f"varies by {spread:.0e} of what the cost varies by", spread < 1e-12, name=name)
+        for name, spread in table["spread"].items()
+    ]
+    return [
+        *found,
+        claim(
+            "factor-two",
+            f"{one:.4f} with α T Tr(YᵀY), {two:.4f} with 2 α T Tr(YᵀY)",
+            abs(one / ALPHA - 1) < 1e-3,
+            abs(two / ALPHA - 1) < 1e-3,
+            alpha=ALPHA,
+        ),
+        claim(
+            "growth",
+            ", ".join(f"{value:.2f}" for value in growth),
+            all(abs(b / a - 1) < 0.2 for a, b in pairwise(growth)),
+        ),
+        claim(
+            "same-output", f"differ by {table['same_output']:.0e} (relative)", table["same_output"] < 1e-12
+        ),
+    ]
+
 
 # Small enough for a search over all outputs, T times k numbers, from random starts.
 T, N_INPUTS, N_OUTPUTS = 10, 6, 4
@@ -21,7 +98,7 @@ N_SPECTRA = 200
 ROTATIONS = 20
 
 
-def measure(n_samples: int, seed: int) -> Table:
+def measure_closed_forms(n_samples: int, seed: int) -> Table:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((T, N_INPUTS)) * np.array([3.0, 2.5, 2.0, 1.2, 0.6, 0.3])
     spectra = [np.sort(rng.exponential(size=9))[::-1] for _ in range(N_SPECTRA)]
@@ -135,82 +212,38 @@ def _output_sum_error(lam: Array, alpha: float) -> float:
     return float(abs(d.sum() / (lam[:p].sum() / (1 + alpha * p)) - 1))
 
 
-def claims(table: Table) -> list[Claim]:
-    found = [
-        _minimum_claim(f"Section II, {EQUATION[name]}, {name}", values, QUOTE[name])
-        for name, values in table["minima"].items()
-    ]
+def closed_form_claims(table: Table) -> list[Claim]:
+    minima = {"plain": table["plain"], **table["minima"]}
     return [
-        _minimum_claim("Introduction, Eq. 1 (plain PCA)", table["plain"], QUOTE["plain"]),
-        *found,
-        Claim(
-            "Section II, Eq. 4, 7 and 9",
-            "U_k is arbitrary: every rotation of the output is a solution, too",
-            f"cost of the output in {ROTATIONS} random rotations, three regularizers",
+        *(_minimum_claim(name, found) for name, found in minima.items()),
+        claim(
+            "rotations",
             f"changes by at most {table['rotated']:.0e} (relative)",
-            verdict(table["rotated"] < 1e-12),
-            quote="Uₖ is any k × k orthogonal matrix",
+            table["rotated"] < 1e-12,
+            rotations=ROTATIONS,
         ),
-        Claim(
-            "Introduction",
-            "the trace of Y'Y is its nuclear norm, the sum of its singular values",
-            "both for 20 random outputs",
-            f"agree to {table['nuclear']:.0e} (relative)",
-            verdict(table["nuclear"] < 1e-12),
-            quote="is a nuclear norm of a matrix known to be a convex relaxation of matrix rank",
-            stated="Tr(YᵀY) = ‖YᵀY‖_*",
-        ),
-        Claim(
-            "Section II.C, Eq. 10",
-            "D_p = (I - alpha/(1 + alpha p) 11') Lambda_p, a matrix, holds the output eigenvalues",
-            f"against non-negative least squares on {N_SPECTRA} random spectra",
+        claim("nuclear-norm", f"agree to {table['nuclear']:.0e} (relative)", table["nuclear"] < 1e-12),
+        claim(
+            "matrix",
             f"off by at least {table['matrix']:.2g} as a matrix (relative to lam_1), by at most "
             f"{table['vector']:.0e} with the eigenvalues as a vector",
-            verdict(printed=table["matrix"] < 1e-9, corrected=table["vector"] < 1e-9),
-            stated="Dₚ = (Iₚ - α/(1 + α p) 1ₚ 1ₚᵀ) Λₚ",
-            expected=ClaimVerdict.CORRECTED,
-            reason="the product of 11' with a diagonal matrix is not diagonal: it is a formula for the "
-            "vector of eigenvalues",
+            table["matrix"] < 1e-9,
+            table["vector"] < 1e-9,
+            n_spectra=N_SPECTRA,
         ),
-        Claim(
-            "Section II.C, after Eq. 10",
-            "p is the largest integer for which all entries are non-negative",
-            f"costs of all feasible p and the solver's rank, {N_SPECTRA} random spectra",
-            f"true of {table['largest_p']}",
-            verdict(table["largest_p"] == N_SPECTRA),
-            quote="such that all diagonal elements of Dₚ^Y are nonnegative",
+        claim(
+            "largest-p", f"true of {table['largest_p']}", table["largest_p"] == N_SPECTRA, n_spectra=N_SPECTRA
         ),
-        Claim(
-            "Section II.C",
-            "R_YY shrinks by a share of the sum of the top p input eigenvalues",
-            "sum of output eigenvalues against S_p / (1 + alpha p)",
-            f"agrees to {table['output_sum']:.0e} (relative)",
-            verdict(table["output_sum"] < 1e-12),
-            quote="the sum is computed only on the top p eigenvalues",
-        ),
+        claim("output-sum", f"agrees to {table['output_sum']:.0e} (relative)", table["output_sum"] < 1e-12),
     ]
 
 
-EQUATION = {"scale-dependent": "Eq. 4", "input-output": "Eq. 7", "squared-output": "Eq. 9 and 10"}
-QUOTE = {
-    "plain": "the projection of the input data on the k-dimensional principal subspace",
-    "scale-dependent": "The optimal output matrix Y is a projection of the input data X onto its "
-    "principal subspace",
-    "input-output": "Y is a projection of the input data onto its principal subspace with a different "
-    "eigenvalue cutoff based on the input eigenvalue sum",
-    "squared-output": "the optimal output Y is still a projection of input data but with an adaptively "
-    "thresholded singular values of X",
-}
-
-
-def _minimum_claim(where: str, values: Table, quote: str) -> Claim:
-    return Claim(
-        where,
-        "the closed form, a projection on the principal subspace with shrunk eigenvalues, is the minimum",
-        "60 perturbations, and 3 searches from random starts",
+def _minimum_claim(name: str, values: Table) -> Claim:
+    return claim(
+        "minimum",
         f"rank {values['rank']}; perturbed costs higher by at least {values['rise']:.0e}, the best "
         f"found equal to {abs(values['search']):.0e} (relative), its similarity matrix to "
         f"{values['output']:.0e}",
-        verdict(values["rise"] > 0 and abs(values["search"]) < 1e-8 and values["output"] < 1e-3),
-        quote=quote,
+        values["rise"] > 0 and abs(values["search"]) < 1e-8 and values["output"] < 1e-3,
+        name=name,
     )
