@@ -167,7 +167,7 @@ def test_control_charts_pause_and_so_do_alarms(watched):
 
 
 def test_a_pause_among_few_rows_with_equal_times_is_found():
-    from eigenstream.plotting.pauses import pauses
+    from eigenstream.plotting.axes import pauses
 
     seconds = np.array([0, 0, 1, 1, 1, 2, 2, 90, 90, 91.0])
     counts = np.arange(1, 11)

@@ -41,42 +41,26 @@ if TYPE_CHECKING:
     from .regularizers import ScaleDependent as ScaleDependent
     from .regularizers import SquaredOutput as SquaredOutput
 
-_HOME_OF = {
-    "ConvergenceError": "network",
-    "EqualizingNetwork": "network",
-    "HardThresholdNetwork": "network",
-    "HebbianNetwork": "network",
-    "AdaptivePCA": "estimators",
-    "FixedRank": "rank",
-    "InputOutput": "regularizers",
-    "Network": "model.network",
-    "NoiseEdge": "rank",
-    "OnlineAdaptivePCA": "estimators",
-    "ParallelAnalysis": "rank",
-    "ScaleDependent": "regularizers",
-    "SquaredOutput": "regularizers",
-    "StreamMonitor": "estimators",
-    "VarianceShare": "rank",
-    "calibrate_alpha": "model.calibration",
-    "compare_half_lives": "estimators",
-    "compare_to_offline": "estimators",
-    "export_json": "model.portable",
-    "load": "estimators",
-    "merge": "estimators",
+_HOMES = {
+    "estimators": (
+        *("AdaptivePCA", "OnlineAdaptivePCA", "StreamMonitor"),
+        *("compare_half_lives", "compare_to_offline", "load", "merge"),
+    ),
+    "model.calibration": ("calibrate_alpha",),
+    "model.network": ("Network",),
+    "model.portable": ("export_json",),
+    "network": ("ConvergenceError", "EqualizingNetwork", "HardThresholdNetwork", "HebbianNetwork"),
+    "rank": ("FixedRank", "NoiseEdge", "ParallelAnalysis", "VarianceShare"),
+    "regularizers": ("InputOutput", "ScaleDependent", "SquaredOutput"),
 }
-_MODULES = {
-    "jobs": "jobs",
-    "keyed": "keyed",
-    "live": "live",
-    "metrics": "metrics",
-    "offline": "offline",
-    "plotting": "plotting",
-    "regularizers": "regularizers",
-    "rules": "rank",
-    "sinks": "io.sinks",
-    "sources": "io.sources",
-    "streams": "streams",
-    "theory": "theory",
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+"""The module of each public name."""
+_MODULES = {"rules": "rank", "sinks": "io.sinks", "sources": "io.sources"} | {
+    name: name
+    for name in (
+        *("jobs", "keyed", "live"),
+        *("metrics", "offline", "plotting", "regularizers", "streams", "theory"),
+    )
 }
 """Public modules and where they stand."""
 

@@ -10,5 +10,5 @@ from .interneurons import EqualizingNetwork as EqualizingNetwork
 from .interneurons import HardThresholdNetwork as HardThresholdNetwork
 from .interneurons import InterneuronNetwork as InterneuronNetwork
 from .network import INITIAL_GAIN as INITIAL_GAIN
+from .network import ConvergenceError as ConvergenceError
 from .network import LocalNetwork as LocalNetwork
-from .settling import ConvergenceError as ConvergenceError

@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..orthonormal import random_orthonormal
 from ..regularizers import Regularizer
-from .network import INITIAL_GAIN, LocalNetwork, Options
-from .settling import ConvergenceError, gauss_seidel, jacobi, settled
+from .network import INITIAL_GAIN, ConvergenceError, LocalNetwork, Options, gauss_seidel, jacobi, settled
 
 
 class HebbianNetwork(LocalNetwork):

@@ -32,8 +32,16 @@ from numpy.typing import ArrayLike
 from .. import offline
 from ..orthonormal import orthogonal_complement, random_orthonormal
 from ..regularizers import Regularizer
-from .network import INITIAL_GAIN, Array, LocalNetwork, Options
-from .settling import ConvergenceError, gauss_seidel, jacobi, settled
+from .network import (
+    INITIAL_GAIN,
+    Array,
+    ConvergenceError,
+    LocalNetwork,
+    Options,
+    gauss_seidel,
+    jacobi,
+    settled,
+)
 
 # Weights of zero never learn: a mode could not come back. At 0.1 it passes with 1 % of its variance.
 SEED_GAIN = 0.1

@@ -12,9 +12,13 @@ Chen, Pehlevan and Chklovskii (2016), doi:10.48550/arXiv.1612.03480.
 
 from __future__ import annotations
 
+from .closed_forms import Floats as Floats
 from .closed_forms import Solution as Solution
 from .closed_forms import cost as cost
+from .closed_forms import fixed_signs as fixed_signs
+from .closed_forms import leading as leading
 from .closed_forms import solve as solve
+from .closed_forms import spectrum as spectrum
 from .interneurons import SaddleSolution as SaddleSolution
 from .interneurons import check_gamma as check_gamma
 from .interneurons import cost_equalizing as cost_equalizing
@@ -22,7 +26,3 @@ from .interneurons import cost_hard as cost_hard
 from .interneurons import hard_spectrum as hard_spectrum
 from .interneurons import solve_equalizing as solve_equalizing
 from .interneurons import solve_hard as solve_hard
-from .spectra import Floats as Floats
-from .spectra import fixed_signs as fixed_signs
-from .spectra import leading as leading
-from .spectra import spectrum as spectrum

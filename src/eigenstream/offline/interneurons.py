@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..regularizers import Regularizer
-from .spectra import Floats, checked, decomposed
+from .closed_forms import Floats, checked, decomposed
 
 
 class SaddleSolution(NamedTuple):

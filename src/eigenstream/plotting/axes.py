@@ -1,10 +1,13 @@
-"""Figures that need no screen, and the axes that pictures are drawn on. Matplotlib loads when one is made."""
+"""Figures that need no screen, their axes, and lines that break where a stream paused.
+
+Matplotlib loads when a figure is made.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +22,24 @@ if TYPE_CHECKING:
 Times = Callable[[NDArray[Any]], NDArray[np.float64]]
 """Function from sample counts to times, in seconds since 1970."""
 
+Model: TypeAlias = Any
+"""A fitted `AdaptivePCA`, `OnlineAdaptivePCA`, `StreamModel` or `StreamMonitor`."""
+
 LONGEST_NAME = 24
 """Letters of an input's name that are shown: names stand side by side below an axis."""
+FAR = 16.0
+"""Multiple of the usual step from which on a step is a pause ..."""
+SEEN = 0.01
+"""... if it takes this share of the axis: shorter ones could hardly be seen."""
+
+
+def fitted(model: Model) -> Any:
+    """The model, or the model of a monitor; an error if it has learnt nothing."""
+    if hasattr(model, "get_params"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
+    return getattr(model, "model_", model)
 
 
 def require_matplotlib() -> None:
@@ -79,3 +98,78 @@ def _style(axis: Axes) -> None:
     axis.grid(color="0.9", linewidth=0.8)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def pauses(counts: NDArray[np.int64], times: Times) -> NDArray[np.int64]:
+    """The counts of the last samples before pauses, for a picture of samples with these counts.
+
+    Examples
+    --------
+    >>> def nightly(counts):  # a sample per minute, 600 of them a day
+    ...     days, minutes = np.divmod(counts - 1, 600)
+    ...     return 86400.0 * days + 60.0 * minutes
+    >>> pauses(np.array([1, 1000, 2000]), nightly)
+    array([ 600, 1200, 1800])
+    """
+    moments = times(counts)
+    spans = np.diff(moments)
+    some = spans > 0
+    if not some.any():
+        return np.array([], dtype=np.int64)
+    usual = np.median(spans[some] / np.diff(counts)[some])
+    limit = max(FAR * usual, SEEN * (moments[-1] - moments[0]))
+    first: NDArray[np.int64] = counts[:-1]
+    last: NDArray[np.int64] = counts[1:]
+    while True:  # halve the stretches that are long enough for a pause, until they are single steps
+        long = times(last) - times(first) > limit
+        first, last = first[long], last[long]
+        if np.all(last - first <= 1):
+            return first
+        middle = (first + last) // 2
+        halves = np.stack((first, middle, middle, last), axis=1).reshape(-1, 2)
+        halves = halves[halves[:, 0] < halves[:, 1]]
+        first, last = halves[:, 0], halves[:, 1]
+
+
+class Line:
+    """A line through samples with these counts, at their counts or at their times, broken at pauses."""
+
+    def __init__(self, counts: NDArray[np.int64], times: Times | None) -> None:
+        self.counts, self.times = counts, times
+        self.before = np.array([], dtype=np.int64) if times is None else pauses(counts, times)
+
+    def through(self, values: NDArray[Any], *, held: bool = False) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Positions of these values on the horizontal axis, and the values.
+
+        At both sides of a pause a value is added: the one before it if values are ``held``, otherwise one on
+        a straight line over counts. Between the sides is NaN, which breaks the line.
+        """
+        if not len(self.before):
+            return on_axis(self.counts, self.times), values
+        added = np.concatenate((self.before, self.before, self.before + 1))
+        between = _held(self.counts, values, added) if held else _interpolated(self.counts, values, added)
+        between[len(self.before) : 2 * len(self.before)] = np.nan
+        counts = np.concatenate((self.counts, added))
+        order = np.argsort(counts, kind="stable")
+        return on_axis(counts[order], self.times), np.concatenate((values, between))[order]
+
+    def stretches(self, first: int, end: int) -> list[tuple[Any, Any]]:
+        """Begins and ends, on the horizontal axis, of the samples from the first on, without pauses."""
+        inside = self.before[(first <= self.before) & (self.before < end)]
+        begins = on_axis(np.concatenate(([first], inside + 1)), self.times)
+        last, end_of_all = on_axis(inside, self.times), on_axis(np.array([end]), self.times)
+        lasting = last - on_axis(
+            inside - 1, self.times
+        )  # a sample before a pause lasts as long as its predecessor
+        return [*zip(begins, np.concatenate((last + lasting, end_of_all)), strict=True)]
+
+
+def _held(counts: NDArray[np.int64], values: NDArray[Any], at: NDArray[np.int64]) -> NDArray[np.float64]:
+    return values[np.searchsorted(counts, at, side="right") - 1].astype(np.float64)
+
+
+def _interpolated(
+    counts: NDArray[np.int64], values: NDArray[Any], at: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    columns = values.reshape(len(values), -1).T
+    return np.stack([np.interp(at, counts, column) for column in columns], 1).reshape(-1, *values.shape[1:])

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.arrays import host
-from .axes import given_or_new, short
-from .models import fitted
+from .axes import fitted, given_or_new, short
 from .palette import BLUE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .models import Model
+    from .axes import Model
 
 MOST_NAMES = 40
 """Most inputs that are named; more are numbered, since their names would overlap."""

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.history import STATISTIC_NAMES, ControlHistory
-from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels, short
+from .axes import Line, Times, given_or_new, legend_below, legend_inside, on_axis, panels, short
 from .palette import BLUE, ORANGE, RED
-from .pauses import Line
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -8,17 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.history import ROUNDING, SpectrumHistory, above_rounding
-from .axes import Times, given_or_new, legend_below, legend_inside, on_axis, panels
-from .models import fitted
+from .axes import Line, Times, fitted, given_or_new, legend_below, legend_inside, on_axis, panels
 from .palette import BLUE, RED
-from .pauses import Line
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .models import Model
+    from .axes import Model
 
 GREY = "0.6"
 VARIANCE = "variance of the input"

@@ -9,8 +9,7 @@ from river import base
 
 from ...model.parameters import refuse_huge
 from ...monitoring import MonitoredModel, MonitorSettings
-from .features import Features, Inputs, row_of
-from .growing import for_width, let_in
+from .features import Features, Inputs, for_width, let_in, row_of
 
 
 class AnomalyMonitor(base.AnomalyDetector):

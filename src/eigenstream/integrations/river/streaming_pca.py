@@ -11,8 +11,7 @@ from river import base
 from ...model import StreamModel
 from ...model.network import Network
 from ...model.parameters import refuse_huge
-from .features import Features, Inputs, Rows, row_of, rows_of
-from .growing import for_width, let_in
+from .features import Features, Inputs, Rows, for_width, let_in, row_of, rows_of
 
 if TYPE_CHECKING:
     import pandas

@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise ImportError("to use eigenstream with PyTorch, pip install 'eigenstream[torch]'") from error
 
-from .following import follow as follow
 from .streaming_pca import StreamingPCA as StreamingPCA
+from .streaming_pca import follow as follow
 
 __all__ = ["StreamingPCA", "follow"]
