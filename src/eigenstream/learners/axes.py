@@ -39,9 +39,10 @@ def matched_overlap(
 ) -> tuple[NDArray[np.intp], Vector]:
     """`matched`, given the inner products of new axes (rows) and their predecessors (columns).
 
-    Neighbours trade places against their eigenvalues only if these differ by less than `CROSSING`.
+    Neighbours trade places against their eigenvalues only if these differ by less than `CROSSING`. The rank may
+    be that of an earlier look: gross values have hidden some of its axes in rounding since then.
     """
-    order = np.arange(len(lam))
+    order, rank = np.arange(len(lam)), min(rank, len(lam))
     if overlap.shape[1] == 0:
         return order, signs
     place = np.argmax(np.abs(overlap), axis=1)

@@ -359,7 +359,7 @@ class Subspace(Marked):
         """
         first = min(self.k, len(e))
         overlap = P[: self.r, :first].T * np.sqrt(e[:first])[:, None] / np.sqrt(decay * self.lam)
-        order, signs = matched_overlap(overlap, e[:first], min(self.aligned, first), np.ones(first))
+        order, signs = matched_overlap(overlap, e[:first], self.aligned, np.ones(first))
         e, P = e.copy(), P.copy()
         e[:first], P[:, :first] = e[order], P[:, order] * signs
         return e, P

@@ -96,9 +96,10 @@ def cap(
         np.divide(LIMIT * len(axes), t2, out=within, where=t2 > LIMIT * len(axes))
         share = np.minimum(share, within)
     far = share < 1
-    weight = decay * usual.weight + len(rows)
-    drift = float(np.sum(share * spe - distance)) / weight
-    after = Usual(distance + drift, weight)
+    before = decay * usual.weight
+    weight = before + len(rows)
+    # Nothing is subtracted: rounding must not bring the mean of squares below zero.
+    after = Usual((before * distance + float(np.sum(share * spe))) / weight, weight)
     if not far.any():
         return Capped(rows, 0, after)
     capped = rows.copy()

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import zeros
 from ..learners.knowledge import Floats, Knowledge, Vector
-from ..learners.learner import Learner, Steps
+from ..learners.learner import Learner, Spread, Steps
 from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
@@ -350,12 +350,20 @@ class Tracker(Marked):
         if not len(rows):
             return []
         learnt = self.blocks.take(rows, steps)
-        if learnt is not None and self.plan.seconds is not None:
-            self.clock = self.clock._replace(pace=self.clock.pace.after(learnt))
-            if learnt.fading.decay < FORGOTTEN:
+        if learnt is not None:
+            forgotten = False
+            if self.plan.seconds is not None:
+                self.clock = self.clock._replace(pace=self.clock.pace.after(learnt))
+                forgotten = learnt.fading.decay < FORGOTTEN
+            if forgotten or self._lacks_axes():
                 self.look_at = self.time  # what was known of the spectrum is gone
         self.time += len(rows)
         return self.look() if self.time >= self.look_at else []
+
+    def _lacks_axes(self) -> bool:
+        """True if the learner knows fewer axes than are kept: a gross value hides others in rounding."""
+        spread = isinstance(self.learner, Spread)  # nobody scores rows by it, and asking it would wait for it
+        return not spread and len(self.last_look.seen().directions) < self.decision.rank
 
     def look(self) -> list[RankChange]:
         """Decide about threshold and rank, and note what has changed."""

@@ -192,7 +192,8 @@ class Monitor(Marked):
     def rows_until_due(self, *, fills: bool) -> int:
         """Number of rows that can be judged before the model, the limits or an alarm may change.
 
-        If gaps are filled, that is by the last block of the model.
+        If gaps are filled, that is by the last block of the model. After a block the model may also look when
+        no look is due: if a pause has made it forget everything, or a gross value has hidden axes.
         """
         if self.frozen:
             return MOST_PENDING
@@ -200,7 +201,8 @@ class Monitor(Marked):
         on = self.watch.on
         until_accepted = longest if on is None else on.began + longest - self.counts.came
         until_renewed = min(self._look_to_follow(), self.renew_at) - tracker.time
-        until_block = tracker.rows_until_due() if fills else MOST_PENDING
+        by_blocks = fills or tracker.plan.seconds is not None or tracker.plan.solver == "subspace"
+        until_block = tracker.rows_until_due() if by_blocks else MOST_PENDING
         return min(self.correct_at - self.counts.came, until_renewed, until_accepted, until_block)
 
     def _look_to_follow(self) -> int:
