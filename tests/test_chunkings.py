@@ -140,13 +140,20 @@ def test_a_model_does_not_depend_on_chunks(seeds, solver, tmp_path):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seeds", _seeds(1, 20), ids=len)
+@pytest.mark.parametrize("seeds", _seeds(2, 40), ids=len)
 def test_a_monitor_does_not_depend_on_chunks(seeds, solver, tmp_path):
     def configured(rng):
+        """With faults that end within a chunk, are accepted, or follow each other."""
         parameters, X, times, _ = configuration(rng, solver)
+        gross = 1e8 if X.dtype == np.float64 else 1e4
+        for _ in range(rng.integers(4)):
+            begins = int(rng.integers(len(X)))
+            X[begins : begins + int(one_of(rng, 1, 5, 40, 100))] += one_of(rng, 5, 50, gross)
         return parameters, X, times, None
 
     def made(parameters):
-        return StreamMonitor(OnlineAdaptivePCA(**parameters), false_alarm_rate=0.01, accept_after=64)
+        learns = parameters["random_state"] % 3 == 0
+        model = OnlineAdaptivePCA(**parameters)
+        return StreamMonitor(model, false_alarm_rate=0.01, accept_after=64, learn_from_alarms=learns)
 
     assert [all_ways(seed, made, configured, tmp_path) for seed in seeds] == [None] * len(seeds)

@@ -1,6 +1,7 @@
 """`StreamMonitor`: what it promises about alarms, blame, learning, files and calls."""
 
 import copy
+from collections import deque
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
 from eigenstream.monitoring import COLUMNS
+from eigenstream.monitoring.history import LIMIT as STRETCHES
+from eigenstream.monitoring.history import WIDTH
 from tests.online_model import paper, with_gaps
 from tests.plant import FAULTS, INPUTS, in_control
 
@@ -342,3 +345,39 @@ def test_verdicts_on_rows_with_gaps_do_not_depend_on_chunks():
     for name in ("t2", "spe", "distance"):
         together = np.concatenate([getattr(piece, name) for piece in pieces])
         np.testing.assert_array_equal(together, getattr(verdicts, name))
+
+
+def numbers_held(holder, seen):
+    """Count the numbers that an object holds, wherever they are."""
+    if id(holder) in seen:
+        return 0
+    seen[id(holder)] = holder
+    if isinstance(holder, np.ndarray):
+        return holder.size
+    if isinstance(holder, dict):
+        return sum(numbers_held(value, seen) for value in holder.values())
+    if isinstance(holder, list | tuple | set | deque):
+        return sum(numbers_held(value, seen) for value in holder)
+    return numbers_held(vars(holder), seen) if hasattr(holder, "__dict__") else 1
+
+
+@pytest.mark.filterwarnings("ignore:.*rows so far were skipped")
+@pytest.mark.parametrize(
+    "case", ["every row exceeds", "every second row is skipped", "frozen", "every row is skipped"]
+)
+def test_an_alarm_that_never_ends_takes_bounded_memory(case):
+    """With ``accept_after=10**9`` an alarm may last for ever: what is held does not grow with its rows."""
+    X = np.random.default_rng(0).standard_normal((1000, 6))
+    monitor = StreamMonitor(OnlineAdaptivePCA(missing="skip", random_state=0), accept_after=10**9)
+    if case != "every row is skipped":
+        monitor.partial_fit(X)
+    if case == "frozen":
+        monitor.freeze()
+    fault = X + 20
+    fault[:: {"every second row is skipped": 2, "every row is skipped": 1}.get(case, 10**9)] = np.nan
+    held = []
+    for _ in range(3):
+        for _ in range(6):
+            monitor.partial_fit(fault)
+        held.append(numbers_held(monitor._monitor, {}))
+    assert held[2] <= held[1] + 2 * WIDTH * STRETCHES  # the control charts may have doubled or halved

@@ -15,6 +15,7 @@ from eigenstream import monitoring
 from eigenstream.cli import main
 from eigenstream.io.sources import ReadOptions
 from eigenstream.jobs import Request, prepare
+from eigenstream.jobs.watcher import MOST_BREAKS, Numbering
 from eigenstream.monitoring import COLUMNS, MonitoredModel, MonitorSettings
 from tests.environment import ENVIRONMENT
 from tests.plant_files import FAULTS, HEAD, NAMES, plant_lines, plant_rows, write_plant
@@ -404,3 +405,39 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(plant, tmp_pa
         if calm.is_file() and not calm.name.startswith(".model"):
             troubled = tmp_path / "troubled" / calm.relative_to(tmp_path / "calm")
             assert troubled.read_bytes() == calm.read_bytes(), calm.name
+
+
+def test_an_alarm_that_never_ends_does_not_let_the_model_file_grow(folder):
+    """Every second row is left out while an alarm lasts that is never accepted: row numbers jump there."""
+    X = np.random.default_rng(0).standard_normal((4000, 4))
+    X[500:] += 20
+    lines = [",".join(f"{value:.3f}" for value in row) + "\n" for row in X]
+    lines[501::2] = ["bad,1,1,1\n"] * len(lines[501::2])
+    sizes = []
+    for rows in (2000, 4000):
+        Path("rows.csv").write_text("".join(lines[:rows]))
+        options = ["--no-header", "--on-bad-row", "skip", "--accept-after", "1000000000", "--resume"]
+        result = CliRunner().invoke(main, ["watch", "rows.csv", *options, "--save", "m", "--output", "o.csv"])
+        assert result.exit_code == 0, result.output
+        sizes.append(Path("m").stat().st_size)
+    assert sizes[1] < sizes[0] + 20_000  # the control charts may grow by so much, to 512 stretches
+    with open("o.csv") as table:
+        since = [row["since"] for row in csv.DictReader(table)]
+    assert set(since[501:]) == {"500"}
+    assert len(since) == 500 + 1750
+
+
+def test_row_numbers_of_an_alarm_are_kept_in_bounded_memory_in_any_chunking():
+    numbers = np.cumsum(np.random.default_rng(0).integers(1, 3, 5000))
+    found = []
+    for chunks in (1, 50, 5000):
+        numbering, first = Numbering(), 0
+        for part in np.array_split(numbers, chunks):
+            numbering.note(first, part)
+            first += len(part)
+            needed = [row for row in (700, 900, 2345, 4990) if row < first]
+            numbering.forget(needed)
+            assert [numbering.number(row) for row in needed] == numbers[needed].tolist()
+        assert len(numbering.breaks) <= MOST_BREAKS + len(needed)
+        found.append(numbering.breaks)
+    assert found[0] == found[1] == found[2]

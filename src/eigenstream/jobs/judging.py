@@ -98,7 +98,9 @@ class Judging(Stage):
         said = Said(self._numbers(verdicts), _with_remarks(batch.texts, contributors)) if scored else None
         monitor = self.model.monitor
         assert monitor is not None
-        self.numbering.forget(self.came if monitor.watch.on is None else monitor.watch.on.began)
+        on = monitor.watch.on
+        named = () if on is None else (on.began, on.counts_from, on.last, on.peak_row)
+        self.numbering.forget(row for row in named if row is not None)
         return said
 
     def _numbers(self, verdicts: Verdicts) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from .stage import Model
 
 MOST_BREAKS = 256
-"""Most jumps of row numbers that are remembered beyond those that an alarm which is on needs."""
+"""Last jumps of row numbers that are remembered, beside one for each row that an alarm which is on names."""
 
 
 @dataclass
@@ -42,15 +45,23 @@ class Numbering:
         jumps = np.flatnonzero(np.diff(numbers - rows, prepend=before - first))
         self.breaks += [[int(rows[i]), int(numbers[i])] for i in jumps]
 
-    def forget(self, before: int) -> None:
-        """Forget all but the last jumps before this row."""
-        needed = sum(row > before for row, _ in self.breaks) + 1
-        self.breaks = self.breaks[-max(needed, MOST_BREAKS) :]
+    def forget(self, needed: Iterable[int]) -> None:
+        """Forget all but the last jumps, and those that tell the numbers of the rows that are still needed.
+
+        So an alarm that never ends takes bounded memory, however often rows of its source are left out.
+        """
+        recent = len(self.breaks) - MOST_BREAKS
+        kept = sorted({at for at in map(self._at, needed) if at < recent})
+        self.breaks = [self.breaks[at] for at in kept] + self.breaks[max(recent, 0) :]
 
     def number(self, row: int) -> int:
-        """The number of a row of the monitor."""
-        at, number = next((pair for pair in reversed(self.breaks) if pair[0] <= row), self.breaks[0])
+        """The number of a row of the monitor, one of the last or one that is still needed."""
+        at, number = self.breaks[self._at(row)]
         return row - at + number
+
+    def _at(self, row: int) -> int:
+        """Position of the last jump up to this row, or of the first."""
+        return max(bisect_right(self.breaks, row, key=itemgetter(0)) - 1, 0)
 
 
 class AlarmEvent(NamedTuple):

@@ -39,8 +39,8 @@ def matched_overlap(
 ) -> tuple[NDArray[np.intp], Vector]:
     """`matched`, given the inner products of new axes (rows) and their predecessors (columns).
 
-    Neighbours trade places against their eigenvalues only if these differ by less than `CROSSING`. The rank may
-    be that of an earlier look: gross values have hidden some of its axes in rounding since then.
+    Neighbours trade places against their eigenvalues only if these differ by less than `CROSSING`. The rank
+    may be that of an earlier look: gross values may have hidden some of its axes in rounding since then.
     """
     order, rank = np.arange(len(lam)), min(rank, len(lam))
     if overlap.shape[1] == 0:

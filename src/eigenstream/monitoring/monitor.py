@@ -7,6 +7,10 @@ everything happens at absolute row counts, so that how a stream is cut into call
 - the *limits* are corrected on a grid of row counts by the rows seen since,
 - an alarm that has lasted for ``accept_after`` rows is taken for the new normal: the model starts anew from
   its last rows, and limits are told again when there is a basis for them.
+
+What a monitor holds is bounded, however long a stream or an alarm lasts: of the alarm that is on the ratios
+of its first 64 rows (`events.HELD`) and its last 256 rows as they came (`RESTART`), the ratios of 4,096 rows
+that wait to be counted (`MOST_PENDING`), 1,000 alarms (`events.REMEMBERED`), 512 stretches (`history.LIMIT`).
 """
 
 from __future__ import annotations
@@ -158,10 +162,15 @@ class Monitor(Marked):
         return self.limits.severities(self.limits.ratios(statistics))
 
     def go_on_with(self, tracker: Tracker) -> None:
-        """Go on with a tracker that knows the same of more inputs; limits are told when there is a basis."""
-        self.tracker, self.reference = tracker, None
+        """Go on with a tracker that knows something else; limits are told when there is a basis for them.
+
+        Nothing is left of the reference before: if the tracker knows too little to judge by, there is none.
+        """
+        self.tracker, self.reference, self.origin = tracker, None, None
+        self.limits = Limits(self.settings.false_alarm_rate)
+        self.correct_at = self.counts.came + FIRST_CORRECTION
+        self.counted, self.pending = 0, []
         self.recent.clear()
-        self._forget_limits()
         self._renew()
 
     def contributions(self, rows: Floats, missing: Missing = "raise") -> dict[str, Matrix]:
@@ -220,7 +229,7 @@ class Monitor(Marked):
         exceeds = severity > 1
         followed = self.watch.follow(first, exceeds, np.column_stack((ratios, severity)))
         self._blame(followed, judged, ratios, severity, exceeds)
-        self.recent.extend(rows[followed.since >= 0])
+        self._keep_recent(rows, followed.since)
         alarm = exceeds & followed.counting(first)
         contributors = self._contributors_of(judged, ratios, alarm) if blame else []
         self.stretches.add(first, statistics, limits, severity, alarm)
@@ -235,12 +244,18 @@ class Monitor(Marked):
             self.pending += (
                 [ratios] if self.settings.learn_from_alarms else [fed[:, :-1] for fed in followed.fed]
             )
-            self._bring_up_to_date(followed)
-        if self.watch.on is None:
-            self.recent.clear()
+            self._bring_up_to_date(followed, missing)
         verdicts = Verdicts.of(first, statistics, limits, severity, alarm, followed.since)
         begun = [replace(alarm, ended=None, accepted=False) for alarm in followed.begun]
         return Findings(verdicts, begun + [replace(alarm) for alarm in followed.ended], changes, contributors)
+
+    def _keep_recent(self, rows: Floats, since: NDArray[np.int64]) -> None:
+        """Keep the last rows of the alarm that is on, if it can be accepted, and of no other."""
+        on = self.watch.on
+        if on is None or on.began >= self.counts.came:
+            self.recent.clear()
+        if on is not None and not self.frozen:
+            self.recent.extend(rows[since == on.began])
 
     def _learn(
         self, rows: Floats, missing: Missing, times: Vector | None, unusual: NDArray[np.bool_]
@@ -253,7 +268,7 @@ class Monitor(Marked):
             left_out = unusual
         return self.tracker.follow(rows, None, missing, None, times, left_out)[1]
 
-    def _bring_up_to_date(self, followed: Followed) -> None:
+    def _bring_up_to_date(self, followed: Followed, missing: Missing) -> None:
         """Correct the limits, renew the reference and accept a new normal, where that is due."""
         came = self.counts.came
         if came >= self.correct_at:
@@ -265,7 +280,7 @@ class Monitor(Marked):
             self._renew()
         on = self.watch.on
         if on is not None and came - on.began >= self.settings.accept_after:
-            self._accept(followed)
+            self._accept(followed, missing)
 
     def _renew(self, reading: Reading | None = None) -> None:
         """Renew the reference; the rank is that of the last look unless a reading is given."""
@@ -281,9 +296,10 @@ class Monitor(Marked):
 
     def _correct(self) -> None:
         """Correct the limits by what has been seen since the last time."""
-        if self.reference is None:
+        ratios = np.concatenate((np.zeros((0, len(STATISTICS))), *self.pending))
+        if self.reference is None:  # for ever, where every row has gaps and is skipped
+            self.pending = [ratios[-MOST_PENDING:]]
             return
-        ratios = np.concatenate(self.pending) if self.pending else np.zeros((0, len(STATISTICS)))
         self.pending = []
         most = math.inf if self.watch.on is None else RISE
         self.limits.correct(ratios, self._discount(len(ratios)), most)
@@ -295,21 +311,15 @@ class Monitor(Marked):
         earlier = self.counted / (self.counted + rows) if self.counted else 1.0
         return float(self.tracker.beta2**rows * earlier)
 
-    def _accept(self, followed: Followed) -> None:
+    def _accept(self, followed: Followed, missing: Missing) -> None:
         """Accept the rows of the alarm as the new normal: start anew from its last rows."""
         self.watch.end(self.counts.came, followed, accepted=True)
         self.counts.accepted += 1
         # These few rows count alike: their times were not kept.
         tracker = Tracker(replace(self.tracker.plan, seconds=None))
-        tracker.follow(np.stack(self.recent), None, "skip")
+        tracker.follow(np.stack(self.recent), None, "impute" if missing == "impute" else "skip")
         self.tracker.restart(tracker.known(), self.tracker.time)
-        self._forget_limits()
-        self._renew()
-
-    def _forget_limits(self) -> None:
-        self.limits = Limits(self.settings.false_alarm_rate)
-        self.correct_at = self.counts.came + FIRST_CORRECTION
-        self.counted, self.pending, self.origin = 0, [], None
+        self.go_on_with(self.tracker)
 
     def _reference_now(self) -> Reference | None:
         """The reference that everything learnt so far gives; None before there is enough of it."""
