@@ -19,8 +19,7 @@ from eigenstream.cli import main
 from eigenstream.cli.reproduce import progress
 from eigenstream.paper import ITEMS
 from eigenstream.paper.reproduction.cache import basis, keep
-from eigenstream.paper.reproduction.changes import apply
-from eigenstream.paper.reproduction.item import ClaimVerdict
+from eigenstream.paper.reproduction.item import ClaimVerdict, with_changes
 from eigenstream.paper.reproduction.runner import Reproduction
 
 from . import paper_item
@@ -213,13 +212,13 @@ def test_a_change_that_cannot_be_made_is_refused_before_anything_is_computed(tmp
 
 def test_settings_within_settings_are_found():
     items = [ITEMS[name] for name in ("eigenvalue-tracking", "sudden-change", "phase-diagram")]
-    changed = apply({item: item.QUICK for item in items}, ["k=6", "sudden-change.beta=0.99", "n1=3"])
+    changed = with_changes({item: item.QUICK for item in items}, ["k=6", "sudden-change.beta=0.99", "n1=3"])
     tracking, sudden, phases = changed.values()
     assert tracking.setup.k == sudden.setup.k == 6
     assert (sudden.beta, phases.n1, phases.n2) == (0.99, 3, 10)
     assert all(case.setup.k == 6 for case in items[0].cases(tracking, 0))
     with pytest.raises(ValueError, match="8,000"):
-        items[1].cases(apply({items[1]: items[1].QUICK}, ["n_samples=2000"])[items[1]], 0)
+        items[1].cases(with_changes({items[1]: items[1].QUICK}, ["n_samples=2000"])[items[1]], 0)
 
 
 class Page(HTMLParser):

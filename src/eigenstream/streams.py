@@ -209,35 +209,23 @@ def plant(
     # zero: a model of the raw numbers would see the largest unit alone.
     mixing /= np.linalg.norm(mixing, axis=0)
     units, offsets = 10.0 ** rng.uniform(-2, 4, n_sensors), rng.uniform(2, 20, n_sensors)
-    return _plant(n_samples, faults, mixing, units, offsets, memory, noise, batch_size, rng)
 
+    def batches() -> Batches:
+        cause, held = rng.standard_normal(n_causes), dict[Fault, float]()
+        rows = list[NDArray[np.float64]]()
+        for t in count(0) if n_samples is None else range(n_samples):
+            # A cause keeps the variance 1, whatever its memory.
+            cause = memory * cause + np.sqrt(1 - memory**2) * rng.standard_normal(n_causes)
+            row = cause @ mixing + noise * rng.standard_normal(n_sensors)
+            for fault in faults:
+                if fault.start <= t < fault.stop:
+                    row[fault.sensor] = _with_fault(fault, t, row[fault.sensor], held, rng)
+            rows.append(units * (offsets + row))
+            if len(rows) == batch_size or t + 1 == n_samples:
+                yield np.array(rows)
+                rows = []
 
-def _plant(
-    n_samples: int | None,
-    faults: Sequence[Fault],
-    mixing: NDArray[np.float64],
-    units: NDArray[np.float64],
-    offsets: NDArray[np.float64],
-    memory: float,
-    noise: float,
-    batch_size: int,
-    rng: np.random.Generator,
-) -> Batches:
-    n_causes, n_sensors = mixing.shape
-    cause, held = rng.standard_normal(n_causes), dict[Fault, float]()
-    ends = count(0) if n_samples is None else range(n_samples)
-    rows = list[NDArray[np.float64]]()
-    for t in ends:
-        # A cause keeps the variance 1, whatever its memory.
-        cause = memory * cause + np.sqrt(1 - memory**2) * rng.standard_normal(n_causes)
-        row = cause @ mixing + noise * rng.standard_normal(n_sensors)
-        for fault in faults:
-            if fault.start <= t < fault.stop:
-                row[fault.sensor] = _with_fault(fault, t, row[fault.sensor], held, rng)
-        rows.append(units * (offsets + row))
-        if len(rows) == batch_size or t + 1 == n_samples:
-            yield np.array(rows)
-            rows = []
+    return batches()
 
 
 def _with_fault(
@@ -265,25 +253,19 @@ def _piecewise(
             f"batch_size must be at least 1 and n_samples not negative, "
             f"got batch_size={batch_size}, n_samples={n_samples}"
         )
-    return _generate(starts, deviations, n_samples, batch_size, rng)
-
-
-def _generate(
-    starts: NDArray[np.int64],
-    deviations: NDArray[np.float64],
-    n_samples: int | None,
-    batch_size: int,
-    rng: np.random.Generator,
-) -> Batches:
     n = deviations.shape[1]
-    U = random_orthonormal(n, n, rng)
-    t = 0
-    while n_samples is None or t < n_samples:
-        rows = batch_size if n_samples is None else min(batch_size, n_samples - t)
-        # Numbers are drawn row by row: the samples do not depend on how they are cut into batches.
-        stretch = np.searchsorted(starts, np.arange(t, t + rows), side="right") - 1
-        yield (rng.standard_normal((rows, n)) * deviations[stretch]) @ U
-        t += rows
+
+    def batches() -> Batches:
+        U = random_orthonormal(n, n, rng)
+        t = 0
+        while n_samples is None or t < n_samples:
+            rows = batch_size if n_samples is None else min(batch_size, n_samples - t)
+            # Numbers are drawn row by row: the samples do not depend on how they are cut into batches.
+            stretch = np.searchsorted(starts, np.arange(t, t + rows), side="right") - 1
+            yield (rng.standard_normal((rows, n)) * deviations[stretch]) @ U
+            t += rows
+
+    return batches()
 
 
 def _checked(eigenvalues: ArrayLike) -> NDArray[np.float64]:

@@ -89,7 +89,7 @@ def reproduce(
         raise CannotGoOnError(str(error)) from None
 
     with StopRequest() as stop:
-        from ..paper.reproduction.changes import ChangeError
+        from ..paper.reproduction.item import ChangeError
         from ..paper.reproduction.runner import Reproduction
 
         items = _chosen(names)

@@ -1,4 +1,4 @@
-"""Parts of an item of the paper: settings, cases to simulate, a figure, and claims.
+"""Parts of an item of the paper: settings, which can be changed, cases to simulate, a figure, and claims.
 
 An item is a module. Its settings are frozen, its cases independent of one another, `simulate` is pure and
 seeded, `draw` computes nothing.
@@ -7,7 +7,7 @@ seeded, `draw` computes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -107,3 +107,65 @@ def sheets_of(item: Item, settings: Any, tables: Sequence[Table]) -> Sequence[Sh
     """The item's tables for the report; most have none."""
     make = getattr(item, "sheets", None)
     return make(settings, tables) if make else ()
+
+
+class ChangeError(ValueError):
+    """A change that names no setting, or whose value does not fit."""
+
+
+def with_changes(settings: dict[Item, Any], changes: Sequence[str]) -> dict[Item, Any]:
+    """Make the changes, in order: ``k=6`` in every item with a k, or ``sudden-change.beta=0.99``."""
+    for change in changes:
+        settings = _changed(settings, change)
+    return settings
+
+
+def _changed(settings: dict[Item, Any], change: str) -> dict[Item, Any]:
+    target, sign, value = change.partition("=")
+    if not sign or not target.strip():
+        raise ChangeError(f"expected NAME=VALUE, got {change!r}")
+    item_name, _, name = target.strip().rpartition(".")
+    chosen = [item for item in settings if item_name in ("", item.NAME)]
+    if not chosen:
+        raise ChangeError(f"no chosen item is called {item_name!r}: {', '.join(i.NAME for i in settings)}")
+    having = [item for item in chosen if name in values(settings[item])]
+    if not having:
+        known = ", ".join(sorted({n for item in chosen for n in values(settings[item])}))
+        raise ChangeError(f"no chosen item has a setting {name!r}; there are {known}")
+    return {
+        item: _with(found, name, value.strip(), change) if item in having else found
+        for item, found in settings.items()
+    }
+
+
+def values(settings: Any) -> dict[str, Any]:
+    """Values of all settings by name; settings within settings are named as if they were their owner's."""
+    found: dict[str, Any] = {}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        found |= values(value) if is_dataclass(value) else {field.name: value}
+    return found
+
+
+def _with(settings: Any, name: str, value: str, change: str) -> Any:
+    for field in fields(settings):
+        current = getattr(settings, field.name)
+        if field.name == name:
+            return replace(settings, **{name: _read(current, value, change)})
+        if is_dataclass(current) and name in values(current):
+            return replace(settings, **{field.name: _with(current, name, value, change)})
+    raise AssertionError(name)
+
+
+def _read(current: Any, value: str, change: str) -> Any:
+    """Convert the text to the type that the setting holds now: a number, or numbers between commas."""
+    if isinstance(current, tuple):
+        if current and isinstance(current[0], tuple):
+            raise ChangeError(f"{change!r}: this setting is a list of lists and cannot be changed here")
+        return tuple(_read(current[0], part.strip(), change) for part in value.split(",") if part.strip())
+    kind = type(current)
+    try:
+        return kind(value)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        raise ChangeError(f"{change!r}: expected {what} like {current}, got {value!r}") from None

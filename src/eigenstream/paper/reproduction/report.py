@@ -13,8 +13,7 @@ from pathlib import Path
 from string import Template
 
 from .cache import LIBRARIES
-from .changes import values
-from .item import Claim, ClaimVerdict, Sheet, sheets_of
+from .item import Claim, ClaimVerdict, Sheet, sheets_of, values
 from .runner import JudgedItem
 
 SIGN = {ClaimVerdict.HOLDS: "✓", ClaimVerdict.CORRECTED: "≈", ClaimVerdict.FAILS: "✗"}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import cache, changes, workers
-from .item import Claim, Item, Table
+from . import cache, workers
+from .item import ChangeError, Claim, Item, Table, with_changes
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Reproduction:
 
     Raises
     ------
-    changes.ChangeError
+    ChangeError
         If a change names no setting or does not fit.
     """
 
@@ -67,7 +67,7 @@ class Reproduction:
     ) -> None:
         self.quick, self.seed, self.folder, self.changed = quick, seed, folder, tuple(changed)
         self._basis = cache.basis((cache.PACKAGE, *sources))
-        self.settings = changes.apply({item: item.QUICK if quick else item.FULL for item in items}, changed)
+        self.settings = with_changes({item: item.QUICK if quick else item.FULL for item in items}, changed)
         self.tasks = [task for item in self.settings for task in self._tasks(item)]
         self._tables: dict[Path, Table] = {}
         for task in self.tasks:
@@ -77,7 +77,7 @@ class Reproduction:
         try:
             cases = item.cases(self.settings[item], self.seed)
         except ValueError as error:
-            raise changes.ChangeError(str(error)) from error
+            raise ChangeError(str(error)) from error
         return [
             Task(item, case, number / len(cases), self.kept(item, "json", repr(case)))
             for number, case in enumerate(cases)
