@@ -1,7 +1,5 @@
 """Types of arrays that annotations share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ the weighted ones with ``beta^(2(T-1-t))``. The output is unique up to a rotatio
 Chen, Pehlevan and Chklovskii (2016), doi:10.48550/arXiv.1612.03480.
 """
 
-from __future__ import annotations
-
 from .closed_forms import Floats as Floats
 from .closed_forms import Solution as Solution
 from .closed_forms import cost as cost

@@ -11,8 +11,6 @@
 (9, 2, 0.81)
 """
 
-from __future__ import annotations
-
 try:
     import river as river
 except ImportError as error:

@@ -13,8 +13,6 @@
 `eigenstream.OnlineAdaptivePCA` takes tensors without any of this.
 """
 
-from __future__ import annotations
-
 try:
     import torch as torch
 except ImportError as error:

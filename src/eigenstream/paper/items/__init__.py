@@ -1,7 +1,5 @@
 """Every table, figure and claim of the paper: simulated, drawn and checked, one module each."""
 
-from __future__ import annotations
-
 from ..reproduction.item import Item
 from . import (
     derivations,
