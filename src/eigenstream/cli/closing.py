@@ -89,7 +89,7 @@ def _say_all(
 ) -> None:
     """Closing lines: what was read, what became of it, which files were written, and what to note."""
     source, keyed, watches = job.source, job.request.key is not None, job.request.watches
-    if keyed or outcome.rows or job.position is None:
+    if keyed or outcome.rows or not (job.known or job.position):
         of = f"{facts['keys']:,} keys" if keyed else f"{source.width} numbers"
         say(console, _rows_read(job, outcome, of))
     else:

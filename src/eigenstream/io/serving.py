@@ -12,19 +12,24 @@ from urllib.parse import urlsplit
 
 EVERYWHERE = ("", "0.0.0.0", "::")
 """Addresses that mean all of this computer's."""
+UNREAD_SECONDS = 20
+"""Seconds after which the system ends a connection that takes none of what was sent to it."""
 
 
 def listen(address: str, port: int, what: str, backlog: int) -> socket.socket:
     """A socket that listens there; an OSError that says why it cannot, and for what it was wanted."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return socket.create_server((address, port), family=family, backlog=backlog)
+        listener = socket.create_server((address, port), family=family, backlog=backlog)
     except OSError as error:
         raise OSError(
             error.errno,
             f"cannot serve {what} on {address}, port {port} ({error.strerror}): choose another port, or 0 "
             "for any free one",
         ) from None
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; connections inherit it
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * UNREAD_SECONDS)
+    return listener
 
 
 def own_names(address: str) -> set[str]:

@@ -50,6 +50,8 @@ class Job:
     """The request behind the job; saved with the model."""
     learnt: list[Identity] = field(default_factory=list)
     """Sources that the model has learnt completely before."""
+    known: bool = False
+    """True if the source is among them: there is nothing to do."""
     times: Times = field(default_factory=Times)
     """Times of the samples, as far as they are known."""
     numbering: list[list[int]] = field(default_factory=list)
@@ -84,6 +86,8 @@ class Job:
         SourceError, SinkError, RunError
             If it cannot go on. What has been learnt so far has been saved.
         """
+        if self.known:
+            return Outcome(0, 0.0, None, 0)
         started, rows = time.monotonic(), 0
         self._stage = self._new_stage()
         self._output: Sink | None = None

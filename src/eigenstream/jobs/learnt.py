@@ -67,25 +67,68 @@ def _is_same(one: Identity, other: Identity) -> bool:
 
 
 def files_left(source: Source, learnt: list[Identity]) -> list[str] | None:
-    """Those of several files that were not learnt before; None if that is all of them, or none."""
+    """Those of several files that were not learnt before; None if that is all of them, or none.
+
+    Raises
+    ------
+    SourceError
+        If one of those learnt before has grown since: rows of it would be passed over in silence.
+    """
     known = learnt_files(source.reader, learnt)
+    for path, one in known.items() if len(source.reader.files) > 1 else ():
+        if path.stat().st_size > one["bytes"]:
+            raise SourceError(
+                f"{files.shown(path)} was learnt before and has grown since: what was added can be learnt "
+                "only from the source that was learnt last; leave this file out, or begin a new model"
+            )
     left = [path for path in source.reader.files if path not in known]
     return [str(path) for path in left] if known and left and len(source.reader.files) > 1 else None
 
 
-def refuse_learnt(source: Source, learnt: list[Identity], rows: tuple[int, int | None]) -> None:
-    """Raise if the source, or a part of it that is asked for, was learnt before."""
+def is_learnt(source: Source, learnt: list[Identity], rows: tuple[int, int | None]) -> bool:
+    """True if every file of the source was learnt before, to its end, and is as it was then."""
+    known = learnt_files(source.reader, learnt)
+    for path in source.reader.files:
+        one = known.get(path)
+        if one is None or path.stat().st_size != one["bytes"]:
+            return False
+        begin, end = one.get("rows") or (0, None)
+        if begin > rows[0] or (end is not None and (rows[1] is None or rows[1] > end)):
+            # Of one file it is known to which row it was learnt. Are there more?
+            source.pass_over(end or 0)
+            if begin > rows[0] or source.reader.take(1) is not None:
+                return False
+    return bool(known)
+
+
+def refuse_learnt(
+    source: Source, learnt: list[Identity], rows: tuple[int, int | None], resumed: bool
+) -> bool:
+    """Raise if the source, or a part of it that is asked for, was learnt before.
+
+    Returns True, instead of raising, if the job is ``resumed`` and there is nothing new in the source.
+    """
     known = list(learnt_files(source.reader, learnt).items())
     place = learnt_place(source.reader, learnt)
     found = known or ([(Path(source.name), place)] if place else [])
     for path, one in found:
         if _overlaps(rows, one.get("rows")):
             called = "" if one["name"] == str(path) else f" as {files.shown(one['name'])}"
+            again = Hint("relearn", None, "learns it once more")
+            if resumed and is_learnt(source, learnt, rows):
+                return True
+            if resumed:
+                raise SourceError(
+                    f"{source.name} was learnt before{called}, and others after it: what was added since "
+                    "can be learnt only from the source that was learnt last",
+                    again,
+                )
             raise SourceError(
                 f"{source.name} was learnt before{called}: it would be counted twice",
                 Hint("resume", None, "reads only what has been added since"),
-                Hint("relearn", None, "learns it once more"),
+                again,
             )
+    return False
 
 
 def forgotten(source: Source, learnt: list[Identity]) -> list[Identity]:

@@ -102,6 +102,7 @@ def prepare(
             outlet.refuse_replacing()
         source = point.opened(request, stated, opening)
         stack.callback(source.close)
+        learnt, known = point.learnt_before(source, request, relearn)
         job = Job(
             _model(point, request, model, file, source.names),
             source,
@@ -110,7 +111,8 @@ def prepare(
             position=point.position,
             # The batch size in use: a resumed job has to cut batches at the same rows.
             request=replace(request, reading=replace(request.reading, batch_rows=source.batch_rows)),
-            learnt=point.learnt_before(source, request, relearn),
+            learnt=learnt,
+            known=known,
             times=point.times,
             numbering=point.numbering,
             names=point.names,

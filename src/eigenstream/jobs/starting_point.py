@@ -39,6 +39,8 @@ class StartingPoint:
     """True if the last job goes on in its own source, False if the model goes on with another."""
     in_place: bool = False
     """True if the model goes on with another source in the file that it is in."""
+    again: bool = False
+    """True if the last job would have been resumed, had it not ended and been asked for another source."""
 
     @classmethod
     def load(cls, path: PathLike, *, in_place: bool = False) -> StartingPoint:
@@ -158,13 +160,12 @@ class StartingPoint:
             )
         return source
 
-    def learnt_before(self, source: Source, request: Request, relearn: bool) -> list[Identity]:
-        """Sources learnt before this one, which must not be among them."""
+    def learnt_before(self, source: Source, request: Request, relearn: bool) -> tuple[list[Identity], bool]:
+        """Sources learnt before this one, which must not be among them; True if nothing in it is new."""
         if self.resumed or not self.learnt:
-            return self.learnt
+            return self.learnt, False
         learnt = forgotten(source, self.learnt) if relearn else self.learnt
-        refuse_learnt(source, learnt, request.reading.rows)
-        return learnt
+        return learnt, refuse_learnt(source, learnt, request.reading.rows, self.again)
 
     def _explained(self, error: SourceError, request: Request) -> SourceError:
         """The error, which says what was read before where that has another name."""
@@ -188,8 +189,8 @@ def starting_point(
     # The file may hold the model to go on from: its last source has ended, and another is given now. (A pipe
     # leaves nothing to be recognised by: with resume, it is taken for the same.)
     if same and point.record is not None and point.record.ended:
-        next_one = replace(point, resumed=False, in_place=True)
-        if not _has_learnt(request, next_one, point.record.ended, opening):
+        next_one = replace(point, resumed=False, in_place=True, again=True)
+        if not _continues(request, next_one, point.record, opening):
             point = next_one
     before = point.record.request if point.resumed and point.record else request
     files.refuse_shared(
@@ -213,14 +214,21 @@ def _reading(request: Request, names: list[str] | None, opening: dict[str, Any])
     return replace(request.reading, **opening, allow_nan=allow_nan, names=names)
 
 
-def _has_learnt(
-    request: Request, point: StartingPoint, ended: list[Identity], opening: dict[str, Any]
-) -> bool:
-    """True if the job that ended last has learnt this very source: then there is nothing to go on with."""
+def _continues(request: Request, point: StartingPoint, last: Record, opening: dict[str, Any]) -> bool:
+    """True if this is the source that was learnt last, which may have grown since."""
     if request.source is None or request.source == "-":
         return request.source is None
-    with sources.open(request.source, _reading(point.inherited(request, ()), point.names, opening)) as source:
-        return bool(learnt_files(source.reader, ended)) or learnt_place(source.reader, ended) is not None
+    reading = _reading(point.inherited(request, ()), point.names, opening)
+    with sources.open(request.source, reading) as source:
+        known = learnt_files(source.reader, last.ended or [])
+        if not known or len(source.reader.files) == 1:
+            return bool(known) or learnt_place(source.reader, last.ended or []) is not None
+        left = files_left(source, last.learnt)
+    try:  # new files may have come between those that were learnt: then only they are read
+        sources.open(left or request.source, reading, position=last.source).close()
+    except SourceError:
+        return False
+    return True
 
 
 def _checkpoint(file: ModelFile, request: Request) -> StartingPoint:

@@ -25,6 +25,7 @@ from bokeh.util import logconfig
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPHeaders, HTTPMessageDelegate, HTTPServerRequest, ResponseStartLine
 from tornado.ioloop import IOLoop
+from tornado.iostream import IOStream
 from tornado.routing import Router
 from tornado.web import Application as Handlers
 from tornado.web import HTTPError
@@ -33,6 +34,10 @@ from ..io.serving import is_own, listen, own_names
 
 MOST_CLIENTS = 16
 """Most browsers that may look at the page at once: each costs about a second of Python to begin with."""
+MOST_CONNECTIONS = 8 * MOST_CLIENTS
+"""Connections at a time: a browser keeps one for the charts, and about six while it loads the page."""
+IDLE_SECONDS = 10
+"""Seconds in which a connection must have sent the head of its next request, whole."""
 UNUSED_SECONDS = 10
 """Seconds without its browser after which the charts of a session are thrown away."""
 LARGEST_HEADER = 2**14
@@ -77,7 +82,9 @@ class Server:
             check_unused_sessions_milliseconds=1000,
         )
         gate = Gate(tornado, self._path, self._address, self.is_full)
-        http = HTTPServer(gate, max_header_size=LARGEST_HEADER, max_body_size=0, idle_connection_timeout=60)
+        http = LimitedServer(
+            gate, max_header_size=LARGEST_HEADER, max_body_size=0, idle_connection_timeout=IDLE_SECONDS
+        )
         http.add_socket(self._socket)
         BaseServer(IOLoop.current(), tornado, http).start()
         await asyncio.Event().wait()
@@ -93,6 +100,22 @@ class Server:
 
         document.on_session_destroyed(closed)
         self._fill(document)
+
+
+class LimitedServer(HTTPServer):
+    """A server that closes connections beyond `MOST_CONNECTIONS`, whatever they send."""
+
+    def initialize(self, *arguments: Any, **settings: Any) -> None:
+        super().initialize(*arguments, **settings)
+        self._streams: list[IOStream] = []
+
+    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+        self._streams = [one for one in self._streams if not one.closed()]
+        if len(self._streams) >= MOST_CONNECTIONS:
+            stream.close()
+            return
+        self._streams.append(stream)
+        super().handle_stream(stream, address)
 
 
 def set_up_log(level: int | None) -> None:
@@ -129,9 +152,9 @@ class Gate(Router):
 
     def find_handler(self, request: HTTPServerRequest, **options: Any) -> HTTPMessageDelegate | None:
         status = self.refusal(request)
-        if status is None:
+        if status is None and request.method == "GET":
             return self._application.find_handler(request, **options)
-        return _Refusal(request, status)
+        return _Answer(request, status or 200)
 
     def refusal(self, request: HTTPServerRequest) -> int | None:
         """The status to refuse a request with; None lets it in."""
@@ -147,24 +170,27 @@ class Gate(Router):
             return 404
         if rest not in ("", "ws") and not rest.startswith("static/"):
             return 404
-        if request.method != "GET":
+        if request.method not in ("GET", "HEAD"):
             return 405
         return 503 if rest == "" and self._is_full() else None
 
 
-class _Refusal(HTTPMessageDelegate):
-    """Answers with a status and a line."""
+class _Answer(HTTPMessageDelegate):
+    """Answers with a status and a line; a HEAD request with the status alone."""
 
     def __init__(self, request: HTTPServerRequest, status: int) -> None:
-        self._connection, self._status = request.connection, status
+        self._connection, self._status, self._asked = request.connection, status, request.method
 
     def finish(self) -> None:
         reason = HTTPStatus(self._status).phrase
         text = "too many browsers look at this page: close one\n" if self._status == 503 else f"{reason}\n"
-        headers = HTTPHeaders({"Content-Type": "text/plain", "Content-Length": str(len(text))})
+        headers = {"Content-Type": "text/plain", "Content-Length": str(len(text))}
+        if self._status == 200:  # the length of the page is not known before it is built
+            headers = {"Content-Type": "text/html; charset=UTF-8", "Connection": "close"}
         if self._connection is not None:
             start = ResponseStartLine("HTTP/1.1", self._status, reason)
-            self._connection.write_headers(start, headers, text.encode())
+            content = None if self._asked == "HEAD" else text.encode()
+            self._connection.write_headers(start, HTTPHeaders(headers), content)
             self._connection.finish()
 
     def on_connection_close(self) -> None:

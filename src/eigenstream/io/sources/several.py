@@ -77,6 +77,9 @@ class Several(Reader):
         return lambda: {**at, "within": within}
 
     def go_to(self, place: Place) -> None:
+        if "file" not in place:  # of a folder that had one file then, which was read as such
+            alone = {"file": self._number, "stamps": self._stamps.hexdigest(), "within": place}
+            place = {"row": place["row"], **alone}
         row, number, within = index(place["row"]), index(place["file"]), place["within"]
         if not 0 <= number < len(self.paths):
             raise SourceError(
