@@ -1,4 +1,4 @@
-"""Lookers-on, however many, slow or rude, cost a job neither descriptors nor threads, and get no traceback."""
+"""Lookers-on, however many, slow or rude, cost a job no descriptors or threads, and cause no traceback."""
 
 import http.client
 import json
@@ -62,11 +62,10 @@ def status(metrics, request):
 
 
 def test_a_flood_of_connections_does_not_take_the_descriptors_of_a_job(tmp_path):
-    """With 64 descriptors and 300 connections that never finish asking, the job goes on and saves its model."""
+    """With 64 descriptors and 90 connections that never finish asking, the job goes on and saves its model."""
     log = tmp_path / "log.csv"
-    rows = [
-        ",".join(f"{value:.4f}" for value in row) + "\n" for row in np.random.default_rng(0).random((900, 4))
-    ]
+    X = np.random.default_rng(0).random((900, 4))
+    rows = [",".join(f"{value:.4f}" for value in row) + "\n" for row in X]
     log.write_text("a,b,c,d\n" + "".join(rows[:300]))
     command = ["run", "log.csv", "--follow", "--save", "m", "--checkpoint-rows", "100", "--batch-rows", "50"]
     with ExitStack() as stack:
@@ -79,16 +78,14 @@ def test_a_flood_of_connections_does_not_take_the_descriptors_of_a_job(tmp_path)
         )  # fmt: skip
         try:
             port = urlsplit(process.stderr.readline().removeprefix("metrics: ").strip()).port
-            for _ in range(300):
+            for _ in range(90):
                 connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
                 with suppress(ConnectionError):  # it may have been closed already
                     connection.sendall(PART)
             with log.open("a") as file:
                 file.writelines(rows[300:])
-            saved = (
-                event["samples"] for event in map(json.loads, process.stdout) if event["event"] == "saved"
-            )
-            assert next(samples for samples in saved if samples >= 850) >= 850
+            events = map(json.loads, process.stdout)
+            assert any(event["event"] == "saved" and event["samples"] >= 850 for event in events)
         finally:
             process.terminate()
             said = process.communicate()[1]
@@ -159,7 +156,7 @@ def test_head_has_the_length_of_the_body_and_no_body(metrics):
     assert lengths == [(lengths[0][0], lengths[0][0]), (lengths[0][0], 0)]
 
 
-@pytest.mark.parametrize("cases", [300, slow(6000)])
+@pytest.mark.parametrize("cases", [300, slow(20_000)])
 def test_mangled_requests_get_a_status_or_nothing(metrics, cases):
     """Requests cut, doubled, with bytes changed and pieces put in: never a traceback, never a hang."""
     rng, whole = random.Random(0), b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n"
