@@ -21,10 +21,11 @@ import numpy as np
 import eigenstream.io.sinks.parquet
 import eigenstream.jobs
 from eigenstream.cli import main
+from eigenstream.keyed import is_bank, open_bank
 from eigenstream.model import StreamModel
 from forks import forked
 
-CALLS = ("open", "write", "pwrite", "fsync", "replace", "ftruncate", "unlink", "mkdir")
+CALLS = ("open", "write", "pwrite", "fsync", "replace", "link", "ftruncate", "unlink", "mkdir")
 MOMENTS = ("before", "after", "torn")
 EARLIER = Path("../earlier/.model.job")
 
@@ -46,8 +47,8 @@ class Killer:
                 return original(*arguments, **options)
             if self.moment == "after":
                 original(*arguments, **options)
-            if self.moment == "torn" and name == "write":
-                original(arguments[0], memoryview(arguments[1])[: len(arguments[1]) // 2])
+            if self.moment == "torn" and name in ("write", "pwrite"):
+                original(arguments[0], memoryview(arguments[1])[: len(arguments[1]) // 2], *arguments[2:])
             os.kill(os.getpid(), signal.SIGKILL)
             return None
 
@@ -87,8 +88,21 @@ def content(folder):
     found = {}
     for path in sorted(Path(folder).rglob("*")):
         if path.is_file() and path.name not in (".model.job", ".model.lock"):
-            found[str(path.relative_to(folder))] = path.read_bytes()
+            found[str(path.relative_to(folder))] = models_of(path) if is_bank(path) else path.read_bytes()
     return found
+
+
+def models_of(path):
+    """The content of a bank, whichever way its file came to it: its position, and the model of each key."""
+    bank = open_bank(path)
+    try:
+        found = {"position": bank.position_}
+        for key in list(bank.keys()):
+            bank.model(key).save("../one model")
+            found[key] = Path("../one model").read_bytes()
+        return found
+    finally:
+        bank.close()
 
 
 def prepared():

@@ -119,6 +119,60 @@ def test_of_a_folder_only_new_files_are_learnt(folder):
     assert "was learnt before" in call("run", "days", "--model", "m", "--save", "m", code=1)
 
 
+@pytest.mark.parametrize("output", [(), ("--output", "s.csv")])
+@pytest.mark.parametrize("later", [(), ("--model", "m")], ids=["own job", "going on"])
+def test_a_folder_grows_from_one_file_to_two_to_many(folder, output, later):
+    """The position in a folder of one file is one of that file, and is understood where others have come."""
+    Path("days").mkdir()
+    command = ("run", "days", "--save", "m", "--resume", *output)
+    for i, day in enumerate(DAYS):
+        shutil.copy(f"{day}.csv", f"days/{i}.csv")
+        said = call(*command, *(later if i else ()))
+        assert "300 rows of 4 numbers" in said
+        assert "nothing new" in call(*command, *later)
+    call("run", "all.csv", "--save", "calm", "--output", "calm.csv", "--quiet")
+    assert state("m") == state("calm")
+    if output:
+        assert Path("s.csv").read_bytes() == Path("calm.csv").read_bytes()
+
+
+def test_a_file_that_comes_between_those_of_a_folder_is_learnt_by_a_model_that_goes_on(folder):
+    Path("days").mkdir()
+    for day, name in zip(DAYS[:2], ("a", "c"), strict=True):
+        shutil.copy(f"{day}.csv", f"days/{name}.csv")
+    call("run", "days", "--save", "m", "--resume", "--quiet")
+    shutil.copy("wed.csv", "days/b.csv")
+    assert "give the same files in the same order" in call("run", "days", "--save", "m", "--resume", code=1)
+    command = ("run", "days", "--model", "m", "--save", "m", "--resume")
+    assert "b.csv: 300 rows" in call(*command)
+    before = Path("m").read_bytes()
+    assert "nothing new" in call(*command)
+    assert Path("m").read_bytes() == before
+    call("run", "all.csv", "--save", "calm", "--quiet")
+    assert state("m") == state("calm")
+    with open("days/a.csv", "a") as file:
+        file.write("1,2,3,4\n")
+    assert "a.csv was learnt before and has grown since" in call(*command, code=1)
+
+
+def test_with_resume_a_file_that_was_not_learnt_last_holds_nothing_new(folder):
+    """It is not refused with the advice to use --resume; what was added to it is not passed over in silence."""
+    call("run", "mon.csv", "--save", "m", "--quiet")
+    call("run", "tue.csv", "--model", "m", "--save", "m", "--quiet")
+    before, command = Path("m").read_bytes(), ("run", "mon.csv", "--model", "m", "--save", "m", "--resume")
+    assert "mon.csv: nothing new, it had been learnt to its end" in call(*command)
+    assert Path("m").read_bytes() == before
+    with open("mon.csv", "a") as file:
+        file.write("1,2,3,4\n")
+    said = call(*command, code=1)
+    assert "mon.csv was learnt before, and others after it" in said
+    assert "--resume" not in said
+    call("run", "all.csv", "--rows", ":100", "--save", "part", "--quiet")
+    call("run", "tue.csv", "--model", "part", "--save", "part", "--quiet")
+    said = call("run", "all.csv", "--model", "part", "--save", "part", "--resume", code=1)
+    assert "all.csv was learnt before, and others after it" in said
+
+
 def test_parts_of_a_file_are_learnt_one_after_the_other(folder):
     call("run", "all.csv", "--rows", ":300", "--save", "m", "--quiet")
     assert "was learnt before" in call("run", "all.csv", "--rows", "299:600", "--model", "m", code=1)

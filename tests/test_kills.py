@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,89 @@ def ends_as_if_nothing_had_happened(folder, job):
     found = carried_out("kill_at_calls.py", folder, job)
     assert found["complaints"] == []
     assert found["kills"] >= found["calls"] // job["step"] * 2
+
+
+def write_days(folder):
+    """Seven files of a plant with faults and gaps, of different lengths; 40 units take turns."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 3)) @ rng.standard_normal((3, 8)) * 3 + rng.standard_normal((900, 8))
+    X[400:430, 2] += 60
+    names = ",".join(["unit", *(f"x{i}" for i in range(8))])
+    cells = np.where(rng.random(X.shape) < 0.02, "", np.char.mod("%.5f", X))
+    lines = [",".join([f"u{row % 40}", *cells[row]]) for row in range(len(X))]
+    ends = [0, 90, 95, 300, 420, 650, 700, 900]
+    for i, (first, last) in enumerate(pairwise(ends)):
+        (folder / f"{i}.csv").write_text("\n".join([names, *lines[first:last]]) + "\n")
+
+
+def alarms_with_gaps(folder):
+    """Rows of which hardly one is whole leave the usual pattern for good, and are accepted as the new one."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((700, 30))
+    X[300:] += 5
+    cells = np.where(rng.random(X.shape) < 0.15, "", np.char.mod("%.4f", X))
+    (folder / "gaps.csv").write_text("\n".join(",".join(row) for row in cells) + "\n")
+
+
+OFTEN = ["--quiet", "--batch-rows", "30", "--checkpoint-rows", "60", "--missing", "impute"]
+UNITS = ["--key", "unit", "--max-models", "5", *OFTEN]
+ALL_DAYS = [f"{i}.csv" for i in range(7)]
+
+
+def each_day(command, later=()):
+    """A timetable: the files of a folder grow in number, and the same command reads them every day."""
+    return [
+        {"files": {f"logs/{name}": name}, "command": [*command, *(later if i else ())]}
+        for i, name in enumerate(ALL_DAYS)
+    ]
+
+
+def at_once(command):
+    return [{"files": {f"logs/{name}": name for name in ALL_DAYS}, "command": command}]
+
+
+RUN = ["run", "logs", "--save", "model"]
+WATCH = ["watch", "logs", "--exclude", "unit", "--save", "model"]
+TODAY = ["run", "today.csv", "--exclude", "unit", "--save", "model", "--resume", *OFTEN]
+GAPS = ["watch", "gaps.csv", "--no-header", "--accept-after", "64", "--save", "model", "--resume"]
+GAPS += ["--output", "v.csv", *OFTEN]
+TIMETABLES = {
+    "a folder": each_day([*RUN, "--exclude", "unit", "--resume", "--output", "s.csv", *OFTEN]),
+    "a folder, no output": each_day([*RUN, "--exclude", "unit", "--resume", *OFTEN]),
+    "a folder, going on": each_day([*RUN, "--exclude", "unit", "--resume", *OFTEN], ["--model", "model"]),
+    "a file that is another each day": [
+        {"files": {"today.csv": name}, "command": [*TODAY, *(["--model", "model"] if i else [])]}
+        for i, name in enumerate(ALL_DAYS)
+    ],
+    "a folder, watched": each_day([*WATCH, "--resume", "--output", "v.csv", "--accept-after", "64", *OFTEN]),
+    "units of a folder": each_day([*RUN, "--resume", "--output", "s.csv", *UNITS]),
+    "units of a folder, watched": each_day(["watch", *RUN[1:], "--resume", "--output", "v.csv", *UNITS]),
+    "accepted alarms with gaps": [{"files": {"gaps.csv": "gaps.csv"}, "command": GAPS}],
+    "units afresh over what a kill left": at_once([*RUN, "--output", "s.csv", *UNITS]),
+    "units afresh after removing": at_once([*RUN, "--output", "s.csv", *UNITS]),
+    "watched units afresh over what a kill left": at_once(["watch", *RUN[1:], "--output", "v.csv", *UNITS]),
+}
+AFRESH = {"over what a kill left": "overwrite", "after removing": "remove"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "kills", "rounds"),
+    [
+        ("a folder", 1, 1),
+        ("accepted alarms with gaps", 3, 2),
+        ("units afresh over what a kill left", 1, 1),
+        *(slow(kind, 4, 12 if len(days) > 1 else 40) for kind, days in TIMETABLES.items()),
+    ],
+)
+def test_a_timetable_with_kills_ends_as_one_without(tmp_path, kind, kills, rounds):
+    """A week of a folder that grows, alarms accepted, fleets begun afresh: kills change no byte."""
+    write_days(tmp_path)
+    alarms_with_gaps(tmp_path)
+    afresh = next((how for words, how in AFRESH.items() if words in kind), None)
+    job = {"days": TIMETABLES[kind], "kills": kills, "rounds": rounds, "seed": len(kind), "afresh": afresh}
+    found = carried_out("kill_timetable.py", tmp_path, job)
+    assert found["complaints"] == []
+    assert found["kills"] > 0
 
 
 JOBS = {

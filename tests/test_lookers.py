@@ -62,7 +62,7 @@ def status(metrics, request):
 
 
 def test_a_flood_of_connections_does_not_take_the_descriptors_of_a_job(tmp_path):
-    """With 64 descriptors and 90 connections that never finish asking, the job goes on and saves its model."""
+    """With 64 descriptors and 90 connections that never finish asking, the job goes on and is saved."""
     log = tmp_path / "log.csv"
     X = np.random.default_rng(0).random((900, 4))
     rows = [",".join(f"{value:.4f}" for value in row) + "\n" for row in X]
