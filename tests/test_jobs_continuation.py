@@ -142,7 +142,7 @@ def test_a_file_that_comes_between_those_of_a_folder_is_learnt_by_a_model_that_g
         shutil.copy(f"{day}.csv", f"days/{name}.csv")
     call("run", "days", "--save", "m", "--resume", "--quiet")
     shutil.copy("wed.csv", "days/b.csv")
-    assert "give the same files in the same order" in call("run", "days", "--save", "m", "--resume", code=1)
+    assert "--model m goes on with what it has not" in call("run", "days", "--save", "m", "--resume", code=1)
     command = ("run", "days", "--model", "m", "--save", "m", "--resume")
     assert "b.csv: 300 rows" in call(*command)
     before = Path("m").read_bytes()
@@ -156,7 +156,7 @@ def test_a_file_that_comes_between_those_of_a_folder_is_learnt_by_a_model_that_g
 
 
 def test_with_resume_a_file_that_was_not_learnt_last_holds_nothing_new(folder):
-    """It is not refused with the advice to use --resume; what was added to it is not passed over in silence."""
+    """It is not refused with the advice to use --resume; what was added to it is not passed over."""
     call("run", "mon.csv", "--save", "m", "--quiet")
     call("run", "tue.csv", "--model", "m", "--save", "m", "--quiet")
     before, command = Path("m").read_bytes(), ("run", "mon.csv", "--model", "m", "--save", "m", "--resume")

@@ -169,10 +169,14 @@ class StartingPoint:
 
     def _explained(self, error: SourceError, request: Request) -> SourceError:
         """The error, which says what was read before where that has another name."""
-        if not self.resumed or self.record is None or self.record.request.source == request.source:
+        if not self.resumed or self.record is None:
             return error
-        before = f"{error.what}; the model had been learning from {named(self.record.request.source)}"
-        return SourceError(before, *error.hints)
+        hints, what, before = error.hints, error.what, self.record.request.source
+        if self.record.ended is not None and request.key is None:
+            hints = (*hints, Hint("model", str(self.path), "goes on with what it has not learnt yet"))
+        if before != request.source:
+            what = f"{what}; the model had been learning from {named(before)}"
+        return SourceError(what, *hints)
 
 
 def starting_point(
