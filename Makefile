@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 run: $(READY)
 	mkdir -p build
-	$(BIN)/eigenstream run --picture build/run.png
+	$(BIN)/eigenstream run --picture build/run.png --overwrite
 
 # What matters most, in under a minute on two cores: learners are the closed form, chunks do not change a bit, ranks,
 # calls happen whole or not at all, monitors, a job that was killed goes on, the public names.

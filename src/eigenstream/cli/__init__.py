@@ -15,15 +15,28 @@ from .run import run, watch
 
 
 class Commands(click.Group):
-    """Turns errors of files and values into messages instead of tracebacks."""
+    """Turns errors of files and values into messages instead of tracebacks.
+
+    Names of files, columns and keys in them are shown without the control characters that a terminal obeys.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.Abort, BrokenPipeError):  # which click knows what to do with
             raise
+        except click.ClickException as error:
+            error.message = _shown(error.message)
+            raise
         except (ValueError, RuntimeError, OSError) as error:
-            raise click.ClickException(in_words(error)) from error
+            raise click.ClickException(_shown(in_words(error))) from error
+
+
+def _shown(message: str) -> str:
+    """The message without control characters other than ends of lines."""
+    from ..io.files import shown
+
+    return "\n".join(map(shown, message.split("\n")))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

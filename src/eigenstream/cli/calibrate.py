@@ -11,6 +11,7 @@ from .options import (
     lags_option,
     missing_option,
     reading,
+    require_enough,
     require_input,
     source_argument,
     source_options,
@@ -33,7 +34,10 @@ MOST_COLUMNS = 10_000
 @Section.SHOW.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @missing_option
 @source_options
+@click.pass_context
 def calibrate(
+    ctx: click.Context,
+    /,
     source: str | list[str],
     n_components: int | None,
     threshold: float | None,
@@ -53,6 +57,7 @@ def calibrate(
 
     from .. import calibrate_alpha
     from ..io import sources
+    from ..io.files import shown
     from ..regularizers import REGULARIZERS
 
     if (n_components is None) == (threshold is None):
@@ -71,13 +76,14 @@ def calibrate(
             found[name] = calibrate_alpha(eigenvalues, name, n_components=n_components, threshold=threshold)
         except ValueError as error:
             found[name] = None
-            click.echo(f"{name}: {error}", err=True)
+            click.echo(f"{name}: {shown(str(error))}", err=True)
     if not any(alpha is not None for alpha in found.values()):
         raise click.ClickException("no regularizer can do that for this source")
     if as_json:
         print(json.dumps({"alpha": found, "eigenvalues": eigenvalues.tolist()}))
     else:
         _show(found, eigenvalues)
+    require_enough(ctx, opened, options["skip_at_most"])
 
 
 def _second_moment(source: Any, center: bool, lags: int, standardize: bool) -> Any:

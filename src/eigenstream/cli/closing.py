@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from ..io.files import shown
+from ..io.files import replace, shown
 from ..monitoring import MonitoredModel
-from .hints import in_flags
+from .hints import in_flags, in_words
 from .summary import RESTLESS, counted, described, print_model, print_watching, say, watched
 
 if TYPE_CHECKING:
@@ -62,12 +64,19 @@ def report(
         click.echo(f"stopped before the first batch: nothing was {done}", err=True)
         return
     picture = given["picture"] or (BUILT_IN_PICTURE if job.request.source is None else None)
-    if picture is not None and not _drawn(job, picture, notes):
-        picture = None
+    if picture is not None:
+        picture = _drawn(job, picture, given["overwrite"], notes)
     facts = _facts(job, before)
     if given["as_json"]:
-        counts = {"rows": outcome.rows, "learnt": outcome.learnt, "seconds": outcome.seconds}
-        end = {"event": "end", **counts, "signal": outcome.signal, **facts, "notes": notes}
+        counts = {"rows": outcome.rows, "learnt": outcome.learnt, "left_out": job.source.skipped}
+        end = {
+            "event": "end",
+            **counts,
+            "seconds": outcome.seconds,
+            "signal": outcome.signal,
+            **facts,
+            "notes": notes,
+        }
         print(json.dumps(end), file=words, flush=True)
     elif not given["quiet"]:
         _say_all(Console(file=words), job, outcome, notes, facts, picture)
@@ -170,12 +179,23 @@ def drawn(model: Model, title: str, times: Callable[[ArrayLike], Any] | None) ->
     return draw(model, title, times)
 
 
-def _drawn(job: Job, path: str, notes: list[str]) -> bool:
-    """Draw the picture; False, with a note, where Matplotlib is missing."""
+def save_picture(figure: Figure, path: str, overwrite: bool) -> None:
+    """Write a picture whole or not at all; an error if there is something already, without ``overwrite``."""
+    from ..jobs.model_file import refuse_existing
+
+    refuse_existing(path, overwrite)
+    content = BytesIO()
+    figure.savefig(content, format=Path(path).suffix[1:].lower())
+    replace(path, content.getvalue())
+
+
+def _drawn(job: Job, path: str, overwrite: bool, notes: list[str]) -> str | None:
+    """Draw the picture; returns where it is, or None, with a note that says why there is none."""
+    from ..jobs import RunError
+
     try:
-        figure = drawn(job.model, shown(job.source.name), job.times.at_all)
-    except ImportError as error:
-        notes.append(f"there is no picture: {error}")
-        return False
-    figure.savefig(path)
-    return True
+        save_picture(drawn(job.model, shown(job.source.name), job.times.at_all), path, overwrite)
+    except (ImportError, RunError) as error:
+        notes.append(f"there is no picture: {in_words(error)}")
+        return None
+    return path

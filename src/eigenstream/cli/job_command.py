@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from .options import reading, require_input, require_picture
+from .options import reading, require_enough, require_input, require_picture
 
 if TYPE_CHECKING:
     from ..jobs import Job, Outcome, Watcher
@@ -54,10 +54,10 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
     if given["key"] is not None:
         given = _keyed_settings(given, stated)
     if given["picture"]:
-        require_picture(given["picture"])
+        require_picture(given["picture"], given["overwrite"])
     require_input(given["source"])
     with _prepared(given, stated, parameters) as job, _looked_on(given, job) as (page, watchers):
-        watches, before = job.request.watches, counted_before(job)
+        watches, before, skipped = job.request.watches, counted_before(job), _skipped(job)
         # Scores may go to standard output; of a job that watches, only alarms do.
         words = sys.stderr if watches or given["output"] == "-" else sys.stdout
         outcome, notes = _run(job, [*_alarm_lines(given, watches), *watchers], _display(job, given, words))
@@ -68,6 +68,16 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
         ctx.exit(128 + outcome.signal)
     if given.get("exit_code") and has_alarmed(job):
         ctx.exit(ALARMED)
+    useless = outcome.learnt == 0 and (not watches or _skipped(job) - skipped == outcome.rows)
+    require_enough(ctx, job.source, given["skip_at_most"], outcome.rows if useless else 0)
+
+
+def _skipped(job: Job) -> int:
+    """Rows that one model has skipped for their gaps."""
+    from ..jobs.stage import has_learnt
+
+    one = job.request.key is None and has_learnt(job.model)
+    return int(job.model.tally_.skipped) if one else 0
 
 
 def _keyed_settings(given: dict[str, Any], stated: set[str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from .options import (
     keep_options,
     overwrite_option,
     reading,
+    require_enough,
     require_input,
     require_picture,
     residuals_option,
@@ -79,6 +80,7 @@ def transform(
         score(point.model, opened, opener, residuals=options["residuals"])
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
+        require_enough(ctx, opened, options["skip_at_most"])
 
 
 def _opened(
@@ -109,9 +111,10 @@ def _opened(
     type=click.Path(dir_okay=False),
     help="Draw spectrum and rank, or control charts: PNG or SVG.",
 )
+@overwrite_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--key", help="Show the model with this key in a file of keyed models.  [default: list them]")
-def inspect(model: str, picture: str | None, as_json: bool, key: str | None) -> None:
+def inspect(model: str, picture: str | None, overwrite: bool, as_json: bool, key: str | None) -> None:
     """Show a model, its history and its settings.
 
     Of a bank: the models it holds.
@@ -119,10 +122,10 @@ def inspect(model: str, picture: str | None, as_json: bool, key: str | None) -> 
     from ..io.files import refuse_shared, shown
     from ..keyed import is_bank
     from .banks import inspect_bank
-    from .closing import drawn
+    from .closing import drawn, save_picture
 
     if picture is not None:
-        require_picture(picture)
+        require_picture(picture, overwrite)
         refuse_shared({"model": model, "picture": picture})
     if key is None and is_bank(model):
         if picture is not None:
@@ -135,7 +138,7 @@ def inspect(model: str, picture: str | None, as_json: bool, key: str | None) -> 
     else:
         _show(model, point)
     if picture is not None:
-        drawn(point.model, shown(model), point.times.at_all).savefig(picture)
+        save_picture(drawn(point.model, shown(model), point.times.at_all), picture, overwrite)
 
 
 def _facts(point: StartingPoint) -> dict[str, Any]:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .sections import COMPONENTS, ROW_RANGE, SAMPLES_OR_DURATION, Decorator, Section
+from .sections import COMPONENTS, ROW_RANGE, SAMPLES_OR_DURATION, Decorator, Finite, Section
 
 if TYPE_CHECKING:
-    from ..io.sources import ReadOptions
+    from ..io.sources import ReadOptions, Source
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+TOO_FEW = 4
+"""Exit status if more rows than --skip-at-most allows were left out, or all; everything else was done."""
 
 
 def _one_or_several(
@@ -64,6 +67,12 @@ source_options = together(
     ),
     Section.READ.choice(
         "--on-bad-row", ["fail", "skip"], help="Fail at a row that cannot be understood, or skip it."
+    ),
+    Section.READ.option(
+        "--skip-at-most",
+        type=Finite(min=0, max=1),
+        default=0.1,
+        help=f"Share of rows that may be skipped; more, or all, and the exit status is {TOO_FEW}.",
     ),
     Section.TEXT.option(
         "--delimiter",
@@ -194,14 +203,16 @@ ESTIMATOR_OPTIONS = names_of(estimator_options)
 WATCHING_OPTIONS = names_of(watching_options)
 
 
-def require_picture(path: str) -> None:
+def require_picture(path: str, overwrite: bool) -> None:
     """Raise an error if no picture can be drawn there, before any time is spent."""
+    from ..jobs.model_file import refuse_existing
+    from ..plotting import require_matplotlib
+
     if Path(path).suffix.lower() not in (".png", ".svg"):
         raise click.BadParameter(f"{path!r} must end in .png or .svg", param_hint="picture")
     if not Path(path).absolute().parent.is_dir():
         raise click.BadParameter(f"there is no folder for {path!r}", param_hint="picture")
-    from ..plotting import require_matplotlib
-
+    refuse_existing(path, overwrite)
     try:
         require_matplotlib()
     except ImportError as error:
@@ -215,6 +226,30 @@ def reading(options: dict[str, Any]) -> ReadOptions:
     given = {name: options[name] for name in STORED if name in options}
     kept = {name: options[name] or None for name in KEEP_OPTIONS if name in options}  # '' keeps none
     return ReadOptions(**given | kept | {"rows": options["rows"] or (0, None)})
+
+
+def require_enough(ctx: click.Context, source: Source, most: float, unlearnt: int = 0) -> None:
+    """Exit with status `TOO_FEW`, and a sentence, if more than a share of the rows of a source was left out.
+
+    Parameters
+    ----------
+    most
+        The share of rows that may be left out as unreadable.
+    unlearnt
+        Number of the rows read, if not one of them was of use, else 0.
+    """
+    from ..io.files import shown
+
+    came = source.count + source.skipped
+    if unlearnt:
+        said = f"of {unlearnt:,} rows none was of use: all lack values (--missing impute fills gaps)"
+    elif source.skipped > most * came:
+        since = f", the first since {source.first_skip}" if source.first_skip else ""
+        said = f"{source.skipped:,} of {came:,} rows were left out{since} (--skip-at-most {most:g})"
+    else:
+        return
+    click.echo(shown(f"Error: {source.name}: {said}"), err=True)
+    ctx.exit(TOO_FEW)
 
 
 def require_input(source: str | list[str] | None) -> None:

@@ -94,6 +94,7 @@ def reproduce(
 
         items = _chosen(names)
         _need_folder(out, "--out")
+        _refuse_foreign_page(out / "index.html")
         with _results(cache, no_cache) as folder:
             try:
                 reproduction = Reproduction(items, quick=quick, seed=seed, folder=folder, changed=changed)
@@ -122,6 +123,14 @@ def _need_folder(path: Path, option: str) -> None:
             pass
     except OSError as error:
         raise click.BadParameter(f"cannot write to {path}: {error.strerror}", param_hint=option) from None
+
+
+def _refuse_foreign_page(page: Path) -> None:
+    """Raise if there is a page that is no report of ours: it would be lost."""
+    if page.exists() and b"eigenstream: the paper reproduced" not in page.read_bytes():
+        raise click.BadParameter(
+            f"{page} exists and is not a report: choose another folder", param_hint="--out"
+        )
 
 
 @contextmanager
