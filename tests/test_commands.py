@@ -308,10 +308,11 @@ def test_rows_that_were_not_learnt_from_are_told(folder):
     lines = (folder / "sensors.csv").read_text().splitlines()
     head, *rows = lines
     (folder / "empty.csv").write_text("\n".join([head, *("," + row.partition(",")[2] for row in rows)]))
-    shown = call("run", "empty.csv", "--missing", "skip")
+    shown = call("run", "empty.csv", "--missing", "skip", code=4)
     assert "3,000 of 3,000 rows lack values and were not learnt from: choose other --columns" in shown
-    end = json.loads(call("run", "empty.csv", "--missing", "skip", "--json").splitlines()[-1])
-    assert (end["rows"], end["learnt"]) == (3000, 0)
+    *_, end, error = call("run", "empty.csv", "--missing", "skip", "--json", code=4).splitlines()
+    assert (json.loads(end)["rows"], json.loads(end)["learnt"]) == (3000, 0)
+    assert error.startswith("Error: empty.csv: of 3,000 rows none was of use")
     assert "lack values" not in call("run", "sensors.csv")
 
 

@@ -26,7 +26,7 @@ class Commands(click.Group):
         except (click.exceptions.Exit, click.Abort, BrokenPipeError):  # which click knows what to do with
             raise
         except click.ClickException as error:
-            error.message = _shown(error.message)
+            error.__dict__["message"] = _shown(error.message)  # final, says its type
             raise
         except (ValueError, RuntimeError, OSError) as error:
             raise click.ClickException(_shown(in_words(error))) from error
