@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+import bank_content
 import eigenstream.io.sinks.parquet
 import eigenstream.jobs
 from eigenstream.cli import main
-from eigenstream.keyed import is_bank, open_bank
 from eigenstream.model import StreamModel
 from forks import forked
 
@@ -88,21 +88,8 @@ def content(folder):
     found = {}
     for path in sorted(Path(folder).rglob("*")):
         if path.is_file() and path.name not in (".model.job", ".model.lock"):
-            found[str(path.relative_to(folder))] = models_of(path) if is_bank(path) else path.read_bytes()
+            found[str(path.relative_to(folder))] = bank_content.content(path)
     return found
-
-
-def models_of(path):
-    """The content of a bank, whichever way its file came to it: its position, and the model of each key."""
-    bank = open_bank(path)
-    try:
-        found = {"position": bank.position_}
-        for key in list(bank.keys()):
-            bank.model(key).save("../one model")
-            found[key] = Path("../one model").read_bytes()
-        return found
-    finally:
-        bank.close()
 
 
 def prepared():

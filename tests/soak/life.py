@@ -1,4 +1,4 @@
-"""A life of the watcher: a process that ends by itself or is killed, and what is seen of it meanwhile."""
+"""A life of a job: a process that ends by itself or is killed, and what is seen of it meanwhile."""
 
 import os
 import resource
@@ -8,6 +8,8 @@ import time
 from threading import Thread
 from urllib.request import urlopen
 
+from tests.soak.lookers import Rude
+
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "default"}
 POLL = 0.2
 PAGE_EVERY = 3.0
@@ -15,12 +17,12 @@ PAGE_EVERY = 3.0
 
 
 class Life:
-    """Run ``eigenstream watch`` until it ends or so many seconds have passed; then it is killed.
+    """Run ``eigenstream`` until it ends or so many seconds have passed; then it is killed.
 
     Parameters
     ----------
     arguments
-        Of the command.
+        Of the command line.
     folder
         Where it runs.
     seconds
@@ -30,7 +32,7 @@ class Life:
     """
 
     def __init__(self, arguments, folder, seconds, file_size=None):
-        self.scrapes = self.pages = 0
+        self.scrapes = self.pages = self.cut = 0
         self.memory = []
         """Resident memory in MiB, about five times a second."""
         self.urls = {}
@@ -42,12 +44,13 @@ class Life:
 
         with open(folder / "alarms.jsonl", "ab") as alarms:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "eigenstream", "watch", *arguments],
+                [sys.executable, "-m", "eigenstream", *arguments],
                 cwd=folder, env=ENVIRONMENT, stdout=alarms, stderr=subprocess.PIPE, text=True,
                 preexec_fn=limit,
             )  # fmt: skip
         listener = Thread(target=self._listen)
         listener.start()
+        self._rude = {}
         ends = time.monotonic() + seconds
         while self.process.poll() is None and time.monotonic() < ends:
             self._look()
@@ -57,20 +60,26 @@ class Life:
             self.process.kill()
         self.code = self.process.wait()
         listener.join()
+        for rude in self._rude.values():
+            self.cut += rude.cut
+            rude.close()
 
     def _listen(self):
         for line in self.process.stderr:
             for name in ("live page", "metrics"):
                 if line.startswith(f"{name}: "):
                     self.urls[name] = line.removeprefix(f"{name}: ").strip()
-            if "rror" in line or "Warning" in line:
+            if "rror" in line or "Warning" in line or "Traceback" in line:
                 self.errors.append(line.strip())
 
     def _look(self):
         try:
-            status = (f"/proc/{self.process.pid}/status", "VmRSS:")
-            with open(status[0]) as file:
-                self.memory += [int(line.split()[1]) / 1024 for line in file if line.startswith(status[1])]
+            with open(f"/proc/{self.process.pid}/status") as file:
+                self.memory += [int(line.split()[1]) / 1024 for line in file if line.startswith("VmRSS:")]
+            for name, url in list(self.urls.items()):
+                if name not in self._rude:
+                    self._rude[name] = Rude(url)
+                self._rude[name].bother()
             if "metrics" in self.urls:
                 urlopen(self.urls["metrics"], timeout=10).read()
                 self.scrapes += 1
@@ -78,4 +87,4 @@ class Life:
                 urlopen(self.urls["live page"], timeout=10).read()
                 self.pages += 1
         except OSError:
-            pass  # it is just ending, or the page is full
+            pass  # it is just ending, or there are too many lookers
