@@ -2,7 +2,6 @@ import json
 import os
 import pickle
 import signal
-import sqlite3
 import subprocess
 import sys
 
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigenstream import rules
-from eigenstream.keyed import Bank, Store
+from eigenstream.keyed import Bank
 from eigenstream.model import StreamModel
 from eigenstream.model.stored_form import stored
 from eigenstream.rank.decision import Decision, Evidence, Memory, decide
@@ -295,23 +294,6 @@ def test_other_files_and_parameters_are_refused(tmp_path):
     with pytest.raises(ValueError, match="is not a bank of models"):
         Bank(other)
     assert other.read_text() == "some text"
-    sqlite3.connect(tmp_path / "strange.db").execute("CREATE TABLE models (key)").connection.close()
-    with pytest.raises(ValueError, match="is not a bank of models"):
-        Bank(tmp_path / "strange.db")
-
-
-def test_a_second_writer_waits_or_is_told(tmp_path):
-    path = tmp_path / "models.bank"
-    with Bank(path) as bank:
-        bank.learn_many(["a"], np.ones((1, 3)))
-        bank.save()
-        one, two = Store(path), Store(path)
-        two._file.execute("PRAGMA busy_timeout = 0")
-        one.put([], 0)
-        with pytest.raises(RuntimeError, match="another process is working on"):
-            two.put([], 0)
-        one.close()
-        two.close()
 
 
 @settings(max_examples=200, deadline=None)

@@ -32,6 +32,15 @@ def lock(handle: int) -> bool:
     return True
 
 
+def unlock(handle: int) -> None:
+    """Take back a lock, also where a process that was forked since has the file open, too."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    fcntl.flock(handle, fcntl.LOCK_UN)
+
+
 class LockFile:
     """An empty file that one process at a time can hold; it is removed when the holder closes it.
 
@@ -48,18 +57,19 @@ class LockFile:
             if not lock(self._handle):
                 os.close(self._handle)
                 raise BlockingIOError(f"another process holds {self.path}")
-            if _is_at(self._handle, self.path):
+            if is_at(self._handle, self.path):
                 return
             os.close(self._handle)  # its last holder has just removed it: make a new one
 
     def close(self) -> None:
         """Remove the file, then unlock it, so that no other process locks it in between."""
-        if _is_at(self._handle, self.path):  # not where the folder has been moved, and another lies here
+        if is_at(self._handle, self.path):  # not where the folder has been moved, and another lies here
             self.path.unlink(missing_ok=True)
         os.close(self._handle)
 
 
-def _is_at(handle: int, path: Path) -> bool:
+def is_at(handle: int, path: Path) -> bool:
+    """Return True if an open file lies at this path."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path))
     except FileNotFoundError:
@@ -97,13 +107,27 @@ def remove(path: PathLike) -> None:
 
 
 def remove_leftovers(path: PathLike) -> None:
-    """Remove temporary files of a killed `replace` of this file; no other process may be replacing it now."""
+    """Remove temporary files of a killed `replace` of this file; no other process may be replacing it now.
+
+    Those that a process has locked are in use.
+    """
     target = Path(os.path.realpath(path))
     # By exact name: a glob for "m" would also take those of "m.model".
     ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
     for name in os.listdir(target.parent):
-        if ours.fullmatch(name):
+        if ours.fullmatch(name) and not _is_locked(target.parent / name):
             (target.parent / name).unlink(missing_ok=True)
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return not lock(handle)
+    finally:
+        os.close(handle)
 
 
 def sync_file(path: PathLike) -> None:

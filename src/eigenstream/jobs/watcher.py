@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..io.sources import Batch
-    from ..keyed.store import Key
+    from ..keyed.bank_file import Key
     from ..model import RankChange
     from ..monitoring import Alarm, Contributors, Verdicts
     from .stage import Model

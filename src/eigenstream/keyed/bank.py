@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,10 +20,11 @@ from ..model.plan import Plan
 from ..model.stored_form import restored, stored
 from ..model.stream_model import DEFAULTS, plain, rebuilt_parameters
 from ..model.whole_calls import whole_call
+from .bank_file import Key, damaged
 from .grouping import factorized, grouped
 from .keyed_models import KeyedModels, refuse_count
 from .models import Call, Models, cores
-from .store import Entry, Key
+from .store import Entry
 
 
 class Bank(KeyedModels):
@@ -83,8 +85,9 @@ class Bank(KeyedModels):
             if self.store.fact("monitors"):
                 raise ValueError(f"{self.store.path!r} holds monitors: open it as a MonitorBank")
             self.parameters = self._agreed(parameters)
-            if (width := self.store.fact("width")) is not None:
-                self._begin(width, np.dtype(self.store.fact("dtype")).type)
+            width, dtype = self.store.fact("width"), np.dtype(self.store.fact("dtype")).type
+            if width is not None:
+                self._of_file(lambda: self._begin(width, dtype))
         except BaseException:
             self.store.close()
             raise
@@ -136,19 +139,21 @@ class Bank(KeyedModels):
         self._undo.append(models.revert)
         changes = models.learn(call, [names[i] for i in self._gappy(X, codes)])
         self.samples += len(X)
-        self._undo.append(lambda: self._shelf.unlearn(new))
-        self._shelf.learnt(names)
+        self._learnt(names)
         if self.on_rank_change is not None:
             for key, change in changes:
                 self.on_rank_change(key, change)
-        self._evict(models, new)
+        self._evict(models)
         return call.scores
 
     def model(self, key: Key) -> StreamModel:
         """The model of this key as a model of its own; a copy. Its position is the bank's."""
-        tracker = restored(*self._state_of(key))
+        if self._models is None or key not in self:
+            raise KeyError(f"there is no model with the key {key!r}")
         model = StreamModel(**self.parameters)
-        model.tracker, model.position_ = tracker, self.position_
+        held = key in self._models
+        model.tracker = restored(*stored(self._models.tracker(key))) if held else self._restored(key)
+        model.position_ = self.position_
         return model
 
     def close(self) -> None:
@@ -170,13 +175,14 @@ class Bank(KeyedModels):
         if before is None:
             check_words(DEFAULTS | given)
             return DEFAULTS | given
+        parameters = self._of_file(lambda: rebuilt_parameters(before))
         for name, value in json.loads(json.dumps(plain(DEFAULTS | given, 0))).items():
             if name in given and before[name] != value:
                 raise ValueError(
                     f"{self.store.path!r} was made with {name}={before[name]!r}, not {name}={value!r}: leave "
                     f"{name} out, or name another file"
                 )
-        return rebuilt_parameters(before)
+        return parameters
 
     def _checked(self, rows: ArrayLike) -> Floats:
         X = np.asarray(rows)
@@ -200,8 +206,8 @@ class Bank(KeyedModels):
         for key in keys:
             if key in models:
                 continue
-            if key in self._shelf.stored:
-                models.add(key, restored(*self._state_of(key)))
+            if key in self.store.models:
+                models.add(key, self._restored(key))
             else:
                 new.append(key)
                 models.add(key, Tracker(models.plan))
@@ -213,26 +219,29 @@ class Bank(KeyedModels):
         found: list[int] = np.unique(codes[np.isnan(X).any(axis=1)]).tolist()
         return found
 
-    def _evict(self, models: Models, new: list[Key]) -> None:
-        """Put the longest idle models into the file, some of which may be new."""
+    def _evict(self, models: Models) -> None:
+        """Put the longest idle models into the file."""
         idle = [] if self.max_models is None else models.idle(self.max_models)
         if not idle:
             return
-        changed, held = self._shelf.changed.intersection(idle), models.held(idle)
-        self._undo.append(lambda: self._shelf.take_back(changed, new))
+        held = models.held(idle)
         self._undo.append(lambda: models.put_back(held))
-        self._shelf.put_away(idle)
+        self._put_away(idle)
         for key in idle:
             models.remove(key)
 
     def _packed(self, key: Key) -> tuple[Entry, bytes]:
-        arrays, document = self._state_of(key)
+        assert self._models is not None
+        arrays, document = stored(self._models.tracker(key))
         return Entry(key, document["time"], document["decision"][2]), checkpoint.packed(arrays, document)
 
-    def _state_of(self, key: Key) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        if self._models is not None and key in self._models:
-            return stored(self._models.tracker(key))
-        state = self.store.state(key) if key in self._shelf.stored else None
-        if state is None:
-            raise KeyError(f"there is no model with the key {key!r}")
-        return checkpoint.unpacked(state, str(key))
+    def _restored(self, key: Key) -> Tracker:
+        """The tracker of a key that is in the file."""
+        found, plan = self._state(key), self.plan
+        assert found is not None
+        assert plan is not None
+        arrays, document = checkpoint.unpacked(*found)
+        tracker = self._of_file(lambda: restored(arrays, document))
+        if replace(tracker.plan, alpha=plan.alpha) != plan:
+            damaged(self.store.path, f"the model with the key {key!r} is of another kind")
+        return tracker

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .store import Key
+from .bank_file import Key
 
 
 def factorized(keys: Sequence[Key] | NDArray[Any]) -> tuple[list[Key], NDArray[Any]]:
@@ -18,6 +18,8 @@ def factorized(keys: Sequence[Key] | NDArray[Any]) -> tuple[list[Key], NDArray[A
     for key in index:
         if type(key) not in (str, int) or (type(key) is int and not -(2**63) <= key < 2**63):
             raise TypeError(f"keys must be strings or whole numbers of 64 bits, got {key!r}")
+        if type(key) is str and not key.isascii() and key.encode(errors="replace").decode() != key:
+            raise ValueError(f"keys must be text that UTF-8 can write, got {key!r}")
     # Sorting 16-bit numbers takes a tenth of the time.
     dtype = np.uint16 if len(index) <= 2**16 else np.int64
     return list(index), np.fromiter(map(index.__getitem__, each), dtype=dtype, count=len(each))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self, TypeVar
 
 from ..model import RankChange
-from ..model.whole_calls import Callers
-from .shelf import Shelf
-from .store import Entry, Key, Store
+from ..model.whole_calls import Callers, whole_call
+from .bank_file import Key, damaged
+from .store import Entry, Store
+
+Made = TypeVar("Made")
+NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+"""Errors of making a model or a plan of values that no bank has written."""
 
 
 class KeyedModels(ABC):
@@ -41,8 +45,10 @@ class KeyedModels(ABC):
         self.on_rank_change: Callable[[Key, RankChange], object] | None = None
         self.store = Store(path if path is not None else ":memory:", fresh=fresh)
         self.position_: Any = self.store.fact("position")
-        self.samples: int = self.store.fact("samples") or 0
-        self._shelf = Shelf(self.store, self._packed)
+        self.samples: int = self.store.fact("samples")
+        self._calls: int = self.store.fact("calls")
+        self._changed: dict[Key, int] = {}
+        """Keys in memory that have learnt since they were stored, with the number of their last call."""
         self.callers = Callers()
         self._undo: list[Callable[[], object]] = []
         """Steps that take back what the present call has done so far, the last one first."""
@@ -70,22 +76,69 @@ class KeyedModels(ABC):
 
     def keys(self) -> Iterator[Key]:
         """All keys, in memory or not."""
-        return self._shelf.keys()
+        yield from self.store.models.keys() | self._changed.keys()
 
     def __iter__(self) -> Iterator[Key]:
         return self.keys()
 
     def __len__(self) -> int:
-        return len(self._shelf)
+        return len(self.store.models.keys() | self._changed.keys())
 
     def __contains__(self, key: object) -> bool:
-        return key in self._shelf
+        return key in self.store.models or key in self._changed
 
+    @whole_call
     def save(self, position: Any = None) -> None:
-        """Write everything to the file, and a position in the source with it: all or nothing."""
-        self.position_ = position
-        facts = {"position": position, "samples": self.samples, "width": self.width}
-        self._shelf.save(self._facts() | facts)
+        """Write everything to the file, and a position in the source with it: all or nothing.
+
+        After an error of the disk the bank goes on, and the next save writes everything.
+        """
+        facts = {"position": position, "samples": self.samples, "width": self.width, "calls": self._calls}
+        self._put(self._changed)
+        self.store.commit(self._facts() | facts)
+        self.position_, self._changed = position, {}
+
+    def _learnt(self, keys: Iterable[Key]) -> None:
+        """Note that the present call has brought rows for these keys."""
+        calls, own = self._calls, list(keys)
+        before = {key: self._changed.get(key) for key in own}
+
+        def take_back() -> None:
+            self._calls = calls
+            for key, call in before.items():
+                if call is None:
+                    self._changed.pop(key, None)
+                else:
+                    self._changed[key] = call
+
+        self._undo.append(take_back)
+        self._calls += 1
+        self._changed.update(dict.fromkeys(own, self._calls))
+
+    def _put_away(self, keys: list[Key]) -> None:
+        """Write changed models of these keys, which leave memory; durable with the next `save`."""
+        changed = {key: self._changed[key] for key in keys if key in self._changed}
+        before = {key: self.store.models.get(key) for key in changed}
+        self._undo.append(lambda: self.store.put_back(before))
+        self._undo.append(lambda: self._changed.update(changed))
+        self._put(changed)
+        for key in changed:
+            del self._changed[key]
+
+    def _put(self, keys: dict[Key, int]) -> None:
+        self.store.put((*self._packed(key), call) for key, call in keys.items())
+
+    def _of_file(self, make: Callable[[], Made]) -> Made:
+        """Make something of what the file holds; an error that names the file where that cannot be."""
+        try:
+            return make()
+        except NONSENSE as error:
+            damaged(self.store.path, repr(error))
+
+    def _state(self, key: Key) -> tuple[bytes, str] | None:
+        """The stored model of a key, and its name for messages; None if there is none."""
+        state = self.store.state(key)
+        return None if state is None else (state, f"{self.store.path}, key {key}")
 
     def close(self) -> None:
         """Close the file; what was not saved is lost."""

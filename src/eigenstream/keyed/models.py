@@ -15,8 +15,8 @@ from ..learners.marks import Mark
 from ..learners.threads import one_thread
 from ..model import RankChange, Tracker, row_times
 from ..model.plan import Plan
+from .bank_file import Key
 from .fleet import Fleet, Slots, fits
-from .store import Key
 
 # Models. Large enough that handing over a part costs nothing beside it, small enough for all threads to work.
 PART = 512
@@ -59,7 +59,7 @@ class Models:
         """Slots in the fleet, and trackers that cannot be there."""
         self._marks: list[tuple[Tracker, Mark]] = []
         """Trackers outside the fleet that the last call concerned, as they were before."""
-        self._pool = _pool(workers)
+        self._pool, self._owner = _pool(workers), os.getpid()
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
@@ -132,6 +132,8 @@ class Models:
         self._marks = [(tracker, tracker.mark()) for tracker in map(self.tracker, alone)]
         size = max(min(PART, -(-len(together) // self.workers)), 1)
         parts = [together[start : start + size] for start in range(0, len(together), size)]
+        if self._owner != os.getpid():  # a process that was forked has none of the threads
+            self._pool, self._owner = _pool(self.workers), os.getpid()
         each = map if self._pool is None else self._pool.map
         try:
             with one_thread():

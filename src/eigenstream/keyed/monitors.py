@@ -16,9 +16,10 @@ from ..model.stream_model import plain, rebuilt_parameters
 from ..model.whole_calls import reverting, whole_call
 from ..monitoring import Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
 from .bank import Bank
+from .bank_file import Key, damaged
 from .grouping import factorized, grouped
 from .keyed_models import KeyedModels
-from .store import Entry, Key, Store
+from .store import Entry, Store
 
 Answer = TypeVar("Answer")
 Judge = Callable[[Key, MonitoredModel, NDArray[np.intp]], Answer]
@@ -80,11 +81,15 @@ class MonitorBank(KeyedModels):
         super().__init__(path, max_models, fresh)
         self.settings, self.parameters = new.settings, new.parameters
         self.features = None if features is None else list(features)
-        if len(self):
-            self._take_over()
         self.on_alarm: Callable[[Key, Alarm], object] | None = None
-        self.alarms: int = self.store.fact("alarms") or 0
+        self.alarms: int = self.store.fact("alarms")
         self._width: int | None = self.store.fact("width")
+        try:
+            if len(self):
+                self._take_over()
+        except BaseException:
+            self.store.close()
+            raise
         self._monitors: dict[Key, MonitoredModel] = {}
         """Those in memory, the longest idle first."""
 
@@ -158,18 +163,18 @@ class MonitorBank(KeyedModels):
             answers.append((own, judge(key, monitor, own)))
             self.alarms += _alarms(monitor) - alarms
         self.samples, self._width = self.samples + len(rows), rows.shape[1]
-        self._undo.append(lambda: self._shelf.unlearn(new))
-        self._shelf.learnt(names)
-        self._evict(new)
+        self._learnt(names)
+        self._evict()
         return answers
 
     def model(self, key: Key) -> MonitoredModel:
         """The monitor of this key as a monitor of its own; a copy. Its position is the bank's."""
         if key in self._monitors:
-            state = self._packed(key)[1]
-        elif (state := self.store.state(key)) is None:  # type: ignore[assignment]
+            model = MonitoredModel.from_bytes(self._packed(key)[1])
+        elif (found := self._restored(key)) is not None:
+            model = found
+        else:
             raise KeyError(f"there is no monitor with the key {key!r}")
-        model = MonitoredModel.from_bytes(state, str(key))
         model.position_ = self.position_
         return model
 
@@ -177,25 +182,32 @@ class MonitorBank(KeyedModels):
         """The monitor of this key itself: from memory, from the file, or a new one."""
         monitor = self._monitors.pop(key, None)
         if monitor is None:
-            state = self.store.state(key)
-            if state is None:
+            monitor = self._restored(key)
+            if monitor is None:
                 monitor = MonitoredModel(self.settings, **self.parameters)
                 monitor.features = list(self.features or [])
-            else:
-                monitor = MonitoredModel.from_bytes(state, str(key))
             monitor.on_rank_change = lambda change: self._tell(self.on_rank_change, key, change)
             monitor.on_alarm = lambda alarm: self._tell(self.on_alarm, key, alarm)
         self._monitors[key] = monitor  # behind all that are idle for longer
         return monitor
 
-    def _evict(self, new: set[Key]) -> None:
-        """Put the longest idle monitors into the file, some of which may be new."""
+    def _restored(self, key: Key) -> MonitoredModel | None:
+        """The monitor of a key as the file has it; None if it has none."""
+        found = self._state(key)
+        model = None if found is None else MonitoredModel.from_bytes(*found)
+        if model is not None and model.n_features_in_ != self.width:
+            damaged(self.store.path, f"the monitor with the key {key!r} is of another width")
+        return model
+
+    def _evict(self) -> None:
+        """Put the longest idle monitors into the file."""
         most = len(self._monitors) if self.max_models is None else self.max_models
         idle = list(islice(self._monitors, max(len(self._monitors) - most, 0)))
-        changed, held = self._shelf.changed.intersection(idle), {key: self._monitors[key] for key in idle}
-        self._undo.append(lambda: self._shelf.take_back(changed, new) if idle else None)
+        if not idle:
+            return
+        held = {key: self._monitors[key] for key in idle}
         self._undo.append(lambda: self._monitors.update(held))
-        self._shelf.put_away(idle)
+        self._put_away(idle)
         for key in idle:
             del self._monitors[key]
 
@@ -216,12 +228,13 @@ class MonitorBank(KeyedModels):
     def _take_over(self) -> None:
         """Settings, parameters and names that were saved in the file."""
         settings = self.store.fact("monitors")
-        if not isinstance(settings, dict):
-            self.close()
+        if settings is None:
             raise ValueError(f"{self.store.path!r} holds models without monitors: open it as a Bank")
-        self.settings = MonitorSettings(**settings | {"confirm": tuple(settings["confirm"])})
-        self.parameters = rebuilt_parameters(self.store.fact("parameters"))
+        self.settings = self._of_file(lambda: MonitorSettings(**settings))
+        self.parameters = self._of_file(lambda: rebuilt_parameters(self.store.fact("parameters")))
         self.features = self.store.fact("features") or self.features
+        if self.features is not None and len(self.features) != self.width:
+            damaged(self.store.path, f"it has {len(self.features)} names for {self.width} inputs")
 
     @staticmethod
     def _tell(listener: Callable[[Key, Any], object] | None, key: Key, event: object) -> None:
@@ -241,6 +254,6 @@ def _mark(monitor: MonitoredModel) -> Callable[[], None]:
 def open_bank(path: str | os.PathLike[str]) -> Bank | MonitorBank:
     """The bank in a file: of monitors, or of models."""
     store = Store(path)
-    watches = store.fact("monitors")
+    watches = store.fact("monitors") is not None
     store.close()
     return MonitorBank(path) if watches else Bank(path)

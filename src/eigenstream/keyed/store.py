@@ -1,37 +1,22 @@
-"""Models by key in one SQLite file; a crash loses only what was written since the last commit.
+"""Models by key in one file; a crash loses only what was written since the last commit.
 
 A model is the bytes that `eigenstream.io.checkpoint.packed` makes of it: nothing in the file is executed.
+`eigenstream.keyed.bank_file` describes the file.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
-import sqlite3
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any, NamedTuple
 
-from ..io import files
+import msgspec
 
-Key = str | int
-
-APPLICATION = 0x65696762
-"""SQLite's application id of a bank ("eigb"): tells it from other SQLite files."""
-VERSION = 1
-"""SQLite's user version of a bank; raised when the tables change."""
-
-TABLES = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE models (
-    key PRIMARY KEY,
-    samples INTEGER NOT NULL,
-    rank INTEGER NOT NULL,
-    used INTEGER NOT NULL,
-    state BLOB NOT NULL
-);
-"""
+from .bank_file import SMALL, START, Commit, Facts, Key, PathLike, Stored, opened, read_commit, read_state
+from .bank_file import is_bank as is_bank
+from .bank_writer import Writer, identity
 
 
 class Entry(NamedTuple):
@@ -43,7 +28,9 @@ class Entry(NamedTuple):
 
 
 class Store:
-    """The file of a bank, locked against other writers from the first write on.
+    """The file of a bank: read without a lock, locked against other writers from the first write on.
+
+    It is read as it was when it was opened, also while another process goes on writing.
 
     Parameters
     ----------
@@ -55,123 +42,176 @@ class Store:
     Raises
     ------
     ValueError
-        If the file is something else, or of a newer version.
+        If the file is something else, damaged, or of another version.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, fresh: bool = False) -> None:
+    def __init__(self, path: PathLike, *, fresh: bool = False) -> None:
         self.path = os.fspath(path)
-        exists = self.path != ":memory:" and Path(self.path).exists() and Path(self.path).stat().st_size > 0
-        if exists and not is_bank(self.path):
-            raise ValueError(f"{self.path!r} is not a bank of models: name another file")
-        self._aside: str | None = None
-        """The path of a new file until its first commit puts it in its place."""
-        if self.path != ":memory:" and (fresh or not exists):
-            target = Path(os.path.realpath(self.path))
-            self._aside = str(target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp"))
-        self._file = self._opened(self._aside or self.path)
-        if self._aside or self.path == ":memory:":
-            self._create()
-        elif (version := self._file.execute("PRAGMA user_version").fetchone()[0]) != VERSION:
-            self.close()
-            raise ValueError(
-                f"{self.path!r} has format version {version}, this eigenstream reads {VERSION}: use the "
-                "version that wrote it"
-            )
+        self.models: dict[Key, Stored] = {}
+        """Everything that is stored, whether or not it has been committed."""
+        self._changed: dict[Key, None] = {}
+        """Keys that were stored since the last commit."""
+        self._facts = Facts()
+        self._commit: Commit | None = None
+        """The commit that was read."""
+        self._seen: object = None
+        self._handle: int | None = None
+        """The file for reading, until there is a writer."""
+        self._writer: Writer | None = None
+        self._memory: dict[int, bytes] = {}
+        """States of a store without a file, each by a number of its own."""
+        self._numbers = count(START)
+        self._spared = 0
+        """Bytes to spare when a smaller file could not be made: it is tried again with twice as many."""
+        self._closed = False
+        if self.path != ":memory:":
+            self._open(fresh)
 
-    def _opened(self, path: str) -> sqlite3.Connection:
-        file = None
+    def _open(self, fresh: bool) -> None:
         try:
-            # Threads take turns: only the one that calls the bank reads and writes.
-            file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            file.execute("PRAGMA synchronous = EXTRA")  # a commit also syncs the folder
-            file.execute("SELECT count(*) FROM sqlite_master")
-        except sqlite3.DatabaseError as error:
-            if file is not None:
-                file.close()
-            raise ValueError(f"{self.path!r} cannot be used as a bank of models: {error}") from None
-        return file
-
-    def _create(self) -> None:
-        self._file.execute("PRAGMA journal_mode = OFF")  # after a crash nobody looks at this file
-        self._begin()
-        for statement in TABLES.split(";"):
-            self._file.execute(statement)
-        self._file.execute(f"PRAGMA application_id = {APPLICATION}")
-        self._file.execute(f"PRAGMA user_version = {VERSION}")
-
-    def _put_in_place(self) -> None:
-        """Let the new file appear, whole, under its name."""
-        assert self._aside is not None
-        self._file.close()
-        files.sync_file(self._aside)
-        target = os.path.realpath(self.path)
-        os.replace(self._aside, target)
-        files.sync_folder(Path(target).parent)
-        self._aside = None
-        self._file = self._opened(self.path)
+            self._handle = opened(self.path)
+        except FileNotFoundError:
+            return
+        try:
+            self._seen = identity(self._handle)
+            if os.fstat(self._handle).st_size and not (fresh and is_bank(self.path)):
+                self._commit = read_commit(self._handle, self.path)
+                self._facts, self.models = self._commit.facts, dict(self._commit.models)
+        except BaseException:
+            self.close()
+            raise
 
     def fact(self, name: str) -> Any:
-        """The fact that `commit` wrote under this name; None if there is none."""
-        found = self._file.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if found is None else json.loads(found[0])
+        """The fact that `commit` wrote under this name; None, or 0, if there is none."""
+        return getattr(self._facts, name)
 
     def state(self, key: Key) -> bytes | None:
         """The stored model of this key."""
-        found = self._file.execute("SELECT state FROM models WHERE key = ?", (key,)).fetchone()
-        return None if found is None else bytes(found[0])
+        stored = self.models.get(key)
+        return None if stored is None else self._read(stored)
 
     def entries(self) -> Iterator[Entry]:
         """All stored models, the last used first."""
-        for row in self._file.execute("SELECT key, samples, rank FROM models ORDER BY used DESC, rowid"):
-            yield Entry(*row)
+        for stored in self._by_use():
+            yield Entry(stored.key, stored.samples, stored.rank)
 
-    def put(self, models: Iterable[tuple[Entry, bytes]], used: int) -> None:
-        """Write models; durable with the next `commit`."""
-        self._begin()
-        self._file.executemany(
-            "INSERT INTO models VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET samples = "
-            "excluded.samples, rank = excluded.rank, used = excluded.used, state = excluded.state",
-            ((*entry, used, state) for entry, state in models),
-        )
+    def put(self, models: Iterable[tuple[Entry, bytes, int]]) -> None:
+        """Write models, each with the number of its last call; they are durable with the next `commit`."""
+        stored = list[tuple[Entry, int, int, int]]()
 
-    def drop(self, keys: Iterable[Key]) -> None:
-        """Forget models, for good only with the next `commit`."""
-        self._begin()
-        self._file.executemany("DELETE FROM models WHERE key = ?", [(key,) for key in keys])
+        def states() -> Iterator[bytes]:
+            for entry, state, used in models:
+                stored.append((entry, used, len(state), zlib.crc32(state)))
+                yield state
 
-    def commit(self, facts: dict[str, Any]) -> None:
+        offsets = self._append(states())
+        placed = {
+            entry.key: Stored(*entry, used, offset, length, checksum)
+            for (entry, used, length, checksum), offset in zip(stored, offsets, strict=True)
+        }
+        self._changed.update(dict.fromkeys(placed))
+        self.models.update(placed)
+
+    def put_back(self, models: Mapping[Key, Stored | None]) -> None:
+        """Go back to what `models` held of these keys before the last `put`; None is nothing."""
+        for key, stored in models.items():
+            if stored is None:
+                self.models.pop(key, None)
+            else:
+                self.models[key] = stored
+
+    def commit(self, facts: Mapping[str, Any]) -> None:
         """Make everything written so far durable, and these facts with it: all or nothing."""
-        self._begin()
-        self._file.executemany(
-            "INSERT OR REPLACE INTO facts VALUES (?, ?)",
-            [(name, json.dumps(value)) for name, value in facts.items()],
-        )
-        self._file.execute("COMMIT")
-        if self._aside is not None:
-            self._put_in_place()
+        new = msgspec.structs.replace(self._facts, **facts)
+        if self.path != ":memory:":
+            writer = self._writing()
+            if writer.is_sound:
+                writer.commit(new, self.models, self._changed)
+                self._make_smaller(writer, new)
+            else:
+                self._write_anew(writer, new)
+        self._facts, self._changed = new, {}
 
     def close(self) -> None:
         """Close the file; what was not committed is lost."""
-        self._file.close()
-        if self._aside is not None:
-            Path(self._aside).unlink(missing_ok=True)
-            self._aside = None
+        self._closed = True
+        self._close_reading()
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            writer.close()
+
+    def _close_reading(self) -> None:
+        if self._handle is not None:
+            handle, self._handle = self._handle, None
+            os.close(handle)
 
     def __del__(self) -> None:
-        if hasattr(self, "_file"):
+        if hasattr(self, "_closed"):
             self.close()
 
-    def _begin(self) -> None:
-        if self._file.in_transaction:
-            return
+    def _by_use(self) -> list[Stored]:
+        """All models, the last used first, in an order that does not depend on when they were written."""
+        return sorted(
+            self.models.values(),
+            key=lambda stored: (-stored.used, isinstance(stored.key, str), stored.key),
+        )
+
+    def _read(self, stored: Stored) -> bytes:
+        if self.path == ":memory:":
+            return self._memory[stored.offset]
+        handle = self._handle if self._writer is None else self._writer.handle
+        if handle is None:
+            raise ValueError(f"{self.path!r} is closed: open the bank again")
+        return read_state(handle, stored, self.path)
+
+    def _append(self, states: Iterator[bytes]) -> list[int]:
+        if self.path != ":memory:":
+            return self._writing().append(states, self.models)
+        if len(self._memory) > 2 * len(self.models):  # the models before the last call are needed no more
+            self._memory = {stored.offset: self._memory[stored.offset] for stored in self.models.values()}
+        added = dict(zip(self._numbers, states, strict=False))
+        self._memory.update(added)
+        return list(added)
+
+    def _writing(self) -> Writer:
+        """The writer of the file, which the first write makes."""
+        if self._closed:
+            raise ValueError(f"{self.path!r} is closed: open the bank again")
+        if self._writer is None:
+            self._writer = Writer(self.path, self._seen, self._commit)
+            self._close_reading()
+        if not self._writer.is_own:
+            raise RuntimeError(
+                f"{self.path} is written by the process that opened it, not by one that was forked from it: "
+                "open a bank of another file here"
+            )
+        return self._writer
+
+    def _make_smaller(self, writer: Writer, facts: Facts) -> None:
+        """Write a new file once more bytes are needed no longer than are needed; the old one is as good."""
+        needed = sum(stored.length for stored in self.models.values())
+        spare = writer.size - needed
+        if spare > max(needed + SMALL, 2 * self._spared):
+            try:
+                self._write_anew(writer, facts)
+                self._spared = 0
+            except OSError:
+                self._spared = spare
+
+    def _write_anew(self, old: Writer, facts: Facts) -> None:
+        """Write everything that is needed to a new file, which takes the place of the old one."""
+        new = Writer(self.path, self._seen, instead=old if old.is_in_place else None)
         try:
-            self._file.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            raise RuntimeError(f"another process is working on {self.path}, wait for it: {error}") from None
-
-
-def is_bank(path: str | os.PathLike[str]) -> bool:
-    """True if this file is a bank of models, by its first bytes."""
-    with open(path, "rb") as file:
-        head = file.read(72)
-    return head.startswith(b"SQLite format 3\0") and head[68:72] == APPLICATION.to_bytes(4, "big")
+            models = self._by_use()
+            offsets = new.append(map(self._read, models), {})
+            moved = {
+                stored.key: msgspec.structs.replace(stored, offset=offset)
+                for stored, offset in zip(models, offsets, strict=True)
+            }
+            new.commit(facts, moved, moved)
+        finally:
+            if new.aside is not None:
+                new.close()
+            else:  # it is in place, even if that may not be durable
+                self._writer, self.models = new, moved
+                old.close()
