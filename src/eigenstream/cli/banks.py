@@ -19,25 +19,22 @@ def inspect_bank(path: str, as_json: bool) -> None:
     from rich.text import Text
 
     from ..io.files import shown
+    from ..jobs.record import record_of
     from ..keyed import Store
 
     store = Store(path)
-    try:
-        entries = list(store.entries())
-        samples, width = store.fact("samples"), store.fact("width")
-        parameters, position = store.fact("parameters"), store.fact("position")
-        what = "monitors" if store.fact("monitors") else "models"
-    finally:
-        store.close()
+    store.close()  # what is shown of it has been read
+    entries, samples, width = list(store.entries()), store.fact("samples"), store.fact("width")
     if as_json:
-        made_by = dict(position["recipe"]) if isinstance(position, dict) and "recipe" in position else None
+        record = record_of(store.fact("position"))
+        made_by = None if record is None else record.request.document()
         if made_by is not None:
-            made_by |= made_by.pop("reading", {})
-        facts = {"samples": samples, "features": width, "parameters": parameters, "made_by": made_by}
-        print(json.dumps({**facts, "keys": [entry._asdict() for entry in entries]}))
+            made_by |= made_by.pop("reading")
+        facts = {"samples": samples, "features": width, "parameters": store.fact("parameters")}
+        print(json.dumps({**facts, "made_by": made_by, "keys": [entry._asdict() for entry in entries]}))
         return
-    console = Console()
-    say(console, f"{path}: a bank of {len(entries):,} {what}, {samples:,} samples of {width} numbers")
+    console, what = Console(), "models" if store.fact("monitors") is None else "monitors"
+    say(console, f"{path}: a bank of {len(entries):,} {what}, {samples:,} samples of {width or 0} numbers")
     listed = table("key", "samples", "rank")
     for entry in entries[:SHOWN]:
         listed.add_row(Text(shown(str(entry.key))), f"{entry.samples:,}", str(entry.rank))
