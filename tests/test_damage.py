@@ -23,11 +23,14 @@ linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memor
         ("sources", 0, 360),
         ("models", 0, 300),
         ("signed", 0, 240),
+        ("banks", 0, 120),
+        ("forged banks", 0, 160),
         *(
             pytest.param(what, first, first + 2000, marks=pytest.mark.slow)
-            for what in ("sources", "models", "signed")
+            for what in ("sources", "models", "signed", "banks", "forged banks")
             for first in (1000, 3000)
         ),
+        pytest.param("forged banks", 5000, 6000, marks=pytest.mark.slow),
     ],
 )
 def test_damage_gives_a_clear_error_or_a_right_result(what, first, last):

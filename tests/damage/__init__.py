@@ -5,5 +5,6 @@ number alone: ``python -m tests.damage sources 1234 1235`` repeats one. What is 
 
 - ``sources``: files of every kind that rows are read from (`tests.damage.sources`);
 - ``models``: the bytes of model files (`tests.damage.models`);
-- ``signed``: what model files hold, under a checksum that is right (`tests.damage.signed`).
+- ``signed``: what model files hold, under a checksum that is right (`tests.damage.signed`);
+- ``banks`` and ``forged banks``: the bytes of banks, and what they hold (`tests.damage.banks`).
 """

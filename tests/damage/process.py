@@ -13,20 +13,25 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+from tests.damage.banks import check_bank, check_forged_bank, prepare_banks
 from tests.damage.models import check_model, prepare_models
 from tests.damage.signed import check_signed
 from tests.damage.sources import check_source, prepare_sources
 
 ROOT = Path(__file__).parents[2]
 """The folder that `tests` lies in."""
-ROOM = 1 << 30
-"""Bytes a damaged file may make the process ask for, beyond what it has from the start."""
+ROOM = {"banks": 500 << 20, "forged banks": 500 << 20}
+"""Bytes a damaged file may make the process ask for, beyond what it has from the start; 1 GiB of others."""
 SECONDS = 20
 """After which a case counts as a hang."""
+COMPUTING = {"banks": 1.0, "forged banks": 1.0}
+"""Seconds of processor time that a case may take."""
 CHECKS = {
     "sources": (prepare_sources, check_source),
     "models": (prepare_models, check_model),
     "signed": (prepare_models, check_signed),
+    "banks": (prepare_banks, check_bank),
+    "forged banks": (prepare_banks, check_forged_bank),
 }
 
 
@@ -39,12 +44,13 @@ def work(what, first, last):
     prepare, check = CHECKS[what]
     outcomes, failures = Counter(), []
     folder = Path(tempfile.mkdtemp())
-    signal.signal(signal.SIGALRM, ring)
+    for ringing in (signal.SIGALRM, signal.SIGPROF):
+        signal.signal(ringing, ring)
     try:
         prepare(folder)
-        limit_memory()
+        limit_memory(ROOM.get(what, 1 << 30))
         for number in range(first, last):
-            outcome = outcome_of(check, number, folder)
+            outcome = outcome_of(check, number, folder, COMPUTING.get(what, 0.0))
             outcomes[outcome.split(":")[0]] += 1
             if outcome.startswith("FAILED"):
                 failures.append(f"case {number} {outcome}")
@@ -53,10 +59,11 @@ def work(what, first, last):
     print(json.dumps({"outcomes": outcomes, "failures": failures}))
 
 
-def outcome_of(check, number, folder):
+def outcome_of(check, number, folder, computing):
     """How a case ended; ``FAILED`` and why, where it should not have ended so."""
     print(number, file=sys.stderr, end="\r", flush=True)
     signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, computing)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -69,6 +76,7 @@ def outcome_of(check, number, folder):
         return f"FAILED: {traceback.format_exc()}"
     finally:
         signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         shutil.rmtree(folder / "x") if (folder / "x").is_dir() else (folder / "x").unlink(missing_ok=True)
 
 
@@ -76,9 +84,9 @@ def ring(*_):
     raise Hang
 
 
-def limit_memory():
+def limit_memory(room):
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, size + ROOM))
+    resource.setrlimit(resource.RLIMIT_AS, (size + room, size + room))
 
 
 def in_a_process(what, first, last):

@@ -115,17 +115,18 @@ def remove_leftovers(path: PathLike) -> None:
     # By exact name: a glob for "m" would also take those of "m.model".
     ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
     for name in os.listdir(target.parent):
-        if ours.fullmatch(name) and not _is_locked(target.parent / name):
+        if ours.fullmatch(name) and not _in_use(target.parent / name, target):
             (target.parent / name).unlink(missing_ok=True)
 
 
-def _is_locked(path: Path) -> bool:
+def _in_use(path: Path, target: Path) -> bool:
+    """Return True if a process has locked a temporary file that is not already in its place."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
     try:
-        return not lock(handle)
+        return not is_at(handle, target) and not lock(handle)
     finally:
         os.close(handle)
 

@@ -9,7 +9,7 @@ import secrets
 import stat
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -71,24 +71,24 @@ class Writer:
         self._committed = self._end = START
         self._gaps: list[tuple[int, int]] = []
         """Free places behind the last commit, each from one offset to another."""
-        self._crowded = START + SMALL
-        """The end of the file from which on it is worth looking for gaps."""
+        self._until_gaps = SMALL
+        """Bytes to append before it is worth looking for gaps."""
         self._in_doubt = False
         """True if a commit has failed, so that nobody knows whether it counts: nothing may be overwritten."""
-        if commit is None:
-            self.aside = self.target.with_name(f".{self.target.name}.{secrets.token_hex(8)}.tmp")
-            self.handle = os.open(self.aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        else:
+        if commit is not None:
             self.number, self._slot, self._chain = commit.number, commit.slot, commit.chain
             self._last, self._committed, self._end = commit.place, commit.end, commit.end
-            self._crowded = commit.end + SMALL
-            self.handle = self._locked(os.O_RDWR)
-        try:
-            with self._named():
+        with self._named():
+            if commit is None:
+                self.aside = self.target.with_name(f".{self.target.name}.{secrets.token_hex(8)}.tmp")
+                self.handle = os.open(self.aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            else:
+                self.handle = self._locked(os.O_RDWR)
+            try:
                 self._prepare()
-        except BaseException:
-            self.close()
-            raise
+            except BaseException:
+                self.close()
+                raise
 
     def _prepare(self) -> None:
         if self.aside is not None:
@@ -130,7 +130,7 @@ class Writer:
         models
             All models of the bank by now: their states are needed.
         """
-        if self._end > self._crowded:
+        if self._until_gaps <= 0:
             self._find_gaps(models)
         places = deque[tuple[int, int | None]]([*self._gaps, (self._end, None)])
         start, stop = places.popleft()
@@ -143,6 +143,7 @@ class Writer:
                     at, gathered = start, bytearray()
                 offsets.append(at)
                 at += len(state)
+                self._until_gaps -= len(state)
                 gathered += state
                 if len(gathered) >= CHUNK:
                     self._write(start, gathered)
@@ -169,8 +170,7 @@ class Writer:
         stops = [*(start for start, _ in needed), starts[-1]]
         self._gaps = [(start, stop) for start, stop in zip(starts, stops, strict=True) if start < stop]
         self._end = starts[-1]
-        used = sum(stop - start for start, stop in needed)
-        self._crowded = self._end + max(used, SMALL)
+        self._until_gaps = max(sum(stop - start for start, stop in needed), SMALL)
 
     def commit(self, facts: Facts, models: Mapping[Key, Stored], changed: Collection[Key]) -> None:
         """Make everything written so far durable, with these facts: all or nothing.
@@ -210,7 +210,7 @@ class Writer:
         self.number, self._slot, self._last = number, slot, place
         self._chain = [len(listed)] if whole else [len(listed), *self._chain]
         self._committed = self._end = place.offset + place.length
-        self._gaps, self._crowded = [], self._end + SMALL
+        self._gaps, self._until_gaps = [], SMALL
         self._in_doubt = False
 
     def _take_place(self) -> None:
@@ -219,11 +219,13 @@ class Writer:
         if not self.target.exists():
             try:
                 os.link(self.aside, self.target)  # refuses where a file has come to be meanwhile
-                os.unlink(self.aside)
             except FileExistsError:
                 raise self._changed() from None
             except OSError:  # a file system without links
                 os.replace(self.aside, self.target)
+            else:
+                with suppress(OSError):  # the next writer removes it
+                    os.unlink(self.aside)
         elif self._instead is None:
             before = self._locked(os.O_RDONLY)
             os.replace(self.aside, self.target)
@@ -273,7 +275,8 @@ class Writer:
         """Unlock and close the file; a new one without a commit is removed."""
         if self.is_own:
             if self.aside is not None:
-                self.aside.unlink(missing_ok=True)
+                with suppress(OSError):  # the next writer removes it
+                    self.aside.unlink()
             files.unlock(self.handle)  # also for processes that were forked and still have it open
         os.close(self.handle)
 
