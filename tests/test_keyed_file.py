@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from eigenstream import OnlineAdaptivePCA, StreamMonitor
 from eigenstream.cli import main
 from eigenstream.keyed import Bank, Entry, MonitorBank, Store, is_bank, open_bank
 from eigenstream.keyed.bank_file import CHAIN, PAGE, SLOT_SIZE, START, VERSION
@@ -432,7 +433,7 @@ def test_a_job_on_a_full_disk_ends_with_a_sentence_and_is_resumed(tmp_path, monk
             resource.setrlimit(resource.RLIMIT_FSIZE, limit)
         assert done.exit_code == 1
         assert isinstance(done.exception, SystemExit)
-        assert "cannot be written: File too large" in done.output
+        assert "x.bank cannot be written: File too large" in done.output
     assert CliRunner().invoke(main, [*words, "--save", "x.bank", "--resume"]).exit_code == 0
     assert opened("x.bank")[:2] == opened("whole")[:2]
 
@@ -460,6 +461,19 @@ def attempt(call):
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return "done"
+
+
+@pytest.mark.parametrize("kind", [OnlineAdaptivePCA, StreamMonitor])
+def test_after_a_fork_models_and_monitors_learn_on_in_both(tmp_path, kind):
+    model = kind().fit(ROWS[:300])
+
+    def work(name):
+        model.partial_fit(ROWS[300:])
+        model.save(tmp_path / name)
+
+    assert in_child(lambda: attempt(lambda: work("child"))) == "done"
+    work("parent")
+    assert (tmp_path / "child").read_bytes() == (tmp_path / "parent").read_bytes()
 
 
 @pytest.mark.parametrize("kind", [Bank, MonitorBank])
@@ -518,6 +532,26 @@ def test_threads_are_refused_and_no_row_is_lost(kind):
     counts = [bank.model(key).n_samples_seen_ for key in bank]
     assert said == ["done"]
     assert (bank.samples, counts) == (600, [100] * 6)
+
+
+def test_of_four_threads_every_call_counts_or_is_refused():
+    bank, taken, said = Bank(max_models=2, workers=2), [], []
+
+    def work():
+        for start in range(0, 600, 60):
+            part = slice(start, start + 60)
+            answer = attempt(lambda part=part: bank.learn_many(KEYS[part], ROWS[part]))
+            (taken if answer == "done" else said).append(answer)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert bank.samples == 60 * len(taken) == sum(bank.model(key).n_samples_seen_ for key in bank)
+    assert all("another thread is learning" in answer for answer in said)
+    assert len(taken) + len(said) == 40
+    bank.close()
 
 
 def test_a_store_in_memory_forgets_states_that_nobody_needs():

@@ -136,7 +136,7 @@ def test_events_carry_keys(folder):
     }
     assert events[-1] | {"seconds": 0} == {
         "event": "end", "rows": 4000, "learnt": 4000, "keys": 7, "samples": 4000, "seconds": 0,
-        "signal": None, "notes": [],
+        "left_out": 0, "signal": None, "notes": [],
     }  # fmt: skip
 
 

@@ -258,6 +258,8 @@ class Job:
             raise
         except OSError as error:
             kept, hints = "", tuple[Hint, ...]()
+            if self.file is not None and error.filename == str(self.file.target):
+                what = str(self.file.path)  # a bank's, which takes in models at any time
             if self.file is not None and self.file.has_checkpoint():
                 kept = f"; the last checkpoint in {self.file.path} is intact"
                 hints = (Hint("resume", None, "continues it once there is room"),)

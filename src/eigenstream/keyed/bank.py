@@ -21,8 +21,7 @@ from ..model.stored_form import restored, stored
 from ..model.stream_model import DEFAULTS, plain, rebuilt_parameters
 from ..model.whole_calls import whole_call
 from .bank_file import Key, damaged
-from .grouping import factorized, grouped
-from .keyed_models import KeyedModels, refuse_count
+from .keyed_models import KeyedModels, factorized, grouped, refuse_count
 from .models import Call, Models, cores
 from .store import Entry
 

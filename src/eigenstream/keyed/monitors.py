@@ -17,8 +17,7 @@ from ..model.whole_calls import reverting, whole_call
 from ..monitoring import Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
 from .bank import Bank
 from .bank_file import Key, damaged
-from .grouping import factorized, grouped
-from .keyed_models import KeyedModels
+from .keyed_models import KeyedModels, factorized, grouped
 from .store import Entry, Store
 
 Answer = TypeVar("Answer")

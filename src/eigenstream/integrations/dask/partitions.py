@@ -1,15 +1,20 @@
-"""A model per partition of the rows, merged in a tree."""
+"""A model per partition of the rows, merged in a tree: no worker has to hold more than a few of the parts."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import dask
 from sklearn.base import clone
 
 from ...estimators import OnlineAdaptivePCA, merge
 from ...learners.arrays.dask import checked
-from .trees import few
+
+T = TypeVar("T")
+
+BRANCHES = 8
+"""Number of parts that are put together at a time."""
 
 
 def fit_partitions(model: OnlineAdaptivePCA, X: Any) -> OnlineAdaptivePCA:
@@ -45,6 +50,19 @@ def fit_partitions(model: OnlineAdaptivePCA, X: Any) -> OnlineAdaptivePCA:
     parts = [fitted(clone(model), part) for part in rows.rechunk({1: -1}).to_delayed()[:, 0]]
     merged: OnlineAdaptivePCA = dask.delayed(merge)(few(parts, dask.delayed(merge))).compute()
     return merged
+
+
+def few(parts: Sequence[T], together: Callable[[Sequence[T]], T]) -> Sequence[T]:
+    """At most `BRANCHES` parts: as long as there are more, neighbours are put together.
+
+    Examples
+    --------
+    >>> few(list("abcdefghij"), "+".join)
+    ['a+b+c+d+e+f+g+h', 'i+j']
+    """
+    while len(parts) > BRANCHES:
+        parts = [together(parts[i : i + BRANCHES]) for i in range(0, len(parts), BRANCHES)]
+    return parts
 
 
 def _fitted(model: OnlineAdaptivePCA, rows: Any) -> OnlineAdaptivePCA:

@@ -18,8 +18,8 @@ from ...learners.marks import Marked
 from ...model.plan import Plan
 from ...rank import ParallelAnalysis, Rule
 from . import shard as worker
+from .partitions import few
 from .sharded_rows import ShardedRows, Stretch
-from .trees import few
 
 APART = (
     "a model with its features in shards is not saved or merged: all of it would have to come to one place; "

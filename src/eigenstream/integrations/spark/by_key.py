@@ -13,9 +13,8 @@ from ...estimators.online_adaptive_pca import OnlineAdaptivePCA
 from ...estimators.persistence import estimator_of
 from ...estimators.stream_monitor import StreamMonitor
 from ...io.durations import seconds
-from .columns import check_time, column_of, input_names, is_time, times, values, whole
+from .columns import check_time, column_of, input_names, is_time, template_of, times, values, whole
 from .processor import OUTPUT, STATE, ModelOfKey, opened
-from .template import template_of
 
 LATE = ("raise", "drop")
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"

@@ -14,8 +14,7 @@ from ...estimators.online_adaptive_pca import OnlineAdaptivePCA
 from ...estimators.persistence import estimator_of
 from ...model import StreamModel, joined
 from ...model.parameters import refuse_gaps
-from .columns import ROW, check_time, column_of, input_names, times, values
-from .template import template_of
+from .columns import ROW, check_time, column_of, input_names, template_of, times, values
 
 
 def fit(

@@ -1,13 +1,20 @@
-"""Columns of a DataFrame in the form in which rows travel to models."""
+"""Columns of a DataFrame in the form in which rows travel to models, and the model that each starts from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, NumericType, TimestampType
+
+from ...estimators.online_adaptive_pca import OnlineAdaptivePCA
+from ...estimators.persistence import unfitted
+from ...estimators.stream_monitor import StreamMonitor
+from ...model import StreamModel, plan_for
+from ...model.parameters import check_words, seed
 
 ROW = "row"
 """The inputs of a row as one array: Spark hands rows to Python value by value, and one value is fastest."""
@@ -82,6 +89,19 @@ def check_time(half_life: Any, is_duration: bool, time: str | None) -> None:
             f"time={time!r} was given, but half_life={half_life!r} counts samples: leave it out, or give a "
             "duration such as half_life='10min'"
         )
+
+
+def template_of(model: OnlineAdaptivePCA | StreamMonitor, names: Sequence[str]) -> StreamModel:
+    """A model that has learnt nothing, for these inputs; refuses parameters that do not fit them."""
+    if not isinstance(model, OnlineAdaptivePCA | StreamMonitor):
+        raise TypeError(f"expected an OnlineAdaptivePCA or a StreamMonitor, got {model!r}")
+    template = unfitted(model)
+    given = template.parameters["random_state"]
+    template.parameters["random_state"] = 0 if given is None else seed(given)
+    template.features = list(names)
+    check_words(template.parameters)
+    plan_for(template.parameters, len(names), np.float64)
+    return template
 
 
 def _type(rows: DataFrame, name: str) -> str:
