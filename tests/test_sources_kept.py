@@ -126,7 +126,8 @@ def test_times_are_read_as_they_are_written(format, taken, texts, seconds):
     [
         ("noon,1,2\n", r"line 2, time 't': 'noon' is not a time \(time_format says how"),
         ("1,1,2\n2,1,2\n\nthree,3,4\n", r"line 5, time 't': 'three' is not a time"),
-        ("1,1,2\n3,1,2\n2,3,4\n", r"line 4, time 't': '2' is before the time of an earlier row"),
+        ("1,1,2\n2,1,2\n3,1,2\n2,3,4\n", r"line 5, time 't': '2' is before the time of an earlier row"),
+        ("1,1,2\n1e6,1,2\n2,3,4\n", r"line 3, time 't': '1e6' is far ahead of the rows before and behind it"),
         ("1,1,2\n,3,4\n", r"line 3, time 't': '' is not a time"),
     ],
 )

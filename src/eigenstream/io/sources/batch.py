@@ -72,11 +72,18 @@ class Chunk(NamedTuple):
     times: NDArray[np.float64] | None = None
     """Time of each row in seconds since 1970, where it is known."""
 
-    def without(self, rows: list[int]) -> Chunk:
-        """Return the chunk without these rows; no other row may be bad."""
-        texts = None if self.texts is None else np.delete(self.texts, rows, axis=0)
-        times = None if self.times is None else np.delete(self.times, rows)
-        return Chunk(np.delete(self.rows, rows, axis=0), np.delete(self.numbers, rows), [], texts, times)
+    def only(self, rows: Any) -> Chunk:
+        """Return these rows (a slice, a mask or numbers), none of which may be bad."""
+        texts = None if self.texts is None else self.texts[rows]
+        times = None if self.times is None else self.times[rows]
+        return Chunk(self.rows[rows], self.numbers[rows], [], texts, times)
+
+
+def joined(parts: Sequence[Chunk]) -> Chunk:
+    """Return the rows of several chunks as one; none may be bad."""
+    columns = zip(*((part.rows, part.numbers, part.texts, part.times) for part in parts), strict=True)
+    joined: list[Any] = [None if one[0] is None else np.concatenate(one) for one in columns]
+    return Chunk(joined[0], joined[1], [], *joined[2:])
 
 
 def texts_of(rows: list[list[str]], width: int) -> Texts:

@@ -10,14 +10,34 @@ from typing import Any, Self
 
 import numpy as np
 
-from .batch import CELLS, CHOOSE, NO_TEXT, SKIP, BadValue, Batch, Chunk, Hint, Place, Reader, SourceError
+from .batch import (
+    CELLS,
+    CHOOSE,
+    NO_TEXT,
+    SKIP,
+    BadValue,
+    Batch,
+    Chunk,
+    Hint,
+    Place,
+    Reader,
+    SourceError,
+    joined,
+)
 from .options import ReadOptions
-from .times import HOW, Clock
+from .times import AHEAD, BEFORE, GOOD, HOW, OPEN
+from .waiting import Waiting
 
 ROWS = 1024
 """Default rows per batch: enough that the cost per call is small, few enough that a person sees progress."""
 PATIENCE = 0.25
 """Seconds that rows of live input wait for their batch to fill: a person hardly notices the delay."""
+
+ORDER = {
+    BEFORE: "is before the time of an earlier row",
+    AHEAD: "is far ahead of the rows before and behind it",
+}
+"""Reasons why a row is left out, by the verdict on its time."""
 
 
 class Source:
@@ -55,6 +75,10 @@ class Source:
         self.count = self.skipped = self._read = 0
         self.first_skip = ""
         """Reason for the first skip."""
+        self._waiting = Waiting()
+        """Rows that were read and not handed out yet."""
+        self._ended = False
+        """True once the reader has no more rows."""
 
     @property
     def notes(self) -> list[str]:
@@ -70,12 +94,12 @@ class Source:
         return total if self.stop is None or total is None else min(total, self.stop)
 
     def __iter__(self) -> Iterator[Batch]:
-        ended = False
+        ended = self._ended = False
         while not ended:
             parts, ended = self._gathered(self.batch_rows - self.count % self.batch_rows)
             parts = [part for part in parts if len(part.rows)]
             if parts:
-                yield self._batch(parts[0] if len(parts) == 1 else _joined(parts))
+                yield self._batch(parts[0] if len(parts) == 1 else joined(parts))
 
     def _batch(self, rows: Chunk) -> Batch:
         self.count += len(rows.rows)
@@ -94,19 +118,23 @@ class Source:
         place = self.reader.place()
         if self.clock is None:
             return place
-        clock = self.clock.place()
-        return lambda: {**place(), "clock": clock}
+        clock, waiting = self.clock.place(), self._waiting
+        return lambda: {**place(), "clock": clock, "waiting": waiting.document()}
 
     def _gathered(self, wanted: int) -> tuple[list[Chunk], bool]:
         """Return chunks with ``wanted`` rows, or fewer on live input, and True at the end."""
         parts, until = list[Chunk](), None
         while wanted:
-            if until is not None and not self.reader.ready(max(until - time.monotonic(), 0.0)):
-                return parts, False
-            chunk = self._next(wanted)
-            if chunk is None:
+            ready = self._waiting.ready
+            if ready is None:
+                if until is not None and not self.reader.ready(max(until - time.monotonic(), 0.0)):
+                    return parts, False
+                ready = self._fetched(wanted)
+            if ready is None:
                 return parts, True
-            parts.append(self._usable(chunk))
+            rest = ready.only(slice(wanted, None)) if len(ready.rows) > wanted else None
+            self._waiting = self._waiting._replace(ready=rest)
+            parts.append(ready if rest is None else ready.only(slice(wanted)))
             wanted -= len(parts[-1].rows)
             if self.reader.live and until is None and len(parts[-1].rows):
                 until = time.monotonic() + PATIENCE
@@ -121,7 +149,11 @@ class Source:
                 raise ValueError(f"{rows} rows and {skipped} skipped among the first {row}")
             self.reader.go_to(position)
             if self.clock is not None:
-                self.clock.go_to(position["clock"])
+                width, kept = self.width, len(self.reader.kept)
+                waiting = Waiting.from_document(position["waiting"], width, kept)
+                held = waiting.held.times if waiting.held is not None else None
+                self.clock.go_to(position["clock"], () if held is None else held.tolist())
+                self._waiting = waiting
             self.count, self.skipped, self._read = numbers
         except SourceError:
             raise
@@ -146,6 +178,15 @@ class Source:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
+    def _fetched(self, wanted: int) -> Chunk | None:
+        """Return the next usable rows, perhaps none as yet, or more than are wanted; None at the end."""
+        chunk = None if self._ended else self._next(wanted)
+        if chunk is not None:
+            return self._usable(chunk)
+        self._ended = True
+        held = self._waiting.held
+        return None if held is None else self._in_order(held.only(slice(0)), str)
+
     def _next(self, wanted: int) -> Chunk | None:
         if self.stop is not None:
             wanted = min(wanted, self.stop - self._read)
@@ -159,20 +200,62 @@ class Source:
         bad = chunk.bad + self._unfit(chunk)
         if self.clock is not None and chunk.texts is not None:
             chunk = chunk._replace(times=self.clock.read(chunk.texts[:, 0].tolist()))
-            bad = bad + self._untimely(chunk, self.clock, {value.row for value in bad})
-        if not bad:
-            return chunk
-        bad.sort(key=lambda value: value.row)
+            bad += self._timeless(chunk, {value.row for value in bad})
+        if bad:
+            self._leave_out(bad)
+        left = np.ones(len(chunk.rows), dtype=bool)
+        left[[value.row for value in bad]] = False
+        usable = chunk.only(left) if bad else chunk
+        if self.clock is None:
+            return usable
+        numbers = np.flatnonzero(left)
+        return self._in_order(usable, lambda i: self.reader.where_row(chunk, int(numbers[i])))
+
+    def _leave_out(self, bad: list[BadValue]) -> None:
+        """Count rows that are left out, or raise an error that names the first."""
+        bad = sorted(bad, key=lambda value: value.row)
         if self.options.on_bad_row == "fail":
             raise SourceError(f"{bad[0].where}: {bad[0].what}", *(bad[0].hints or self._advice(bad[0].row)))
-        rows = sorted({value.row for value in bad})
-        self.skipped += len(rows)
+        reasons = {value.row: f"{value.where}: {value.what}" for value in reversed(bad)}
+        self.skipped += len(reasons)
         self.first_skip = self.first_skip or f"{bad[0].where}: {bad[0].what}"
         if self.on_skip is not None:
-            for row in rows:
-                first = next(value for value in bad if value.row == row)
-                self.on_skip(f"{first.where}: {first.what}")
-        return chunk.without(rows)
+            for row in sorted(reasons):
+                self.on_skip(reasons[row])
+
+    def _in_order(self, chunk: Chunk, where: Callable[[int], str]) -> Chunk:
+        """Return the rows in order by their times, those that were held first; hold undecided ones."""
+        clock, (_, held, places) = self.clock, self._waiting
+        assert clock is not None
+        assert chunk.times is not None
+        codes = clock.judge(chunk.times, final=self._ended)
+        if held is None and not codes.any():
+            return chunk
+        rows = chunk if held is None else joined([held, chunk])
+
+        def place(i: int) -> str:
+            return places[i] if i < len(places) else where(i - len(places))
+
+        late = [i for i in range(len(codes)) if codes[i] in (BEFORE, AHEAD)]
+        if late:
+            assert rows.texts is not None
+            self._leave_out(
+                [
+                    BadValue(
+                        i,
+                        f"{place(i)}, time {self.reader.kept[0]!r}",
+                        f"{rows.texts[i, 0]!r} {ORDER[int(codes[i])]}",
+                        (SKIP,),
+                    )
+                    for i in late
+                ]
+            )
+        undecided = np.flatnonzero(codes == OPEN)
+        if len(undecided):
+            self._waiting = Waiting(None, rows.only(undecided), [place(int(i)) for i in undecided])
+        else:
+            self._waiting = Waiting()
+        return rows.only(codes == GOOD)
 
     def _advice(self, row: int) -> tuple[Hint, ...]:
         """Return hints: a column that is bad from the first row on is probably not meant to be read."""
@@ -197,30 +280,20 @@ class Source:
             if row not in known
         ]
 
-    def _untimely(self, chunk: Chunk, clock: Clock, known: set[int]) -> list[BadValue]:
-        """Find rows whose time cannot be parsed or is before that of an earlier row."""
-        times, texts = chunk.times, chunk.texts
-        assert times is not None
-        assert texts is not None
-        usable = ~np.isnan(times)
-        usable[list(known)] = False
-        found = [(int(row), False) for row in np.flatnonzero(np.isnan(times)) if int(row) not in known]
-        found += [(int(row), True) for row in np.flatnonzero(clock.backward(times, usable))]
+    def _timeless(self, chunk: Chunk, known: set[int]) -> list[BadValue]:
+        """Find rows whose time cannot be parsed."""
+        assert chunk.times is not None
+        assert chunk.texts is not None
         return [
             BadValue(
-                row,
-                f"{self.reader.where_row(chunk, row)}, time {self.reader.kept[0]!r}",
-                f"{texts[row, 0]!r} " + ("is before the time of an earlier row" if back else "is not a time"),
-                (SKIP,) if back else (HOW, SKIP),
+                int(row),
+                f"{self.reader.where_row(chunk, int(row))}, time {self.reader.kept[0]!r}",
+                f"{chunk.texts[row, 0]!r} is not a time",
+                (HOW, SKIP),
             )
-            for row, back in found
+            for row in np.flatnonzero(np.isnan(chunk.times))
+            if int(row) not in known
         ]
-
-
-def _joined(parts: list[Chunk]) -> Chunk:
-    columns = zip(*((part.rows, part.numbers, part.texts, part.times) for part in parts), strict=True)
-    joined: list[Any] = [None if one[0] is None else np.concatenate(one) for one in columns]
-    return Chunk(joined[0], joined[1], [], *joined[2:])
 
 
 def _unusable(row: int, first: bool, where: str, value: float) -> BadValue:

@@ -1,10 +1,16 @@
-"""Times of rows: text as seconds since 1970, in one format throughout a source."""
+"""Times of rows: text as seconds since 1970, in one format throughout a source, and their order.
+
+A row whose time is before that of its predecessor is out of order, but which of the two is wrong? A clock
+that jumps once to the year 2077 must not make every later row a late one. So a row whose time is far ahead
+waits until the rows behind it say which is right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from math import isfinite
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -20,11 +26,27 @@ WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nano
 LARGEST_SECONDS = 1e11
 """Largest number taken for seconds since 1970: the year 5138; a larger one is in a finer unit."""
 
+LARGEST_TIME = 1e15
+"""Largest number of seconds that is a time, either way: 30 million years. Beyond, float64 loses seconds."""
+FAR = 10.0
+"""Steps longer than this many usual ones are far ahead: such a row waits. More would let a wrong time silence
+as many rows as fit in the step; less would hold back rows that are merely late."""
+VOTES = 3
+"""Rows on one side that decide whether a row far ahead is right: two wrong ones in sequence are outvoted, and
+a row after a pause waits for some three more."""
+GOOD, BEFORE, AHEAD, OPEN = range(4)
+"""Verdicts on the time of a row: in order, before an earlier row, ahead of the rows behind it, undecided."""
+
 HOW = Hint("time_format", None, "says how times are written: iso, s, ms, us, ns, or such as '%d.%m.%Y %H:%M'")
 
 
 class Clock:
-    """Parser of times that must not go backward.
+    """Parser and judge of times that must not go backward.
+
+    The usual step is the mean one since the first row or the last pause. A row more than `FAR` usual steps
+    ahead (any, before there is a usual step) waits: rows behind it that are not before it vote for it, rows
+    between it and its predecessor against it. `VOTES` of one kind decide, at the end of the source the more
+    frequent kind. Verdicts depend on the times alone, not on how many are judged at once.
 
     Parameters
     ----------
@@ -40,14 +62,20 @@ class Clock:
     (array([86400., 86430.]), 'ISO 8601')
     >>> Clock().read(["1700000000000"])
     array([1.7e+09])
+    >>> Clock().judge(np.array([1.0, 2.0, 3.0, 1e9, 4.0, 5.0, 4.5, 6.0]), final=True)
+    array([0, 0, 0, 2, 0, 0, 1, 0])
     """
 
     def __init__(self, format: str | None = None) -> None:
         if format is not None and format not in ("iso", *UNITS) and "%" not in format:
             raise SourceError(f"{format!r} is not a format of times", HOW)
         self.format = format
-        self.last = -np.inf
-        """Latest time so far."""
+        self.last = self.first = -np.inf
+        """Times of the last row in order, and of the first one behind the last pause."""
+        self.count = 0
+        """Number of rows in order from `first` to `last`."""
+        self.held: list[float] = []
+        """Times that no verdict has been given on."""
 
     @property
     def taken(self) -> str | None:
@@ -65,22 +93,72 @@ class Clock:
         seconds = _reader(self.format)
         return np.array([_or_nan(seconds, text) for text in texts])
 
-    def backward(self, times: Times, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return True for each usable row whose time is before that of an earlier usable one."""
-        counted = np.where(usable, times, -np.inf)
-        latest = np.maximum.accumulate(np.concatenate(([self.last], counted)))
-        self.last = float(latest[-1])
-        return np.asarray(usable & (times < latest[:-1]))
+    def judge(self, times: Times, *, final: bool = False) -> NDArray[np.int64]:
+        """Return verdicts on the times that were held and on these; ``final``: no more come."""
+        waiting = list(range(len(self.held)))
+        codes = np.full(len(waiting) + len(times), GOOD)
+        usual = 0 if waiting else self._pass_usual(times)
+        for i, time in enumerate(times[usual:].tolist(), len(waiting) + usual):
+            if time < self.last:
+                codes[i] = BEFORE
+                continue
+            self.held.append(time)
+            waiting.append(i)
+            for code in self._decided():
+                codes[waiting.pop(0)] = code
+        for code in self._decided(final=True) if final else ():
+            codes[waiting.pop(0)] = code
+        codes[waiting] = OPEN
+        return codes
+
+    def _pass_usual(self, times: Times) -> int:
+        """Take the times in order up to the first that is not at the usual pace; return their number."""
+        if self.count < 2 or not len(times):
+            return 0
+        before = np.concatenate(([self.last], times[:-1]))
+        pace = (before - self.first) / (self.count - 1 + np.arange(len(times)))
+        steps = times - before
+        fine = (steps >= 0) & (steps <= FAR * pace)
+        number = len(times) if fine.all() else int(fine.argmin())
+        if number:
+            self.last, self.count = float(times[number - 1]), self.count + number
+        return number
+
+    def _decided(self, *, final: bool = False) -> Iterator[int]:
+        """Yield verdicts on the first of the times held, and take these out, as far as they can be given."""
+        while self.held:
+            time, later = self.held[0], self.held[1:]
+            code = BEFORE if time < self.last else GOOD
+            if code == GOOD and self._is_far(time):
+                pro = sum(other >= time for other in later)
+                contra = sum(self.last <= other < time for other in later)
+                if max(pro, contra) < VOTES and not final:
+                    return
+                code = AHEAD if contra > pro else GOOD
+            if code == GOOD:
+                paused = self.count < 1 or (self.count > 1 and self._is_far(time))
+                self.first, self.count = (time, 1) if paused else (self.first, self.count + 1)
+                self.last = time
+            del self.held[0]
+            yield code
+
+    def _is_far(self, time: float) -> bool:
+        step = time - self.last
+        return step > 0 and (self.count < 2 or step > FAR * ((self.last - self.first) / (self.count - 1)))
 
     def place(self) -> list[Any]:
-        """Return the format and the latest time, for a position."""
-        return [self.format, self.last if isfinite(self.last) else None]
+        """Return the format and what is known of the order, for a position."""
+        return [self.format, self.count, self.first, self.last] if self.count else [self.format, 0, 0.0, 0.0]
 
-    def go_to(self, place: Any) -> None:
-        """Continue from what `place` returned."""
-        format, last = place
-        self.format = Clock(format).format
-        self.last = -np.inf if last is None else float(last)
+    def go_to(self, place: Any, held: Sequence[float] = ()) -> None:
+        """Continue from what `place` returned, with the times that were held then."""
+        format, count, first, last = place
+        self.format, self.count, self.held = Clock(format).format, index(count), list(held)
+        self.first, self.last = (float(first), float(last)) if count else (-np.inf, -np.inf)
+        if self.count < 0 or not (
+            self.count == 0 or -LARGEST_TIME <= self.first <= self.last <= LARGEST_TIME
+        ):
+            raise ValueError(f"{count} rows from {first} to {last}")
 
 
 def time_hints(column: str, text: str) -> tuple[Hint, ...]:
@@ -109,9 +187,10 @@ def _reader(format: str) -> Callable[[str], float]:
 
 def _or_nan(seconds: Callable[[str], float], text: str) -> float:
     try:
-        return seconds(text)
+        found = seconds(text)
     except (ValueError, OverflowError):
         return float("nan")
+    return found if abs(found) <= LARGEST_TIME else float("nan")
 
 
 def _iso(text: str) -> float:
