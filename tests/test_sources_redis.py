@@ -14,7 +14,7 @@ import pytest
 
 import eigenstream
 from eigenstream import sources
-from eigenstream.io.sources import SourceError, redis_stream
+from eigenstream.io.sources import SourceError, redis_address, redis_stream
 from tests.jobs import call
 from tests.source_files import DATA, NAMES, read, rows_of
 
@@ -112,7 +112,7 @@ def test_another_stream_is_refused(server, stream):
         sources.open(stream, position=positions[2])
     last = positions[2]["id"].split("-")[0]
     server.client.xadd("sensors", dict.fromkeys(NAMES, "1"), "1-1")
-    with pytest.raises(SourceError, match="it is another stream"):
+    with pytest.raises(SourceError, match="it was emptied or filled anew: 24 entries had been added"):
         sources.open(stream, position=positions[2])
     server.client.xadd("sensors", dict.fromkeys(NAMES, "1"), positions[2]["id"])
     server.client.xadd("sensors", dict.fromkeys(NAMES, "1"), f"{last}9-1")
@@ -156,7 +156,7 @@ def test_a_model_goes_on_with_another_stream_and_with_what_is_added(server, stre
 def test_addresses_that_make_no_sense(server, monkeypatch):
     with pytest.raises(SourceError, match="add \\?stream=NAME"):
         sources.open(f"redis://127.0.0.1:{server.port}/0")
-    monkeypatch.setattr(redis_stream, "FIRST_PATIENCE", 0.0)
+    monkeypatch.setattr(redis_address, "FIRST_PATIENCE", 0.0)
     with pytest.raises(SourceError, match="the server does not answer"):
         sources.open("redis://127.0.0.1:1/0?stream=x")
     server.client.set("word", "1")

@@ -35,8 +35,20 @@ UNREADABLE = (
 def write(
     path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]
 ) -> None:
-    """Replace the file at ``path``: it holds the old content or the new, never a part."""
-    files.replace(path, packed(arrays, document))
+    """Replace the file at ``path``: it holds the old content or the new, never a part.
+
+    A file that holds an address of a server is for its owner alone.
+    """
+    files.replace(path, packed(arrays, document), private=holds_address(document))
+
+
+def holds_address(document: Any) -> bool:
+    """Return True if a value somewhere in the document is an address."""
+    if isinstance(document, Mapping):
+        return any(map(holds_address, document.values()))
+    if isinstance(document, list | tuple):
+        return any(map(holds_address, document))
+    return files.is_address(document)
 
 
 def packed(arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> bytes:
@@ -57,9 +69,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
     ValueError
         If the file is something else, damaged, or of another format version.
     """
+    files.require_regular(path)
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}")
-    return unpacked(Path(path).read_bytes(), os.fspath(path))
+    return unpacked(files.content(path), os.fspath(path))
 
 
 def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

@@ -80,6 +80,8 @@ def as_seconds(timestamps: Any) -> NDArray[np.float64]:
     >>> as_seconds(np.array(["1970-01-02", "1970-01-03"], dtype="datetime64[D]"))
     array([ 86400., 172800.])
     """
+    if np.ma.is_masked(timestamps):
+        raise ValueError("timestamps must not be missing, but some are masked: leave such rows out")
     array = np.asarray(timestamps)
     if array.dtype.kind in "iuf":
         found = array.astype(np.float64)

@@ -76,19 +76,58 @@ def is_at(handle: int, path: Path) -> bool:
         return False
 
 
-def replace(path: PathLike, content: bytes) -> None:
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+"""Things that are not regular files, in words."""
+
+
+def require_regular(path: PathLike, handle: int | None = None) -> None:
+    """Raise ValueError if there is something at ``path`` (or behind the handle) that is no regular file.
+
+    A named pipe would be waited for; a device would be replaced by a file, or swallow what is written.
+    """
+    try:
+        mode = (os.stat(path) if handle is None else os.fstat(handle)).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        kind = KINDS.get(stat.S_IFMT(mode), "something else")
+        raise ValueError(f"{shown(path)} is {kind}, not a regular file: name a file")
+
+
+def content(path: PathLike) -> bytes:
+    """Return the content of a regular file; nothing else is opened and waited for."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        require_regular(path, handle)
+        return file.read()
+
+
+def replace(path: PathLike, content: bytes, *, private: bool = False) -> None:
     """Replace the file at ``path``: after a crash it holds the old content or the new, never a part.
 
     A link is followed: what it points to is replaced. The new file has the permissions of the old one.
+    ``private``: nobody else gets any.
+
+    Raises
+    ------
+    ValueError
+        If there is something else than a regular file at ``path``.
     """
     target = Path(os.path.realpath(path))
+    require_regular(target)
     # Not tempfile's: its files are for nobody else to read, whatever the user's umask says.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             if os.name == "posix" and target.exists():
-                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode) & (0o700 if private else 0o7777))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -152,16 +191,57 @@ def identity(path: PathLike, handle: int | None = None) -> dict[str, Any]:
     return {"path": os.path.realpath(path), "device": found.st_dev, "inode": found.st_ino}
 
 
-def shown(name: PathLike) -> str:
-    """Return a name that can be printed: bytes that are not text and control characters are replaced.
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+SECRET = re.compile(r"pass|pwd|secret|token|key|auth|sig|cred|user|session", re.IGNORECASE)
+"""Parts of the names of parameters that may be secret: rather one too many than one too few."""
+
+
+def is_address(name: Any) -> bool:
+    """Return True for an address of a server, such as ``redis://127.0.0.1/0?stream=sensors``."""
+    return isinstance(name, str) and ADDRESS.match(name) is not None
+
+
+def without_secret(name: str) -> str:
+    """Return an address without user, password, tokens and fragment; other names as they are.
+
+    What is stored or shown of an address goes through this function.
 
     Examples
     --------
-    >>> shown("caf\\udce9.csv"), shown("a\\x1b[31mb")
-    ('caf�.csv', 'a�[31mb')
+    >>> without_secret("redis://me:hunter2@127.0.0.1/0?stream=sensors&password=hunter2")
+    'redis://127.0.0.1/0?stream=sensors'
+    >>> without_secret("plant.csv")
+    'plant.csv'
     """
-    replacement = "\N{REPLACEMENT CHARACTER}"
-    return "".join(letter if letter.isprintable() else replacement for letter in os.fspath(name))
+    scheme = ADDRESS.match(name)
+    if scheme is None:
+        return name
+    place, _, query = name[scheme.end() :].partition("#")[0].partition("?")
+    if "@" not in place and "@" in name:  # a password with a ? or # in it, unescaped
+        return f"{scheme[0]}..."
+    # To the last @: a password may hold one, unescaped. It may also stand where the port should.
+    place = re.sub(r"^(\[[^]]*\]|[^:/]*):(?!\d*(/|$))[^/]*", r"\1", place.rpartition("@")[2])
+    parameters = [one for one in query.split("&") if re.fullmatch(r"[\w.-]+=[^?@]*", one)]
+    kept = "&".join(one for one in parameters if not SECRET.search(one.partition("=")[0]))
+    return scheme[0] + place + ("?" + kept if kept else "")
+
+
+def shown(name: PathLike) -> str:
+    """Return a name that can be printed: without secrets, see `printable`.
+
+    Examples
+    --------
+    >>> shown("caf\\udce9.csv"), shown("a\\x1b[31mb"), shown("redis://:hunter2@127.0.0.1?stream=a")
+    ('caf�.csv', 'a�[31mb', 'redis://127.0.0.1?stream=a')
+    """
+    return printable(without_secret(os.fspath(name)))
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters, and bytes that are no text, replaced: no terminal obeys it."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def refuse_shared(named: Mapping[str, PathLike | Sequence[PathLike] | None]) -> None:

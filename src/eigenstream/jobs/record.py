@@ -8,6 +8,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 
+from ..io.files import without_secret
 from ..io.sources.options import STORED, ReadOptions
 
 Scalar = str | int | float | bool | None
@@ -75,6 +76,8 @@ class Request:
     def document(self) -> dict[str, Any]:
         """As plain values for a file, settings and parameters side by side."""
         settings = {name: getattr(self, name) for name in SETTINGS}
+        if isinstance(self.source, str):
+            settings["source"] = without_secret(self.source)
         return settings | {"reading": self.reading.document()} | dict(self.parameters)
 
     @classmethod

@@ -174,7 +174,8 @@ class StartingPoint:
         hints, what, before = error.hints, error.what, self.record.request.source
         if self.record.ended is not None and request.key is None:
             hints = (*hints, Hint("model", str(self.path), "goes on with what it has not learnt yet"))
-        if before != request.source:
+        now = files.without_secret(request.source) if isinstance(request.source, str) else request.source
+        if before != now:
             what = f"{what}; the model had been learning from {named(before)}"
         return SourceError(what, *hints)
 
@@ -260,6 +261,11 @@ def _checkpoint(file: ModelFile, request: Request) -> StartingPoint:
 def _resumed(request: Request, record: Record, stated: Collection[str], file: ModelFile) -> Request:
     """The request of the job that is resumed, if the present request agrees with it."""
     before, path = record.request, file.path
+    if request.source is None and files.is_address(before.source):
+        raise RunError(
+            f"{path} was learning from {named(before.source)}: name that source again; a model file does not "
+            "choose which server is asked"
+        )
     if before.output is not None and request.output is None and not file.owns(before.output):
         raise RunError(
             f"{path} says that it was writing scores to {files.shown(before.output)}, but nothing on this "

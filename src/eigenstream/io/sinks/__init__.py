@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..files import require_regular
 from .file import CsvSink, File, Jsonl, NpySink
 from .parquet import ParquetSink, require_arrow
 from .sink import Layout as Layout
@@ -39,9 +40,13 @@ def check_output(path: str, *, keep: bool = False) -> None:
     parent = Path(path).absolute().parent
     if not parent.is_dir():
         raise SinkError(f"output {path!r} cannot be written: there is no folder {str(parent)!r}")
-    if Path(path).exists() and Path(path).is_dir() != (_kind(path) is ParquetSink):
-        expected = "a folder" if _kind(path) is ParquetSink else "a file"
-        raise SinkError(f"output {path!r} cannot be written: what is there is not {expected}")
+    if _kind(path) is not ParquetSink:
+        try:
+            require_regular(path)
+        except ValueError as error:
+            raise SinkError(f"output {error}") from None
+    elif Path(path).exists() and not Path(path).is_dir():
+        raise SinkError(f"output {path!r} cannot be written: what is there is not a folder")
 
 
 def open_sink(path: str, layout: Layout, place: Place | None = None) -> Sink:

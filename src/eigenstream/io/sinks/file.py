@@ -37,6 +37,7 @@ class Appended:
         self.path, self.length = path, length
         if path is None:
             return
+        files.require_regular(path)
         size = path.stat().st_size if path.exists() else None
         if (size or 0) < length:
             lost = "is gone" if size is None else f"has {size:,} bytes"

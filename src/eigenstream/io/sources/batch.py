@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...array_types import Floats as Floats
+from ..files import printable
 
 Texts = NDArray[np.object_]
 """Cells of the columns kept as text, one row per row of numbers."""
@@ -40,9 +41,14 @@ SKIP = Hint("on_bad_row", "skip", "leaves such rows out")
 
 
 class SourceError(ValueError):
-    """Error of reading: says where and why; `hints` holds the options that help."""
+    """Error of reading: says where and why; `hints` holds the options that help.
+
+    Names and values of a file may be among its words: nothing in them is left that a terminal would obey.
+    """
 
     def __init__(self, what: str, *hints: Hint) -> None:
+        what = printable(what)
+        hints = tuple(hint._replace(value=hint.value and printable(hint.value)) for hint in hints)
         super().__init__(f"{what} ({'; '.join(map(str, hints))})" if hints else what)
         self.what, self.hints = what, hints
 

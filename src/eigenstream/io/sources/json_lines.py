@@ -109,7 +109,8 @@ class JsonLines(Parser):
 
     def texts(self, line: bytes) -> list[str]:
         try:
-            found = json.loads(line, parse_int=str, parse_float=str)  # as they are written
+            words = line.decode(errors="replace")
+            found = json.loads(words, parse_int=str, parse_float=str)  # as they are written
         except (ValueError, RecursionError):
             found = None
         if isinstance(found, list):
@@ -156,7 +157,8 @@ def _fits(value: Any) -> bool:
 
 def _loaded(line: bytes) -> Any:
     try:
-        return json.loads(line, parse_int=_whole)
+        # Bytes that are no text do not matter in a field that is not read.
+        return json.loads(line.decode(errors="replace"), parse_int=_whole)
     except (ValueError, RecursionError):
         return None
 

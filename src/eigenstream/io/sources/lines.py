@@ -257,6 +257,15 @@ def refuse_wide(columns: int, source: str, line: int) -> None:
         raise SourceError(f"{source}, line {line}: more than {WIDEST_TEXT:,} columns, which text may have")
 
 
+def is_text(word: str) -> bool:
+    """Return True if a word holds no bytes that were no text: surrogates, or signs that replace them."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\N{REPLACEMENT CHARACTER}" not in word
+
+
 def shortened(text: str) -> str:
     """Return the text for a message, cut to 40 characters."""
     return repr(text.strip() if len(text) <= 40 else text[:80].strip()[:37] + "...")

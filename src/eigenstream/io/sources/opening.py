@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...streams import changing_rank
+from ..files import shown
 from .arrays import Forward, Pieces, RowReader
 from .batch import Reader, SourceError
 from .contents import GZIP, PlainFile, Recoded, StandardInput, Unpacked
@@ -25,7 +26,7 @@ from .matrices import Zarr, is_sparse_npz, matrix_market, sparse_npz
 from .npy import NpyReader, Npz
 from .options import ReadOptions
 from .parquet import ParquetReader
-from .redis_stream import open_redis
+from .redis_address import open_redis
 from .several import Several
 from .source import Source
 
@@ -115,7 +116,8 @@ def _open_reader(
             return _open_one(os.fspath(source), options)
         return _open_several([Path(one) for one in source], options)
     except OSError as error:
-        raise SourceError(f"{source} cannot be read: {error.strerror or error}") from None
+        name = shown(source) if isinstance(source, str | os.PathLike) else source
+        raise SourceError(f"{name} cannot be read: {error.strerror or error}") from None
 
 
 def _open_one(source: str, options: ReadOptions) -> Reader:
@@ -124,7 +126,8 @@ def _open_one(source: str, options: ReadOptions) -> Reader:
     scheme = re.match(r"([a-z][a-z0-9+.-]*)://", source)
     if scheme:
         if scheme[1] not in SCHEMES:
-            raise SourceError(f"{source}: {scheme[1]}:// is not read; there are {', '.join(SCHEMES)}")
+            what = f"{shown(source)}: {scheme[1]}:// is not read; there are {', '.join(SCHEMES)}"
+            raise SourceError(what)
         return SCHEMES[scheme[1]](source, options)
     path = Path(source)
     if not path.exists():

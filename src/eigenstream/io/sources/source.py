@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..files import printable
 from .batch import (
     CELLS,
     CHOOSE,
@@ -24,6 +25,7 @@ from .batch import (
     SourceError,
     joined,
 )
+from .lines import is_text, shortened
 from .options import ReadOptions
 from .times import AHEAD, BEFORE, GOOD, HOW, OPEN
 from .waiting import Waiting
@@ -85,7 +87,7 @@ class Source:
         """Remarks for a person about how it is read; reading may add some."""
         timed = self.clock is not None and self.clock.taken
         times = [f"{self.name}: times in {self.reader.kept[0]!r} are read as {timed}"] if timed else []
-        return self.reader.notes() + times
+        return list(map(printable, self.reader.notes() + times))
 
     @property
     def total(self) -> int | None:
@@ -191,8 +193,11 @@ class Source:
         if self.stop is not None:
             wanted = min(wanted, self.stop - self._read)
         chunk = self.reader.take(wanted) if wanted > 0 else None
-        if chunk is not None:
-            self._read += len(chunk.rows)
+        if chunk is None:
+            return None
+        self._read += len(chunk.rows)
+        if isinstance(chunk.rows, np.ma.MaskedArray):  # a reader of somebody's own
+            chunk = chunk._replace(rows=np.ma.filled(chunk.rows.astype(np.float64), np.nan))
         return chunk
 
     def _usable(self, chunk: Chunk) -> Chunk:
@@ -201,6 +206,7 @@ class Source:
         if self.clock is not None and chunk.texts is not None:
             chunk = chunk._replace(times=self.clock.read(chunk.texts[:, 0].tolist()))
             bad += self._timeless(chunk, {value.row for value in bad})
+        bad += self._keyless(chunk, {value.row for value in bad})
         if bad:
             self._leave_out(bad)
         left = np.ones(len(chunk.rows), dtype=bool)
@@ -216,9 +222,9 @@ class Source:
         bad = sorted(bad, key=lambda value: value.row)
         if self.options.on_bad_row == "fail":
             raise SourceError(f"{bad[0].where}: {bad[0].what}", *(bad[0].hints or self._advice(bad[0].row)))
-        reasons = {value.row: f"{value.where}: {value.what}" for value in reversed(bad)}
+        reasons = {value.row: printable(f"{value.where}: {value.what}") for value in reversed(bad)}
         self.skipped += len(reasons)
-        self.first_skip = self.first_skip or f"{bad[0].where}: {bad[0].what}"
+        self.first_skip = self.first_skip or reasons[bad[0].row]
         if self.on_skip is not None:
             for row in sorted(reasons):
                 self.on_skip(reasons[row])
@@ -278,6 +284,20 @@ class Source:
             )
             for row, column in found
             if row not in known
+        ]
+
+    def _keyless(self, chunk: Chunk, known: set[int]) -> list[BadValue]:
+        """Find rows without a key, or whose key cannot be written."""
+        keys, column = self._keys(chunk) or (), int(self.clock is not None)
+        return [
+            BadValue(
+                row,
+                f"{self.reader.where_row(chunk, row)}, key {self.reader.kept[column]!r}",
+                f"{shortened(key)} is not text in UTF-8" if key.strip() else "is missing",
+                (SKIP,),
+            )
+            for row, key in enumerate(keys)
+            if row not in known and not (key.strip() and is_text(key))
         ]
 
     def _timeless(self, chunk: Chunk, known: set[int]) -> list[BadValue]:
