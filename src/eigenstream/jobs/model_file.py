@@ -63,7 +63,7 @@ class Note:
     def read(cls, path: Path) -> Note | None:
         """The note at ``path``; None if there is none, or something else."""
         try:
-            note = cls(**json.loads(path.read_bytes()))
+            note = cls(**json.loads(files.content(path)))
         except (OSError, ValueError, TypeError, RecursionError):
             return None
         sound = isinstance(note.output, dict | None) and isinstance(note.replaces, str | None)
@@ -81,6 +81,7 @@ class ModelFile:
         """As it was given."""
         self.target = Path(os.path.realpath(path))
         self._note_path = self.target.with_name(f".{self.target.name}.job")
+        files.require_regular(self.target)
         try:
             self._lock = files.LockFile(self.target.with_name(f".{self.target.name}.lock"))
         except BlockingIOError:
@@ -208,7 +209,9 @@ def _holds_something(path: Path) -> bool:
 
 
 def refuse_existing(path: PathLike, overwrite: bool) -> None:
-    """Raise if ``path`` exists, without ``overwrite``."""
+    """Raise if ``path`` exists, without ``overwrite``, or is no regular file."""
+    if os.fspath(path) != "-" and not Path(path).is_dir():
+        files.require_regular(path)
     Outlet(os.fspath(path), None, None, False, overwrite).refuse_replacing()
 
 
