@@ -227,14 +227,18 @@ def without_secret(name: str) -> str:
 
 
 def shown(name: PathLike) -> str:
-    """Return a name that can be printed: without secrets, see `printable`.
+    """Return a name, or a sentence with names in it, as it can be printed: no secrets, nothing to obey.
 
     Examples
     --------
     >>> shown("caf\\udce9.csv"), shown("a\\x1b[31mb"), shown("redis://:hunter2@127.0.0.1?stream=a")
     ('caf�.csv', 'a�[31mb', 'redis://127.0.0.1?stream=a')
     """
-    return printable(without_secret(os.fspath(name)))
+    return printable(re.sub(r"(?<!\S)[^\s:]+://\S+?(?=[:,;.]*(\s|$))", _without_secret, os.fspath(name)))
+
+
+def _without_secret(address: re.Match[str]) -> str:
+    return without_secret(address[0])
 
 
 def printable(text: str) -> str:
