@@ -71,7 +71,8 @@ test-python:
 	build/python/bin/python -m pip install --quiet --editable ".[river]"
 	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest $(SUITE)
 
-# Watching for MINUTES at full speed with kills, rotations, full disks and lookers-on; writes tests/soak/report.md.
+# Jobs at work for MINUTES (a log that is rotated, a fleet, Redis) with kills, full disks and slow lookers; writes
+# tests/soak/report.md. Needs redis-server.
 MINUTES ?= 30
 soak: $(READY)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)

@@ -142,3 +142,14 @@ def test_contributing_walks_through_files_that_exist():
     steps = re.findall(r"`([a-z_/]+\.py)`", walks)
     assert len(steps) > 20
     assert [step for step in steps if not (ROOT / "src/eigenstream" / step).exists()] == []
+
+
+def test_every_promise_of_security_names_its_test():
+    """And the test is there; what is not promised has none."""
+    promises = re.split(r"\n## ", (ROOT / "SECURITY.md").read_text())[1:]
+    for section in promises:
+        told = section.partition("Not promised")[0]
+        for promise in re.split(r"\n- ", told)[1:]:
+            named = re.findall(r"`(tests/\w+\.py)`", promise)
+            assert named, promise
+            assert [name for name in named if not (ROOT / name).exists()] == []
