@@ -31,7 +31,8 @@ def facts(log, fleet, redis, minutes):
         "slow lookers cut": f"{log.cut + redis.cut:,}",
         "alarms of the log's monitor; lines about them (some twice, after kills)":
             f"{log.reference.monitor.counts.alarms:,}; {log.alarms():,}",
-        **{f"memory of a life, the largest but a tenth in each quarter, {lane.name}": lane.quarters() for lane in lanes},
+        "memory of a life in each quarter, the largest but a tenth":
+            "; ".join(f"{lane.name} {lane.quarters()}" for lane in lanes),
     }  # fmt: skip
 
 
