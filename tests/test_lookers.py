@@ -202,6 +202,11 @@ def ask(page, **headers):
     return found
 
 
+def test_the_page_shows_no_password_of_its_source():
+    page = Page("redis://me:hunter2@127.0.0.1/0?stream=plant&token=hunter2")
+    assert page._settings.title == "redis://127.0.0.1/0?stream=plant"
+
+
 def test_the_page_answers_head_and_strange_hosts():
     with Page() as page:
         assert ask(page) == (200, 0)
