@@ -56,7 +56,7 @@ def test_centered_sums_are_the_centered_scatter(beta2, weighted, seed):
     mean, totals, row = np.zeros(3), np.zeros(5), np.zeros((1, 3))
     scatter = np.zeros((3, 3))
     for t in range(40):
-        power = center(X, t, np.column_stack((weights, np.ones(40))), mean, totals, rule, row, 0)
+        power = center(X, t, np.column_stack((weights, np.zeros(40))), mean, totals, rule, row, 0)
         assert power == pytest.approx(float(row[0] @ row[0]))
         scatter = rule.beta2 * scatter + weights[t] * np.outer(row[0], row[0])
     expected, expected_mean = centered_scatter(X, rule.beta2, weights)
@@ -204,19 +204,19 @@ def test_decayed_numbers_are_dropped():
         assert np.count_nonzero(state.N != before.N) == 1
 
 
-def test_power_factors_enter_the_threshold_and_the_trace_alone():
+def test_what_rows_lack_enters_the_threshold_and_the_trace_alone():
     rng = np.random.default_rng(0)
     X, regularizer = colored(50, 6, rng), InputOutput(0.05)
     rule = NetworkRule.of(regularizer)
     for start in (0, 20):
         states = []
-        for factor in (1.0, 2.0):
-            weights = np.column_stack((np.ones(50), np.full(50, factor)))
+        for extra in (0.0, 2.0):
+            weights = np.column_stack((np.ones(50), np.full(50, extra)))
             state = random_start(6, 3, 4.0, np.random.default_rng(1))
             if start:
                 state = closed_form_start(X[:start], 3, regularizer, rule, rng, weights[:start])
             learn(state, rule, X[start:], weights[start:])
             states.append(state)
-        assert states[1].totals[TRACE] == pytest.approx(2 * states[0].totals[TRACE])
+        assert states[1].totals[TRACE] == pytest.approx(states[0].totals[TRACE] + 2 * 50)
         assert states[1].totals[COUNT] == states[0].totals[COUNT]
         np.testing.assert_array_equal(states[1].mean, states[0].mean)

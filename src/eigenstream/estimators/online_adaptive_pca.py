@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ..array_types import as_numbers
 from ..learners.arrays import as_came, is_foreign
 from ..model import RankChange, StreamModel, Tracker, network_weights
 from ..model.attributes import TrackedAttributes
@@ -217,6 +218,8 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
     def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Floats:
         """Learn from one vector, fast; returns its score by the model of the last block, see `learn_many`."""
         model: StreamModel | None = vars(self).get("_model")
+        if type(x) is not np.ndarray or x.dtype.kind not in "fiub":
+            x = as_numbers(x, "x")
         if model is None or (type(x) is not np.ndarray and is_foreign(x)):
             return self._learn_checked_one(x, timestamp)
         tracker = model.fitted()

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from ..array_types import as_numbers
 from ..learners.arrays import fetched, host, is_chunked, is_foreign, of_rows
 from ..model.attributes import ReadingAttributes
 from ..model.delays import embedded, input_names
@@ -128,6 +129,7 @@ class ReadingTransformer(
         return whole[:, : self.n_features_in_]
 
     def _decoded(self, X: ArrayLike) -> Floats:
+        X = as_numbers(X, "scores")
         Z = matrix(X) if is_foreign(X) else check_array(X, dtype=FLOAT_TYPES, ensure_min_features=0)
         if Z.shape[1] != self.max_components_:
             raise ValueError(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..array_types import as_numbers
 from ..model.history import ControlHistory
 from ..model.reading import Floats
 from ..model.whole_calls import whole_call
@@ -129,7 +130,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Verdict:
         """Judge one vector, and learn it unless it alarms."""
         stamps = None if timestamp is None else [timestamp]
-        return self._follow(np.asarray(x)[None], stamps).one(0)
+        return self._follow(np.asarray(as_numbers(x, "x"))[None], stamps).one(0)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep`` also those of the model, the default one too (``model__...``)."""

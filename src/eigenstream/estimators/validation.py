@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
+from ..array_types import as_numbers
 from ..learners.arrays import chunks, fetched, is_chunked, is_foreign, wrap
 from ..learners.sparse import without_zeros
 from ..model.parameters import refuse_gaps
@@ -19,6 +20,7 @@ FLOAT_TYPES = (np.float64, np.float32)
 
 def shaped(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
     """Rows of the right width and type, not yet known to be finite; wrapped, if of another library."""
+    X = as_numbers(X, "X")
     if is_foreign(X):
         return _shaped_elsewhere(model, X, reset=reset)
     rows: Any = validate_data(
@@ -29,6 +31,7 @@ def shaped(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
 
 def finite(model: Any, X: ArrayLike, *, reset: bool) -> Floats:
     """Rows as scikit-learn checks them, sparse if they came so; a Dask array as it came."""
+    X = as_numbers(X, "X")
     if is_chunked(X):
         _check_feature_names(model, X, reset=reset)
         _check_n_features(model, X, reset=reset)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..array_types import as_numbers
 from ..io import checkpoint
 from ..learners.knowledge import Floats
 from ..model import StreamModel, Tracker, plan_for
@@ -184,7 +185,7 @@ class Bank(KeyedModels):
         return parameters
 
     def _checked(self, rows: ArrayLike) -> Floats:
-        X = np.asarray(rows)
+        X = np.asarray(as_numbers(rows))
         if X.ndim != 2 or X.dtype.kind not in "fiub":
             raise ValueError(f"expected a table of numbers, got shape {X.shape} of {X.dtype}")
         own = np.float32 if X.dtype == np.float32 else np.float64

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..array_types import as_numbers
 from ..model.stream_model import plain, rebuilt_parameters
 from ..model.whole_calls import reverting, whole_call
 from ..monitoring import Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
@@ -119,7 +120,7 @@ class MonitorBank(KeyedModels):
         self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
     ) -> tuple[Verdicts, list[Contributors]]:
         """`judge_many`, and for each row that alarms the inputs to blame, with their shares."""
-        X, times = np.asarray(rows), None if timestamps is None else np.asarray(timestamps)
+        X, times = np.asarray(as_numbers(rows)), None if timestamps is None else np.asarray(timestamps)
         parts = self.each(
             keys,
             X,

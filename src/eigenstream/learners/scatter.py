@@ -28,6 +28,10 @@ from .threads import one_thread
 ROUNDING = 1 + 1e-6
 """By this factor, at most, sums may miss an inequality that holds for exact sums."""
 
+# The smallest normal number, 2e-308, times as many rows as anybody has.
+VANISHED = 1e-300
+"""Sum of squares that may have vanished because each of them is too small for float64."""
+
 
 class Scatter(Marked):
     """Keeps ``C``, the discounted centered scatter matrix of the input, and its mean.
@@ -205,5 +209,5 @@ def _may_be_scatter(C: Matrix) -> bool:
     """True if a matrix is symmetric and no entry exceeds what its diagonal allows (Cauchy and Schwarz)."""
     if not np.array_equal(C, C.T) or not (np.diag(C) >= 0).all():
         return False
-    deviations = np.sqrt(np.diag(C))
-    return bool((np.abs(C) <= ROUNDING * np.outer(deviations, deviations) + np.finfo(np.float64).tiny).all())
+    deviations = np.sqrt(np.diag(C) + VANISHED)
+    return bool((np.abs(C) <= ROUNDING * np.outer(deviations, deviations)).all())

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..array_types import Floats, Matrix
+from ..array_types import Floats, Matrix, as_numbers
 from ..learners.scale import gain_of
 from ..offline import spectrum
 from ..regularizers import Regularizer, kind_of
@@ -51,7 +51,7 @@ def calibrate_alpha(
             "for a choice from the data alone use n_components='auto' in an estimator"
         )
     kind = kind_of(regularizer)
-    given = np.asarray(X_or_eigenvalues)
+    given = np.asarray(as_numbers(X_or_eigenvalues))
     if given.ndim == 2:
         lam, _ = spectrum(given - given.mean(axis=0) if center else given, 1)
     else:

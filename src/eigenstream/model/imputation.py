@@ -158,13 +158,13 @@ class Belief:
     def fill(self, row: Floats) -> Floats:
         """The row with its gaps filled."""
         gap, A, _ = self._system(row)
-        return self._expected(row, gap, np.linalg.solve(A, self.axes @ self._observed(row, gap)))
+        return self._expected(row, gap, _solved(A, self.axes @ self._observed(row, gap)))
 
     def fill_and_tell(self, row: Floats) -> tuple[Floats, Matrix, float]:
         """The row with its gaps filled; what it lacks along the axes (r, r), and off the axes in all."""
         gap, A, B = self._system(row)
         unseen, noise = self.axes[:, gap], self.known.noise
-        solved = np.linalg.solve(A, np.column_stack((self.axes @ self._observed(row, gap), unseen)))
+        solved = _solved(A, np.column_stack((self.axes @ self._observed(row, gap), unseen)))
         z, spread = solved[:, 0], solved[:, 1:]
         along = noise * (B + (B @ spread) @ unseen.T)
         lacking = noise * (unseen.shape[1] + float(np.sum(unseen * spread)))
@@ -220,6 +220,18 @@ class Belief:
         filled, deviation = row.copy(), z @ self.axes[:, gap]
         filled[gap] = self.mean[gap] + (deviation if self.scale is None else deviation * self.scale[gap])
         return filled
+
+
+def _solved(A: Matrix, b: Floats) -> Floats:
+    """The x of ``A x = b``; of many, the shortest.
+
+    There are many where a gross value has made an axis so long that the noise is nothing beside it, and the
+    observed entries say nothing of that axis: the mean is as good an answer as any.
+    """
+    try:
+        return np.linalg.solve(A, b)
+    except np.linalg.LinAlgError:
+        return np.linalg.lstsq(A, b, rcond=None)[0]
 
 
 def fill(rows: Floats, known: Gaussian) -> Floats:

@@ -48,12 +48,13 @@ def covariance(reading: Reading, expected: Density) -> NDArray[np.float64]:
 
 
 def log_likelihood(reading: Reading, rows: Floats, expected: Density) -> Floats:
-    """Log-likelihood of each row (in nats)."""
+    """Log-likelihood of each row (in nats); minus infinity where float cannot hold how unlikely it is."""
     n, noise = reading.mean.size, max(expected.noise, TINY)
     width = n * np.log(2 * np.pi) + float(np.sum(np.log(expected.kept))) + (n - reading.rank) * np.log(noise)
     if reading.scale is not None:
         width += 2 * float(np.sum(np.log(host(reading.scale), dtype=np.float64)))
-    inside = (reading.project(rows) ** 2 @ (1 / expected.kept).astype(rows.dtype)) if reading.rank else 0.0
-    outside = reading.squared_residuals(rows) / noise if n > reading.rank else 0.0
-    likelihood: Floats = -0.5 * (inside + outside + width)
-    return likelihood
+    with np.errstate(over="ignore"):
+        inside = reading.project(rows).astype(np.float64) ** 2 @ (1 / expected.kept)
+        outside = reading.squared_residuals(rows).astype(np.float64) / noise
+        likelihood: Floats = -0.5 * (inside + (outside if n > reading.rank else 0.0) + width)
+        return likelihood.astype(rows.dtype)

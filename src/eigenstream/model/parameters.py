@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..array_types import as_numbers
 from ..io.durations import is_duration, seconds
 from ..learners.arrays import host
 from ..learners.sparse import numbers
@@ -271,7 +272,7 @@ def row_weights(sample_weight: ArrayLike | None, rows: int) -> NDArray[np.float6
     """One weight per row, or None for ones."""
     if sample_weight is None:
         return None
-    given = np.asarray(sample_weight, dtype=np.float64)
+    given = np.asarray(as_numbers(sample_weight, "sample_weight"), dtype=np.float64)
     if given.shape != (rows,):
         raise ValueError(f"sample_weight must be {rows} numbers, one per row, got shape {given.shape}")
     if not np.all((given >= 0) & np.isfinite(given)):

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..array_types import as_numbers
 from ..io import checkpoint
 from ..io.durations import is_duration
 from ..learners.arrays import host, launches
@@ -149,7 +150,7 @@ class StreamModel(TrackedAttributes):
 
     def transform(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Scores of each row, as `OnlineAdaptivePCA.transform`."""
-        tracker = self.fitted()
+        tracker, rows = self.fitted(), as_numbers(rows)
         if not tracker.plan.anywhere:
             rows = host(rows)
         return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
@@ -157,7 +158,7 @@ class StreamModel(TrackedAttributes):
     def squared_residuals(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
         tracker = self.fitted()
-        rows = tracker.completed(self._typed(rows, tracker), self.missing)
+        rows = tracker.completed(self._typed(as_numbers(rows), tracker), self.missing)
         return tracker.reading().astype(tracker.plan.dtype).beside(rows).squared_residuals(rows)
 
     def learn(
@@ -185,6 +186,7 @@ class StreamModel(TrackedAttributes):
     ) -> tuple[Tracker, NDArray[Any], NDArray[np.float64] | None]:
         """The tracker, which the first rows bring about, and rows and times as it takes them."""
         meaning.check_words(self.parameters)
+        rows = as_numbers(rows)
         tracker, came = self.tracker or self._new_tracker(rows), rows
         with np.errstate(over="ignore"):
             rows = self._typed(rows, tracker)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..array_types import Floats as Floats
+from ..array_types import as_numbers
 from ..regularizers import Regularizer
 
 
@@ -179,11 +180,9 @@ def checked(
     X: ArrayLike, sample_weight: ArrayLike | None, name: str = "X"
 ) -> tuple[Floats, NDArray[np.float64]]:
     """The matrix as float32 or float64 and one weight per row, or an error that says what came."""
-    given = np.asarray(X)
+    given = np.asarray(as_numbers(X, name))
     if given.dtype.kind not in "fiub":
         try:
-            if given.dtype.kind == "c":
-                raise TypeError
             given = given.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"{name} must hold real numbers, got dtype {given.dtype}") from None
@@ -211,7 +210,7 @@ def checked(
 def _checked_weights(sample_weight: ArrayLike | None, rows: int) -> NDArray[np.float64]:
     if sample_weight is None:
         return np.ones(rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.asarray(as_numbers(sample_weight, "sample_weight"), dtype=np.float64)
     if weights.shape != (rows,) or not np.all((weights >= 0) & np.isfinite(weights)) or not weights.any():
         raise ValueError(
             f"sample_weight must be {rows} finite numbers >= 0, one per row and not all zero, "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...array_types import as_numbers
 from ...model import StreamModel, plan_for, widened
 from ...model.stream_model import DEFAULTS
 from ...rank import FixedRank, rule_of
@@ -63,8 +64,9 @@ class Inputs:
 
 def row_of(x: Features) -> Rows:
     """The values of one sample as a row; NaN for None."""
+    values = [np.nan if value is None or value is np.ma.masked else value for value in x.values()]
     try:
-        return np.array([[np.nan if value is None else value for value in x.values()]], dtype=np.float64)
+        return np.asarray(as_numbers([values]), dtype=np.float64)
     except (TypeError, ValueError):
         name, value = next((name, value) for name, value in x.items() if not _is_number(value))
         raise ValueError(
@@ -76,6 +78,7 @@ def row_of(x: Features) -> Rows:
 def rows_of(X: pandas.DataFrame) -> Rows:
     """A mini-batch as rows; NaN for missing values."""
     try:
+        as_numbers(X)
         table: Rows = X.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -87,7 +90,7 @@ def rows_of(X: pandas.DataFrame) -> Rows:
 
 def _is_number(value: Any) -> bool:
     try:
-        float(value)
+        float(as_numbers([value])[0])
     except (TypeError, ValueError):
         return value is None
     return True

@@ -33,12 +33,12 @@ def learn(
     X
         Rows, C-contiguous, finite and of the state's dtype.
     weights
-        For each row its weight, and what its squared length is multiplied by before it enters the threshold
-        and the trace (rows with entries filled in lack the noise of what is missing); ones if None.
+        For each row its weight, and what is added to its squared length before that enters the threshold
+        and the trace (rows with entries filled in lack the noise of what is missing); 1 and 0 if None.
     """
     T, k = len(X), len(state.S)
     if weights is None:
-        weights = np.ones((T, 2))
+        weights = np.tile([1.0, 0.0], (T, 1))
     Y = np.empty((T, k))
     if not _is_wide(state, rule):
         learn_rows(state, rule, X, weights, Y)

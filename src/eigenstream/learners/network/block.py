@@ -18,7 +18,7 @@ from scipy.linalg.blas import dgemm
 
 from .compiled import kernel
 from .settle import center, factorize, settle
-from .state import POWER, TAU, THETA0, TIME, WEIGHT, Floats, NetworkRule, State, workspace
+from .state import EXTRA, TAU, THETA0, TIME, WEIGHT, Floats, NetworkRule, State, workspace
 from .stream import drop_denormals
 
 
@@ -87,7 +87,7 @@ def settle_rows(
                 h[i] += gram[t, s] * learnt[s, i]
         for i in range(k):
             h[i] *= discount
-        weight, power = weights[t, WEIGHT], gram[t, t] * weights[t, POWER]
+        weight, power = weights[t, WEIGHT], gram[t, t] + weights[t, EXTRA]
         amplitude = rule.noise * np.sqrt(power / n)
         settle(S, totals, rule, A, h, y, (power, weight, amplitude, state.clock[TIME] + t))
         discount *= rule.beta2

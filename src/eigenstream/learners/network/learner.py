@@ -89,7 +89,7 @@ class NetworkLearner(Marked):
         self.rows: Floats = np.zeros((0, settings.n), dtype=settings.dtype)
         """The first rows, until then."""
         self.weights: Matrix = np.zeros((0, 2))
-        """Their weights and power factors."""
+        """Their weights, and the squared length that each of them lacks."""
         self.time, self.consolidate_at = 0, math.inf
         self.axes: Matrix = np.zeros((0, settings.n))
         """Axes of the last look, and the mean at that moment."""
@@ -117,8 +117,8 @@ class NetworkLearner(Marked):
         self._marked, self._saved = False, ()
 
     def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
-        """Learn from rows alone: what these lack counts as noise, see `_power_factors`."""
-        weights = np.column_stack((steps.weight, self._power_factors(rows, steps)))
+        """Learn from rows alone: what these lack counts as noise."""
+        weights = np.column_stack((steps.weight, steps.extra))
         start = 0
         while start < len(rows):
             due = 1 if self.state is None else self.consolidate_at - self.time
@@ -180,7 +180,7 @@ class NetworkLearner(Marked):
             self.consolidate_at = self.settings.next_consolidation(time)
         else:
             self.rows = known.mean[None].astype(self.settings.dtype)
-            self.weights = np.array([[known.effective, 1.0]])
+            self.weights = np.array([[known.effective, 0.0]])
 
     def network(self) -> State:
         """The network's state now; before the start, the one it would start with."""
@@ -265,16 +265,6 @@ class NetworkLearner(Marked):
         ages = np.arange(len(self.rows) - 1, -1, -1.0)
         return np.asarray(self.weights[:, WEIGHT] * self.rule.beta2**ages)
 
-    def _power_factors(self, rows: Floats, steps: Steps) -> Vector:
-        """Factor of the squared length of each row that makes up for ``steps.extra``."""
-        factors = np.ones(len(rows))
-        if steps.extra.any():
-            # By the mean at the last look, which does not depend on how rows are cut into calls.
-            centered = rows - self.looked_mean if self.settings.center else rows
-            power = np.einsum("ij,ij->i", centered, centered, dtype=np.float64)
-            np.divide(power + steps.extra, power, out=factors, where=power > 0)
-        return factors
-
     def _keep(self, rows: Floats, weights: Matrix) -> None:
         """Keep rows until there are enough, and something varies, to start the network."""
         self.rows, self.weights = np.vstack((self.rows, rows)), np.vstack((self.weights, weights))
@@ -287,7 +277,7 @@ class NetworkLearner(Marked):
             self.consolidate_at = self.settings.next_consolidation(now)
         else:
             # Nothing varies yet: one row with all the weight says as much as all of them.
-            self.rows, self.weights = self.rows[-1:], np.array([[self._faded().sum(), 1.0]])
+            self.rows, self.weights = self.rows[-1:], np.array([[self._faded().sum(), 0.0]])
 
     def _begun(self, time: int) -> State:
         """The network at the optimum of the rows kept; if none were asked for, the paper's random start."""

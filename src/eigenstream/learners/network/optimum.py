@@ -80,10 +80,11 @@ def known_from_rows(
 ) -> Knowledge:
     """All there is to know of these rows, discounted as the rule forgets: the closed form.
 
-    ``weights`` holds the weight and power factor of each row, ones if None; not all weights may be zero.
+    ``weights`` holds the weight of each row and what is added to its squared length, 1 and 0 if None; not all
+    weights may be zero.
     """
     T, n = X.shape
-    weight, factor = (np.ones((T, 2)) if weights is None else weights).T
+    weight, extra = (np.tile([1.0, 0.0], (T, 1)) if weights is None else weights).T
     weight = weight * rule.beta2 ** np.arange(T - 1, -1, -1.0)
     count, mean = float(weight.sum()), np.zeros(n)
     if rule.center:
@@ -92,7 +93,7 @@ def known_from_rows(
         X = X - mean.astype(X.dtype)
     spread, U = spectrum(X, min(k, T), sample_weight=weight)
     lam = count * spread[: len(U)].astype(np.float64)
-    trace = float((weight * factor) @ np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    trace = float(weight @ (np.einsum("ij,ij->i", X, X, dtype=np.float64) + extra))
     known = lam > float(np.finfo(X.dtype).eps) * n * lam[0]
     return Knowledge(lam[known], U[known].astype(np.float64), count, trace, mean)
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...array_types import Matrix as Matrix
 from ...array_types import Vector as Vector
 from .compiled import kernel
-from .state import COUNT, POWER, TAU, THETA0, TRACE, WEIGHT, Floats, NetworkRule
+from .state import COUNT, EXTRA, TAU, THETA0, TRACE, WEIGHT, Floats, NetworkRule
 
 Sample = tuple[float, float, float, int]
 """Squared length of the input, its weight, amplitude of spontaneous activity, and the time."""
@@ -162,4 +162,4 @@ def center(
             value = float(X[t, j])
             out[slot, j] = value
             power += value * value
-    return float(power * weights[t, POWER])
+    return float(power + weights[t, EXTRA])

@@ -33,8 +33,8 @@ RECENT = 4
 
 THETA0, TAU, COUNT, TRACE, DECAY = range(5)
 TIME, WAITING = range(2)
-WEIGHT, POWER = range(2)
-"""Columns of the rows' weights: what a row counts, and what its squared length is multiplied by."""
+WEIGHT, EXTRA = range(2)
+"""Columns of the rows' weights: what a row counts, and what is added to its squared length."""
 
 
 class NetworkRule(NamedTuple):

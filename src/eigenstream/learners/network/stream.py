@@ -27,7 +27,7 @@ TILE = 512
 def learn_rows(
     state: State, rule: NetworkRule, X: Floats, weights: NDArray[np.float64], Y: NDArray[np.float64]
 ) -> None:
-    """Learn from the rows of X and write the responses into Y; ``weights`` holds weight and power factor."""
+    """Learn from the rows of X and write the responses into Y; ``weights`` holds weights and extras."""
     N, N_narrow, S, X_recent, Y_recent, mean, totals, clock = state
     k, n = N.shape
     A, h, y = workspace(N, k, k), workspace(N, 1, k)[0], workspace(N, 1, k)[0]
