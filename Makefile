@@ -5,6 +5,8 @@ READY := .venv/.ready
 # Tests and benchmarks run small matrices: more BLAS threads than cores would only slow them down.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# Tests start hundreds of processes: without bytecode each of them would compile the package anew.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: run quick test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check release-check bench evaluate reproduce docs clean
 

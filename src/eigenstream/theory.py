@@ -6,7 +6,7 @@ any spectrum, and the tests tie the two.
 """
 
 import math
-from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
@@ -121,13 +121,14 @@ def transmission_curve(
     kind = kind_of(regularizer)
     pairs = [(a, b) for a in range(1, GRID + 1) for b in range(1, a + (not strict))]
     critical = [_critical_alphas(kind, a, b, n1, n2) for a, b in pairs]
-    signal = sorted(s for s, _ in critical)
-    noise = sorted(b for _, b in critical)
-    steps = sorted({Fraction(0), *signal, *noise} - {math.inf})
+    signal, noise = (Counter(alphas) for alphas in zip(*critical, strict=True))
+    # Fractions are compared only where their nearest floats agree: that is ten times as fast.
+    steps = sorted({Fraction(0), *signal, *noise} - {math.inf}, key=lambda alpha: (float(alpha), alpha))
+    silent_noise, silent_signal = (np.cumsum([found[alpha] for alpha in steps]) for found in (noise, signal))
     return TransmissionCurve(
         np.array([float(alpha) for alpha in steps]),
-        np.array([len(pairs) - bisect_right(noise, alpha) for alpha in steps]),
-        np.array([len(pairs) - bisect_right(signal, alpha) for alpha in steps]),
+        len(pairs) - silent_noise,
+        len(pairs) - silent_signal,
         len(pairs),
     )
 
@@ -140,9 +141,14 @@ def _critical_alphas(
     A mode of some level falls silent where the threshold reaches that level; what is measured then is one
     sample, the whole input, and what the signal is above the level.
     """
-    r0, r1, r2 = (Fraction(r) for r in kind.increment)
+    parts = [Fraction(r) for r in kind.increment]
+    # In whole numbers, of which one fraction is made in the end: there are thousands of pairs.
+    scale = math.lcm(*(part.denominator for part in parts))
+    r0, r1, r2 = (int(part * scale) for part in parts)
     measured = [r0 * GRID + r1 * (n1 * a + n2 * b) + r2 * n1 * (a - level) for level in (a, b)]
-    signal, noise = (level / m if m else math.inf for level, m in zip((a, b), measured, strict=True))
+    signal, noise = (
+        Fraction(level * scale, m) if m else math.inf for level, m in zip((a, b), measured, strict=True)
+    )
     return signal, noise
 
 

@@ -32,7 +32,7 @@ class CannotGoOnError(click.ClickException):
 
 
 def _completed(ctx: click.Context, param: click.Parameter, start: str) -> list[str]:
-    from ..paper import ITEMS
+    from ..paper.items import ITEMS
 
     return [name for name in ITEMS if name.startswith(start)]
 
@@ -106,7 +106,7 @@ def reproduce(
 
 def _chosen(names: tuple[str, ...]) -> list[Item]:
     """The items named, or all, in the order of the paper."""
-    from ..paper import ITEMS
+    from ..paper.items import ITEMS
 
     for name in names:
         if name not in ITEMS:

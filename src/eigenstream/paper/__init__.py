@@ -1,3 +1,1 @@
 """The paper: `items` holds figures, tables and claims, `reproduction` runs, judges and reports them."""
-
-from .items import ITEMS as ITEMS
