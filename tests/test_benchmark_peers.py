@@ -71,7 +71,11 @@ def test_chunks_do_not_matter(make, X):
     np.testing.assert_allclose(parts.components(K), whole.components(K), atol=1e-12)
 
 
-@every_peer
+@pytest.mark.parametrize(
+    "make",  # a compiled one would be compiled once more
+    [slow(peer) if peer.flavour == "compiled" else peer for peer in PEERS],
+    ids=lambda peer: f"{peer.name} {peer.flavour}",
+)
 def test_float32_stays_float32(make, X):
     peer = learnt(make, X.astype(np.float32), dtype=np.float32)
     assert {a.dtype for a in vars(peer).values() if isinstance(a, np.ndarray) and a.ndim == 2} <= {peer.dtype}

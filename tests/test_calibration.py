@@ -15,6 +15,7 @@ from eigenstream.rank import (
 )
 from eigenstream.rank.decision import Decision, Memory, automatic_alpha, decide
 from eigenstream.regularizers import SquaredOutput
+from tests.marks import slow
 
 SPECTRUM = np.array([6.0, 5.0, 4.0, 2.0, 0.5, 0.1])
 
@@ -177,7 +178,7 @@ def _stream(name, rows=10_000):
     return np.vstack([X[rng.permutation(len(X))] for _ in range(-(-rows // len(X)))])[:rows]
 
 
-@pytest.mark.parametrize("half_life", [50, 200, 1000, 5000])
+@pytest.mark.parametrize("half_life", [50, 200, slow(1000), 5000])
 @pytest.mark.parametrize("name", ["paper", "digits", "photograph"])
 def test_a_stationary_stream_has_few_events(name, half_life):
     model = OnlineAdaptivePCA(half_life=half_life).fit(_stream(name))

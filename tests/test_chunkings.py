@@ -10,7 +10,7 @@ import pytest
 from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
 from tests.marks import slow
 
-WAYS = 8
+WAYS = 5
 """Chunkings of each configuration."""
 SOLVERS = ("exact", "subspace", "network")
 

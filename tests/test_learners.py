@@ -10,6 +10,7 @@ from eigenstream.learners.learner import Steps
 from eigenstream.learners.scatter import Scatter
 from eigenstream.learners.subspace import Subspace
 from eigenstream.model.plan import automatic_solver
+from tests.marks import slow
 from tests.online_model import paper
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*max_components:UserWarning")]
@@ -137,7 +138,7 @@ def test_a_half_life_of_nearly_forever_is_none(solver):
     np.testing.assert_allclose(plain.explained_variance_, long.explained_variance_, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("half_life", "within"), [(35, 64), (350, 200)])
+@pytest.mark.parametrize(("half_life", "within"), [(35, 64), slow(350, 200)])
 @pytest.mark.parametrize("solver", ["exact", "subspace"])
 def test_a_component_that_returns_is_reported_soon(solver, half_life, within, rng):
     model = OnlineAdaptivePCA(solver=solver, half_life=half_life)

@@ -39,7 +39,7 @@ def test_learning_is_the_printed_rule_and_local(kind):
 
 def test_without_forgetting_section_five_is_section_four(kind):
     """The discounted rules approach the plain ones as beta approaches 1, and differ from them before."""
-    X = paper(200)
+    X = paper(100)
     plain, nearly, forgetful = (
         HebbianNetwork(64, 6, kind(0.1), random_state=1, beta=beta).run(X) for beta in (1.0, 1 - 1e-12, 0.99)
     )
@@ -49,7 +49,7 @@ def test_without_forgetting_section_five_is_section_four(kind):
 
 def test_jacobi_settles_on_the_fixed_point(kind):
     network = HebbianNetwork(64, 10, kind(0.1), tol=1e-9, random_state=0)
-    X = paper(300)
+    X = paper(120)
     network.run(X[:-1])
     y = network.respond(X[-1])
     np.testing.assert_allclose(y, network.filter @ X[-1], atol=1e-6)
@@ -57,28 +57,28 @@ def test_jacobi_settles_on_the_fixed_point(kind):
 
 
 def test_learning_rate_saturates_under_forgetting(kind):
-    X = paper(600)
+    X = paper(400)
     regularizer = kind.for_threshold(SPECTRUM, 2.0)
     forgetful, retentive = (
         HebbianNetwork(64, 5, regularizer, beta=beta, random_state=0) for beta in (0.95, 1.0)
     )
     halfway = []
     for network in (forgetful, retentive):
-        network.run(X[:300])
+        network.run(X[:200])
         halfway.append(network.mu.sum())
-        network.run(X[300:])
+        network.run(X[200:])
     assert forgetful.mu.sum() == pytest.approx(halfway[0], rel=0.5)
     assert retentive.mu.sum() == pytest.approx(2 * halfway[1], rel=0.2)
 
 
 def test_it_tracks_the_top_three_components(kind):
-    X = paper(2000)
+    X = paper(1200)
     regularizer = kind.for_threshold(SPECTRUM, 2.0)
     network = HebbianNetwork(64, 8, regularizer, random_state=0)
     Y = network.run(X)
     solution = offline.solve(X, regularizer, 8)
     assert metrics.subspace_error(network.filter, solution.components, 3) < 0.02
-    assert metrics.eigenvalue_error(Y[1000:], solution.output_eigenvalues) < 0.5
+    assert metrics.eigenvalue_error(Y[600:], solution.output_eigenvalues) < 0.5
 
 
 def test_exploding_activity_raises_and_leaves_the_network_alone():

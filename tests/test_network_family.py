@@ -236,7 +236,7 @@ DISTANCE = {("hard", 1.0): 0.06, ("equalizing", 1.0): 0.12, ("hard", 0.995): 0.2
 
 @pytest.mark.parametrize(("form", "beta"), DISTANCE)
 @pytest.mark.parametrize("kind", [ScaleDependent, InputOutput])
-@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(10), marks=pytest.mark.slow)], ids=len)
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(10), marks=pytest.mark.slow)], ids=len)
 def test_online_is_within_a_stated_distance_of_offline(form, kind, beta, seeds):
     """Both on all that was seen, discounted as the network forgets."""
     T, regularizer = 4000, kind.for_threshold(SPECTRUM, THRESHOLD)

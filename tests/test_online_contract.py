@@ -87,7 +87,7 @@ def test_chunking_is_exact_to_the_bit(online, variant, dtype, gaps):
 
     whole = made()
     scores = whole.learn_many(X)
-    for _ in range(4):
+    for _ in range(2):
         parts, pieces = made(), []
         for chunk in np.split(X, np.sort(rng.integers(1, 900, 12))):
             if len(chunk):

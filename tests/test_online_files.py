@@ -131,7 +131,7 @@ def test_a_position_is_saved_with_the_model(online, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"half_life": 60}, {"half_life": 60, "regularizer": "scale-dependent"}]
+    "options", [{}, {"half_life": 60}, slow({"half_life": 60, "regularizer": "scale-dependent"})]
 )
 @pytest.mark.parametrize("cut", [5, slow(40), 64, slow(100), 575, slow(576), slow(700)])
 def test_a_loaded_model_saves_the_same_bytes(online, options, cut, tmp_path):

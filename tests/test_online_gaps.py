@@ -10,7 +10,7 @@ from tests.marks import slow
 from tests.online_model import paper, stored, with_gaps
 
 
-@pytest.mark.parametrize("share", [slow(0.01), 0.05, 0.2])
+@pytest.mark.parametrize("share", [slow(0.01), slow(0.05), 0.2])
 def test_missing_values_are_imputed_without_bias(online, share):
     X = paper(6000)
     model = online(missing="impute", random_state=0).fit(with_gaps(X, share))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_compone
 
 @pytest.mark.parametrize("scale", [slow(1e-6), slow(1.0), 1e6])
 def test_four_components_on_the_paper_stream_at_any_scale(online, kind, scale):
-    for seed in range(3):
+    for seed in range(2):
         model = online(regularizer=kind.name, random_state=0)
         for batch in streams.paper_stream(2000, random_state=seed):
             model.partial_fit(scale * batch)
@@ -46,7 +46,7 @@ def test_white_noise_has_no_components(online, kind, half_life, scale):
     rng = np.random.default_rng(0)
     model = online(regularizer=kind.name, half_life=half_life, random_state=0)
     ranks = []
-    for _ in range(100):
+    for _ in range(60):
         model.partial_fit(scale * rng.standard_normal((50, 64)))
         ranks.append(model.n_components_)
     assert np.mean(np.array(ranks[4:]) == 0) >= 0.99
@@ -70,7 +70,8 @@ def test_three_spikes_are_three(online, kind, half_life):
 @needs_compilation
 @pytest.mark.parametrize("half_life", [50, slow(300)])
 @pytest.mark.parametrize("regularizer", [InputOutput(0.1), slow(SquaredOutput(0.15))])
-def test_what_appears_and_vanishes_is_reported_within_ten_windows(online, regularizer, half_life):
+@pytest.mark.parametrize("silent", [30_000, slow(100_000)])
+def test_what_appears_and_vanishes_is_reported_within_ten_windows(online, regularizer, half_life, silent):
     """Even after 100,000 silent samples: a second component of 1.5 theta at least, then none again."""
     rng = np.random.default_rng(0)
     model = online(regularizer=regularizer, max_components=6, half_life=half_life, random_state=0)
@@ -83,7 +84,7 @@ def test_what_appears_and_vanishes_is_reported_within_ten_windows(online, regula
             X[:, 1] += np.sqrt(variance) * rng.standard_normal(1000)
             model.partial_fit(X)
 
-    feed(0.0, 100_000)
+    feed(0.0, silent)
     assert model.n_components_ == 1
     appeared = model.n_samples_seen_
     feed(4.0, 20 * window)
@@ -216,13 +217,13 @@ def test_idle_readings_are_no_signal(online, options, idle_rows):
 @needs_compilation
 @pytest.mark.parametrize("quiet", [0.0, slow(1e-14), slow(1e-9)])
 def test_a_signal_that_stops_and_returns(online, quiet):
-    """Next to nothing, or nothing at all for 1,000 half-lives; then fourteen orders of magnitude more."""
+    """Next to nothing, or nothing at all for 500 half-lives; then fourteen orders of magnitude more."""
     rng = np.random.default_rng(0)
     for half_life in (20, None):
         model = online(half_life=half_life, random_state=0)
         if half_life:
             model.partial_fit(live_signal(rng, 1000))
-        model.partial_fit(quiet * rng.standard_normal((20_000, 64)))
+        model.partial_fit(quiet * rng.standard_normal((10_000, 64)))
         model.partial_fit(live_signal(np.random.default_rng(1), 3000))
         assert np.isfinite(model.feedforward_weights_).all()
         # The network finds what stands fourteen orders of magnitude above its memory slowly.
@@ -238,7 +239,7 @@ def test_constant_data_have_no_components(online, value, half_life):
 
 
 @pytest.mark.parametrize("dead", [5, slow(25), 60])
-@pytest.mark.parametrize("value", [0.0, 21.7, 1e6 + 0.1])
+@pytest.mark.parametrize("value", [0.0, slow(21.7), 1e6 + 0.1])
 def test_dead_inputs_do_not_count_as_noise(online, dead, value):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 2)) @ rng.standard_normal((2, 10)) + 0.1 * rng.standard_normal((2000, 10))
@@ -322,7 +323,7 @@ def test_all_weights_zero_teach_nothing(online):
 @needs_compilation
 def test_memory_is_flat(online):
     model = online(half_life=1000, random_state=0)
-    batches = streams.paper_stream(None, batch_size=2000, random_state=0)
+    batches = streams.paper_stream(None, batch_size=1000, random_state=0)
     for _ in range(5):
         model.partial_fit(next(batches))
     tracemalloc.start()

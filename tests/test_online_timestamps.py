@@ -110,7 +110,7 @@ def test_chunking_is_exact_to_the_bit(timed, signal, times, missing, standardize
     made = functools.partial(timed, missing=missing, standardize=standardize)
     whole = made()
     scores = whole.learn_many(X, timestamps=times)
-    for _ in range(3):
+    for _ in range(2):
         parts, pieces = made(), []
         cuts = np.sort(rng.integers(1, 900, 12))
         for rows, stamps in zip(np.split(X, cuts), np.split(times, cuts), strict=True):
