@@ -49,10 +49,9 @@ CHAIN = 64
 LARGEST_RECORD = 1 << 28
 """Bytes of a record at most."""
 SPARSEST = 64
-"""Bytes of a file at most per byte on the disk: file systems compress, but not a bank that is full of
-numbers."""
+"""Bytes of a file at most per byte that is not in a hole: some file systems make holes of zeros."""
 SMALL = 1 << 20
-"""Bytes below which a file may take no room on the disk at all."""
+"""Bytes that cost little, whether they are read, wasted or a hole."""
 
 MOST = 2**63 - 1
 """Largest whole number of a file."""
@@ -173,9 +172,7 @@ def read_commit(handle: int, name: str) -> Commit:
         If the file is something else, damaged, or of another format version.
     """
     _refuse_other_format(handle, name)
-    status = os.fstat(handle)
-    if status.st_size > SPARSEST * 512 * status.st_blocks + SMALL:
-        damaged(name, f"it claims {status.st_size:,} bytes and has {512 * status.st_blocks:,}")
+    _refuse_holes(handle, name)
     number, slot, place = _last_commit(handle, name)
     size, models, chain = os.fstat(handle).st_size, dict[Key, Stored](), list[int]()
     facts, following = None, size
@@ -221,6 +218,18 @@ def _refuse_other_format(handle: int, name: str) -> None:
             f"{name!r} has format version {version}, this eigenstream reads version {VERSION}: use the "
             "version of eigenstream that wrote it, or learn it again from its source"
         )
+
+
+def _refuse_holes(handle: int, name: str) -> None:
+    """Raise if most of a large file is holes: it may claim any size, and is small on the disk."""
+    size, held, place = os.fstat(handle).st_size, 0, 0
+    while SPARSEST * held + SMALL < size:
+        try:
+            place = os.lseek(handle, place, os.SEEK_DATA)
+        except OSError:  # there is no more
+            damaged(name, f"it claims {size:,} bytes and has {held:,}")
+        end = os.lseek(handle, place, os.SEEK_HOLE)
+        held, place = held + end - place, end
 
 
 def _last_commit(handle: int, name: str) -> tuple[int, int, Place]:
