@@ -2,7 +2,8 @@
 
 A program of its own: it loads everything once and forks, so that a try costs milliseconds, not seconds. Takes
 a JSON object as its argument: ``command`` (arguments of eigenstream), ``kills``, ``seed``, ``shortest`` and
-``longest`` life in seconds, and ``stdin``, a file to be piped in each time. Prints how many times it killed.
+``longest`` life in seconds, ``stdin``, a file to be piped in each time, and ``last``, false to stop with the
+last kill. Prints how many times it killed.
 """
 
 import json
@@ -70,7 +71,7 @@ def run(job):
         if status is not None:
             return kills, status
         kills += 1
-    return kills, tried(job, 60.0)
+    return kills, tried(job, 60.0) if job.get("last", True) else None
 
 
 if __name__ == "__main__":

@@ -95,6 +95,31 @@ def test_killed_at_any_moment_and_resumed_it_loses_nothing(folder, seed):
     assert models("y.bank") == models("whole.bank")
 
 
+@pytest.mark.parametrize("removed", [False, True])
+def test_begun_afresh_after_a_kill_it_has_the_bytes_of_a_job_that_was_not_killed(
+    folder, monkeypatch, removed
+):
+    """What a killed job leaves beside its bank must not enter the next one."""
+    command = ["run", "../x.csv", "--key", "unit", "--exclude", "when", "--batch-rows", "64", "--quiet"]
+    command += ["--checkpoint-rows", "300", "--max-models", "3", "--output", "y.csv", "--save", "y.bank"]
+    for name in ("calm", "killed"):
+        Path(name).mkdir()
+    monkeypatch.chdir(folder / "killed")
+    job = {"command": [*command, "--overwrite"], "kills": 3, "seed": 1, "shortest": 0.05, "longest": 0.2}
+    words = [sys.executable, str(HARNESS), json.dumps(job | {"last": False})]
+    done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["kills"] > 0
+    if removed:
+        for name in ("y.bank", "y.csv"):
+            Path(name).unlink(missing_ok=True)
+    for place in ("killed", "calm"):
+        monkeypatch.chdir(folder / place)
+        run(*command[1:], *([] if removed else ["--overwrite"]))
+    for name in ("y.bank", "y.csv"):
+        assert (folder / "calm" / name).read_bytes() == (folder / "killed" / name).read_bytes()
+
+
 def test_an_existing_bank_stays_until_there_is_a_better_one(folder):
     asked = ("--key", "unit", "--exclude", "when", "--quiet")
     run("x.csv", *asked, "--save", "x.bank")
