@@ -22,6 +22,8 @@ from eigenstream.keyed.bank_writer import Writer
 from tests.forks import forked
 
 ROWS = np.random.default_rng(0).standard_normal((600, 4)) * [4.0, 2.0, 1.0, 1.0]
+UMASK = os.umask(0o022)
+os.umask(UMASK)
 KEYS = [f"unit {i % 6}" for i in range(600)]
 
 
@@ -271,6 +273,18 @@ def test_a_bank_is_read_without_permission_to_write(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o400
 
 
+def test_a_bank_that_names_a_server_is_for_its_owner_alone(tmp_path):
+    path = tmp_path / "x.bank"
+    with Bank(path) as bank:
+        bank.learn_many(KEYS[:100], ROWS[:100])
+        bank.save({"source": "plant.csv"})
+        assert path.stat().st_mode & 0o077 == 0o666 & 0o077 & ~UMASK
+        bank.save({"source": {"address": "redis://127.0.0.1/0?stream=plant"}})
+        assert path.stat().st_mode & 0o777 == 0o600
+        bank.save({"source": "plant.csv"})
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_forged_journal_of_sqlite_does_nothing(tmp_path):
     """A journal beside an SQLite file could name any file for deletion: nobody follows one any more."""
     path, victim = tmp_path / "x.bank", tmp_path / "data.csv"
@@ -315,12 +329,12 @@ def test_only_regular_files_are_opened(tmp_path, kind):
         os.mkfifo(path)
     assert not is_bank(path)
     for fresh in (False, True):
-        with pytest.raises(ValueError, match="is not a regular file, and cannot be a bank of models"):
+        with pytest.raises(ValueError, match="not a regular file: name a file"):
             Bank(path, fresh=fresh)
     late = Bank(tmp_path / "late")
     late.learn_many(KEYS[:50], ROWS[:50])
     os.mkfifo(tmp_path / "late")
-    with pytest.raises(ValueError, match="is not a regular file"):
+    with pytest.raises(ValueError, match="is a named pipe, not a regular file"):
         late.save()
     late.close()
 

@@ -21,13 +21,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 import struct
 import zlib
 from typing import Annotated, Any, Literal, NamedTuple, NoReturn
 
 import msgspec
 from msgspec import Meta
+
+from ..io import files
 
 Key = str | int
 PathLike = str | os.PathLike[str]
@@ -124,15 +125,15 @@ class Commit(NamedTuple):
 
 def opened(path: PathLike, flags: int = os.O_RDONLY) -> int:
     """Open a bank's file, which has to be a regular file: others may hang, or act when they are opened."""
-    name = os.fspath(path)
-    handle = -1
-    if stat.S_ISREG(os.stat(path).st_mode):
-        # Somebody may have put another file there meanwhile: never wait for one.
-        handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
-        if stat.S_ISREG(os.fstat(handle).st_mode):
-            return handle
+    files.require_regular(path)
+    # Somebody may have put another file there meanwhile: never wait for one.
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        files.require_regular(path, handle)
+    except BaseException:
         os.close(handle)
-    raise ValueError(f"{name!r} is not a regular file, and cannot be a bank of models: name another file")
+        raise
+    return handle
 
 
 def is_bank(path: PathLike) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..io import files
+from ..io import checkpoint, files
 from .bank_file import (
     CHAIN,
     LARGEST_RECORD,
@@ -200,6 +200,8 @@ class Writer:
         place = Place(self._end, len(written), hashlib.sha256(written).hexdigest())
         slot, number = 1 - self._slot, self.number + 1
         with self._named():
+            if checkpoint.holds_address(facts.position):  # which is nobody else's business
+                os.fchmod(self.handle, stat.S_IMODE(os.fstat(self.handle).st_mode) & 0o700)
             self._write(place.offset, written)
             self._in_doubt = True  # until the end: an error of syncing leaves open what is on the disk
             os.fsync(self.handle)
