@@ -21,23 +21,10 @@ NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError, Overflo
 
 
 class KeyedModels(ABC):
-    """Abstract: models by key, the longest idle of them in a file.
-
-    Parameters
-    ----------
-    path
-        The file. If it exists, the bank goes on from what was last saved in it. None: no file.
-    max_models
-        Most models held in memory between two calls; None: all of them.
-    fresh
-        Begin anew: what is in the file stays until the first `save`, which replaces it.
+    """Abstract: models by key, the longest idle of them in a file; parameters as of `Bank`.
 
     Attributes
     ----------
-    on_rank_change
-        Called with the key and the `RankChange` for each change, after the call that learnt it.
-    position_
-        The position in the source that the last `save` was given.
     samples
         Rows that have come, of all keys.
     """
