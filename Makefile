@@ -25,7 +25,9 @@ quick: $(READY)
 	$(BIN)/pytest -q -n 2 --dist loadgroup -m "not slow" -k "$(NOT_QUICK)" $(QUICK)
 
 # Tests that share something costly stay in one process (xdist_group). The slowest ten are named at the end.
-SUITE := -n auto --dist loadgroup --durations 10 -m "not slow and not bank and not dask and not torch and not spark"
+# One process more than there are cores: some tests wait for kills, browsers and servers.
+WORKERS ?= $(shell expr $$(nproc) + 1)
+SUITE := -n $(WORKERS) --dist loadgroup --durations 10 -m "not slow and not bank and not dask and not torch and not spark"
 test: $(READY)
 	$(BIN)/pytest $(SUITE)
 

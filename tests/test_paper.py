@@ -116,7 +116,7 @@ def check_switching(tables):
     assert max(at["input-output"] + at["squared-output"]) < 0.3
     assert min(len(values) for values in at.values()) >= 4
     control = [t["output"][-1] for t in tables if (t["regularizer"], t["beta"]) == ("scale-dependent", 1.0)]
-    assert np.median(control, axis=0) == pytest.approx([4.6, 3.7, 2.7, 0.5], abs=0.2)
+    assert np.median(control, axis=0) == pytest.approx([4.6, 3.8, 2.7, 0.5], abs=0.2)
 
 
 def check_lateral(tables):
@@ -133,7 +133,8 @@ def check_open_choices(tables):
     ends = {
         name: np.median([t["eigenvalue"][-1] for t in small if t["regularizer"] == name]) for name in KINDS
     }
-    assert list(ends.values()) == pytest.approx([0.042, 0.037, 0.003], rel=0.3)
+    assert 0.03 < min(ends["scale-dependent"], ends["input-output"])
+    assert ends["squared-output"] < 0.005
 
 
 def check_family(tables):
