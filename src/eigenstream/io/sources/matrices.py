@@ -1,14 +1,16 @@
 """Readers of matrices that others wrote: Zarr arrays, and sparse matrices in Matrix Market or NPZ files.
 
-The stored numbers of a sparse matrix are read at once; rows are made dense one batch at a time.
+The stored numbers of a sparse matrix are read at once; rows are made dense one batch at a time. Memory goes
+by the numbers that are stored, not by the rows that a head claims: 70 bytes may claim two thousand million.
 """
 
 from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,21 @@ from numpy.typing import NDArray
 
 from .arrays import RowReader
 from .batch import SourceError
+from .npy import npy_head
 from .options import ReadOptions
 
-LARGEST_CHUNK = 1 << 30
-"""Most bytes of a chunk: Zarr decodes chunks as a whole."""
+LARGEST_CHUNK = 1 << 28
+"""Most bytes of a chunk: Zarr decodes chunks as a whole, however well they are packed."""
+LONGEST_LINE = 1 << 16
+"""Most bytes of a line in the head of a Matrix Market file."""
 LARGEST_BAND = 1 << 23
 """Most numbers of a row of chunks that is kept after decoding: 64 MiB of float64."""
+EMPTY_ROWS, ROWS_PER_BYTE = 10**6, 100
+"""Most rows without a stored number that a source may claim, and those for each byte that it stores: more
+would take hours to learn from a file of 70 bytes."""
+LARGEST_UNPACKED, PACKED_FACTOR = 1 << 28, 20
+"""Most bytes to which the parts of an NPZ file of a sparse matrix unpack, where they are more than so many
+times the bytes of the file: zeros pack a thousand times."""
 PARTS = {"format.npy", "shape.npy", "data.npy"}
 """Members of every NPZ file of a sparse matrix."""
 
@@ -46,6 +57,7 @@ class Zarr(RowReader):
             raise SourceError(f"{path} is not a readable Zarr array: {error}") from None
         if len(shape) != 2 or 0 in shape:
             raise SourceError(f"{path}: expected an array of rows and columns, got shape {shape}")
+        refuse_empty(path, shape[0], (file.stat().st_size for file in path.rglob("*") if file.is_file()))
         super().__init__(str(path), shape, dtype, options)
         if chunk > LARGEST_CHUNK:
             raise SourceError(
@@ -75,29 +87,50 @@ class Zarr(RowReader):
             raise SourceError(f"{self.name}, rows {start} to {stop}: cannot be read: {error}") from None
 
 
+def refuse_empty(path: Path, rows: int, stored: Iterable[int]) -> None:
+    """Raise if a source claims rows far beyond what it stores; ``stored`` yields numbers of bytes."""
+    needed = (rows - EMPTY_ROWS) / ROWS_PER_BYTE
+    if needed > 0 and not any(total >= needed for total in accumulate(stored)):
+        raise SourceError(
+            f"{path} claims {rows:,} rows, but stores next to nothing: at most {EMPTY_ROWS:,} rows, and "
+            f"{ROWS_PER_BYTE} for each byte, are read of such a file"
+        )
+
+
 class SparseMatrix(RowReader):
     """A sparse matrix in memory, handed out as dense rows."""
 
     kind = "sparse"
 
     def __init__(self, path: Path, read: Callable[[str], Any], what: str, options: ReadOptions) -> None:
-        from scipy.sparse import csr_array
+        from scipy.sparse import coo_array
 
         try:
             matrix = read(str(path))
+            shape = matrix.shape
+            if len(shape) != 2 or 0 in shape:
+                raise SourceError(f"{path}: expected a matrix with rows and columns, got shape {shape}")
+            refuse_empty(path, shape[0], [path.stat().st_size])
+            options.choose(None, shape[1], str(path))  # before room is made for so many columns
             if hasattr(matrix, "check_format"):
                 matrix.check_format(full_check=True)  # an index beyond the end would be written to
-            self.matrix = csr_array(matrix)
+            matrix = coo_array(matrix)
+            matrix.sum_duplicates()
+            order = np.lexsort((matrix.col, matrix.row))
+            self._at, self._columns = matrix.row[order], matrix.col[order]
+            self._values = matrix.data[order]
+        except SourceError:
+            raise
         except Exception as error:  # a damaged file raises whatever its parsers raise
             raise SourceError(f"{path} is not a readable {what}: {error}") from None
-        shape = self.matrix.shape
-        if len(shape) != 2 or 0 in shape:
-            raise SourceError(f"{path}: expected a matrix with rows and columns, got shape {shape}")
-        super().__init__(str(path), shape, self.matrix.dtype, options)
+        super().__init__(str(path), shape, matrix.dtype, options)
         self.files = [path]
 
     def fetch(self, start: int, stop: int) -> NDArray[Any]:
-        return np.asarray(self.matrix[start:stop].toarray())
+        rows = np.zeros((stop - start, self.full), dtype=self._values.dtype)
+        first, last = np.searchsorted(self._at, (start, stop))
+        rows[self._at[first:last] - start, self._columns[first:last]] = self._values[first:last]
+        return rows
 
 
 def matrix_market(path: Path, options: ReadOptions) -> SparseMatrix:
@@ -106,16 +139,58 @@ def matrix_market(path: Path, options: ReadOptions) -> SparseMatrix:
 
     from scipy.io import mmread
 
+    _refuse_lying_head(path)
     # From SciPy 1.15 on, one has to say which kind of matrix; before, one cannot.
     kind = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
     return SparseMatrix(path, partial(mmread, **kind), "Matrix Market file", options)
+
+
+def _refuse_lying_head(path: Path) -> None:
+    """Raise if the head claims more numbers than the file has bytes for: its parser makes room for them."""
+    with path.open("rb") as file:
+        dense = b"array" in file.readline(LONGEST_LINE).lower().split()
+        line = b"%"
+        while line.startswith(b"%") or (line and not line.strip()):
+            line = file.readline(LONGEST_LINE)
+    try:
+        sizes = [int(word) for word in line.split()]
+        claimed = sizes[0] * sizes[1] if dense else sizes[2]
+    except (ValueError, IndexError):
+        return  # its parser says what is wrong
+    if not 0 <= claimed <= path.stat().st_size:  # a number takes two bytes at least; symmetric ones half
+        raise SourceError(f"{path} is cut off: it claims {claimed:,} numbers, more than it has bytes for")
 
 
 def sparse_npz(path: Path, options: ReadOptions) -> SparseMatrix:
     """Open a sparse matrix in an NPZ file."""
     from scipy.sparse import load_npz
 
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > max(LARGEST_UNPACKED, PACKED_FACTOR * path.stat().st_size):
+        raise SourceError(
+            f"{path} unpacks to {unpacked:,} bytes, {PACKED_FACTOR} times its size; at most "
+            f"{LARGEST_UNPACKED:,} are read of such a file"
+        )
+    _refuse_lying_members(path)
     return SparseMatrix(path, load_npz, "NPZ file of a sparse matrix", options)
+
+
+def _refuse_lying_members(path: Path) -> None:
+    """Raise if an array's head claims more bytes than the archive says it has: NumPy makes room for them."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                with archive.open(member) as content:
+                    shape, _, kind = npy_head(content, f"{path} ({member.filename})")
+                if math.prod(shape) * kind.itemsize > member.file_size:
+                    raise SourceError(
+                        f"{path} ({member.filename}) is cut off: shape {shape} needs more bytes"
+                    )
+    except SourceError:
+        raise
+    except Exception as error:  # as above
+        raise SourceError(f"{path} is not a readable NPZ file: {error}") from None
 
 
 def is_sparse_npz(path: Path) -> bool:
@@ -123,5 +198,5 @@ def is_sparse_npz(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return set(archive.namelist()) >= PARTS
-    except (OSError, zipfile.BadZipFile):  # its reader says what is wrong
+    except Exception:  # its reader says what is wrong
         return False

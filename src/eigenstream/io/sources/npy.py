@@ -151,6 +151,14 @@ class Npz(ForwardReader):
 
 def _head(file: IO[bytes], name: str) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
     """Return shape, True if stored by columns, and type of a matrix that NumPy saved."""
+    shape, by_column, stored = npy_head(file, name)
+    if len(shape) != 2 or 0 in shape or min(shape) < 0:
+        raise SourceError(f"{name}: expected a matrix with rows and columns, got shape {shape}")
+    return (int(shape[0]), int(shape[1])), by_column, stored
+
+
+def npy_head(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return the same of any array."""
     try:
         start = io.BytesIO(file.read(LONGEST_HEAD))  # NumPy would read a head of any length that it claims
         version = npy.read_magic(start)
@@ -159,6 +167,4 @@ def _head(file: IO[bytes], name: str) -> tuple[tuple[int, int], bool, np.dtype[A
         file.seek(start.tell())
     except Exception as error:  # a damaged head raises whatever its parsers raise
         raise SourceError(f"{name} is not a readable NPY file: {error}") from None
-    if len(shape) != 2 or 0 in shape or min(shape) < 0:
-        raise SourceError(f"{name}: expected a matrix with rows and columns, got shape {shape}")
-    return (int(shape[0]), int(shape[1])), bool(by_column), stored
+    return shape, bool(by_column), stored
