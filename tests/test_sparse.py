@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy import sparse
-from scipy.io import mmwrite
+from scipy.io import mmread, mmwrite
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor, compare_to_offline, load, sources
 from eigenstream.cli import main
@@ -218,3 +218,21 @@ def test_the_command_line_reads_sparse_files(tmp_path):
     assert result.exit_code == 0, result.output
     expected = OnlineAdaptivePCA().fit(X.toarray())
     np.testing.assert_array_equal(load(tmp_path / "model").components_, expected.components_)
+
+
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("dense", [True, False])
+def test_every_layout_of_matrix_market_is_read_as_scipy_reads_it(field, symmetry, dense, tmp_path):
+    if dense and field == "pattern":
+        return  # there is no such layout
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (6, 6)) * (1.0 if field == "integer" else 0.37)
+    X = np.where(rng.random((6, 6)) < 0.5, X, 0)
+    X = {"general": X, "symmetric": X + X.T, "skew-symmetric": X - X.T}[symmetry]
+    given = X if dense else sparse.coo_array(X)
+    mmwrite(tmp_path / "x.mtx", given, comment="a comment", field=field, symmetry=symmetry)
+    expected = mmread(tmp_path / "x.mtx")
+    expected = expected if dense else expected.toarray()
+    with sources.open(tmp_path / "x.mtx") as source:
+        np.testing.assert_array_equal(np.vstack([batch.rows for batch in source]), expected)
