@@ -10,9 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from eigenstream import sources
 from eigenstream.io.sources import SourceError
 from eigenstream.io.sources.csv_lines import CsvParser
 from eigenstream.io.sources.options import ReadOptions
+from tests.jobs import call
 from tests.source_files import (
     DATA,
     WRITERS,
@@ -188,3 +190,56 @@ def test_all_lines_at_once_are_read_as_each_with_care(rows, raw):
 def folder_for_drawn_files(tmp_path_factory):
     global FOLDER
     FOLDER = tmp_path_factory.mktemp("drawn")
+
+
+KEYLESS = {
+    "CSV": b"k,a\nu,1\n,2\nv,3\n\xff\xfe,4\n  ,5\nu,6\n",
+    "JSON": b'{"k": "u", "a": 1}\n{"a": 2}\n{"k": "v", "a": 3}\n{"k": "\\ud800", "a": 4}\n'
+    b'{"k": null, "a": 5}\n{"k": "u", "a": 6}\n',
+}
+
+
+@pytest.mark.parametrize("kind", KEYLESS)
+def test_rows_without_a_key_or_with_a_bad_one_are_bad_rows(kind, tmp_path, monkeypatch):
+    """A row without a key, or with a key that is no text, stopped a job for good, and no place was named."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").write_bytes(KEYLESS[kind])
+    line = 3 if kind == "CSV" else 2
+    with pytest.raises(SourceError, match=rf"x, line {line}, key 'k': is missing"):
+        read(tmp_path / "x", key="k")
+    reasons = []
+    ((batch,), _) = read(tmp_path / "x", key="k", on_bad_row="skip", on_skip=reasons.append)
+    assert batch.keys == ["u", "v", "u"]
+    assert batch.rows.ravel().tolist() == [1, 3, 6]
+    assert [reason.endswith("key 'k': is missing") for reason in reasons] == [True, False, True]
+    assert "is not text in UTF-8" in reasons[1]
+    call("run", "x", "--key", "k", "--on-bad-row", "skip", "--save", "b", "--quiet", code=4)
+    told = call("run", "x", "--key", "k", "--save", "c", code=1)
+    assert f"line {line}, key 'k': is missing" in told
+
+
+def test_bytes_that_are_no_text_do_not_matter_where_they_are_not_read(tmp_path):
+    (tmp_path / "x").write_bytes(b'{"a": 1, "b": "\xff"}\n{"a": 2, "b": "x"}\n{"a": "\xff", "b": "x"}\n')
+    batches, _ = read(tmp_path / "x", columns="a", on_bad_row="skip")
+    assert np.vstack([batch.rows for batch in batches]).tolist() == [[1.0], [2.0]]
+
+
+class Masked(sources.Reader):
+    """Rows as a reader of one's own may hand them out."""
+
+    name, width = "masked", 2
+
+    def take(self, count):
+        if self.row:
+            return None
+        self.row = 2
+        rows = np.ma.array([[1.0, 2.0], [3.0, 1e9]], mask=[[False, False], [False, True]])
+        return sources.Chunk(rows, np.arange(2))
+
+
+def test_masked_values_are_missing():
+    """A mask was ignored, and what lies beneath it learnt."""
+    with sources.Source(Masked(), allow_nan=True) as source:
+        np.testing.assert_array_equal(next(iter(source)).rows, [[1, 2], [3, np.nan]])
+    with sources.Source(Masked()) as source, pytest.raises(SourceError, match="is missing"):
+        list(source)
