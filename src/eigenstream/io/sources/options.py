@@ -82,9 +82,10 @@ class ReadOptions:
     time_column, time_format
         The column that says when each row was taken (`Batch.times`, in seconds since 1970), which is kept,
         too, and how it is written: ``"iso"``, ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` since 1970, or a format
-        of `datetime.strptime`; detected if None. No time may be before an earlier one.
+        of `datetime.strptime`; detected if None. A row whose time is before that of an earlier row, or far
+        ahead of those before and behind it, is bad.
     key
-        The column that says whose a row is (`Batch.keys`), which is kept, too.
+        The column that says whose a row is (`Batch.keys`), which is kept, too; a row without one is bad.
     allow_nan
         True hands out missing values as NaN; otherwise they make a row bad.
     names

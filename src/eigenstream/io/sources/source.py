@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ...array_types import as_numbers
 from ..files import printable
 from .batch import (
     CELLS,
@@ -196,9 +197,7 @@ class Source:
         if chunk is None:
             return None
         self._read += len(chunk.rows)
-        if isinstance(chunk.rows, np.ma.MaskedArray):  # a reader of somebody's own
-            chunk = chunk._replace(rows=np.ma.filled(chunk.rows.astype(np.float64), np.nan))
-        return chunk
+        return chunk._replace(rows=as_numbers(chunk.rows, self.name))  # a reader of one's own may mask some
 
     def _usable(self, chunk: Chunk) -> Chunk:
         """Return the chunk without bad rows, or raise an error that names the first."""
