@@ -10,14 +10,14 @@ from collections import deque
 import numpy as np
 
 CACHES = {
-    ("Tracker", "_reading"): "computed from the learner when somebody asks",
+    ("Tracker", "_readings"): "computed from the learner when somebody asks",
     ("Tracker", "_even"): "follows from the plan",
     ("Blocks", "_open"): "computed anew from the last look and the waiting rows, to the same bits",
     ("LastLook", "_factors"): "follows from the decision",
     ("LastLook", "_expected"): "follows from learner and decision",
     ("LastLook", "_seen"): "follows from learner and decision",
     ("Waiting", "_aside"): "belongs to a mark, which lasts for one call",
-    ("Scatter", "_spectrum"): "follows from the scatter matrix",
+    ("Scatter", "_spectra"): "follows from the scatter matrix",
     ("Scatter", "room"): "memory in which a block is centered; waiting rows are compared as such",
     ("Subspace", "_marked"): "belongs to a mark, which lasts for one call",
     ("NetworkLearner", "_spare"): "memory for a mark",

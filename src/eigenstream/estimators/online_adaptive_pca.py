@@ -241,12 +241,12 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
             score, changes = tracker.follow_one(row, self._checked_scores())
             if changes or tracker.decision.rank == tracker.plan.k:
                 self._in_step().announce(changes)
-            callers.inside.discard(call)
+            callers.inside.pop(call, None)
             return score
         except BaseException:
             if mark is not None:
                 tracker.revert(mark)
-            callers.inside.discard(call)
+            callers.inside.pop(call, None)
             raise
 
     @whole_call
@@ -301,7 +301,8 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         return self._as_input(filled, X)  # type: ignore[no-any-return]
 
     def _encoded(self, X: ArrayLike) -> Floats:
-        return self._tracker.encode(checked(self, X), self.missing, self._checked_scores())
+        rows, scores = checked(self, X), self._checked_scores()
+        return self.callers.read(lambda: self._tracker.encode(rows, self.missing, scores))
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file that `eigenstream.load` continues from exactly.
@@ -354,7 +355,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
     def _hold(self, model: StreamModel) -> None:
         """Learn with this model from now on."""
         model.features = [str(name) for name in getattr(self, "feature_names_in_", ())]
-        model.warned = set()
+        model.warned, model.callers = set(), self.callers
         self._model = model
 
     def _in_step(self) -> StreamModel:
@@ -388,7 +389,8 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
 
     def _rows(self, X: ArrayLike) -> Floats:
         """Checked rows, embedded; with ``missing="impute"`` filled where anything is observed."""
-        return self._tracker.completed(checked(self, X), self.missing)
+        rows = checked(self, X)
+        return self.callers.read(lambda: self._tracker.completed(rows, self.missing))
 
 
 def require_online(model: object) -> None:

@@ -161,11 +161,13 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
 
     def judge(self, X: ArrayLike) -> Verdicts:
         """Verdicts on rows as a stretch of their own, by everything learnt so far; nothing is learnt."""
-        return self._fitted().judge(self._checked(X), self.model_.missing)
+        rows = self._checked(X)
+        return self.callers.read(lambda: self._fitted().judge(rows, self.model_.missing))
 
     def contributions(self, X: ArrayLike) -> dict[str, NDArray[np.float64]]:
         """Part of each input in T², SPE and distance of each row: never negative, adding up to it."""
-        return self._fitted().contributions(self._checked(X), self.model_.missing)
+        rows = self._checked(X)
+        return self.callers.read(lambda: self._fitted().contributions(rows, self.model_.missing))
 
     @whole_call
     def freeze(self) -> Self:
@@ -195,11 +197,14 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
 
     @property
     def limits_(self) -> dict[str, float]:
-        return dict(zip(STATISTICS, map(float, self._fitted().limits_now().values), strict=True))
+        return dict(
+            zip(STATISTICS, map(float, self.callers.read(self._fitted().limits_now).values), strict=True)
+        )
 
     @property
     def drift_(self) -> float:
-        return self._fitted().drift
+        monitor = self._fitted()
+        return self.callers.read(lambda: monitor.drift)
 
     @property
     def n_rows_seen_(self) -> int:
@@ -266,6 +271,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
             rows = shaped(given, X, reset=not begun)
             model = MonitoredModel(settings, **given._parameters())
             model.tracker, model.position_ = given.fitted() if begun else None, given.position_
+            given._callers = self.callers
             given._hold(model)
             self.model_, self._model = given, model
         else:

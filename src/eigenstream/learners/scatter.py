@@ -64,18 +64,19 @@ class Scatter(Marked):
         """The aligned axes of the last look."""
         self.aligned = 0
         """Number of them that were kept."""
-        self._spectrum: tuple[Vector, Matrix] | None = None
+        self._spectra: list[tuple[Vector, Matrix]] = []
+        """All eigenpairs of C, once somebody has asked; a list, because readers may be late: see `_moved`."""
         self._mean: Vector = self.offset
         self._gain: Vector | None = np.zeros(n) if standardize else None
         self.room: Matrix = np.zeros((block, n))
         """Memory for the block that is learnt. In between, rows that wait for theirs may stand there."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_spectrum": None}
+        return self.__dict__ | {"_spectra": []}
 
     def revert(self, mark: Mark) -> None:
         super().revert(mark)
-        self._spectrum = None
+        self._spectra = []
 
     @property
     def started(self) -> bool:
@@ -164,15 +165,20 @@ class Scatter(Marked):
         self._moved()
 
     def _moved(self) -> None:
-        """Mean and gain follow the sums; the spectrum has to be computed anew."""
-        self._mean, self._spectrum = self.origin + self.offset, None
+        """Mean and gain follow the sums; the spectrum has to be computed anew.
+
+        The list comes last: a thread that reads meanwhile puts what it finds into the one of before.
+        """
+        self._mean = self.origin + self.offset
         if self.standardize and self.count > 0:
             count = complete_count(self.count, self.extra, self.n)
             self._gain = gain_of(np.diag(self.C), count, np.abs(self.origin) + np.abs(self.offset))
+        self._spectra = []
 
     def _eigenpairs(self) -> tuple[Vector, Matrix]:
         """All eigenpairs of (standardized) C, largest first, computed once per state."""
-        if self._spectrum is None:
+        kept = self._spectra
+        if not kept:
             C = self._standardized()
             with one_thread():
                 lam, V = np.linalg.eigh(C)
@@ -181,8 +187,8 @@ class Scatter(Marked):
             axes[:, np.diag(C) == 0] = (
                 0.0  # exactly: by rounding errors, a constant input would begin to vary
             )
-            self._spectrum = lam[known][::-1], axes
-        return self._spectrum
+            kept.append((lam[known][::-1], axes))
+        return kept[0]
 
     def _first_pairs(self) -> tuple[Vector, Matrix]:
         """The first k eigenpairs in the order and with the signs of those of the last look."""

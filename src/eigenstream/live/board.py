@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from threading import Lock
@@ -154,12 +155,13 @@ class Board:
     def look_if_quiet(self) -> None:
         """Called by the courier: what came just before a pause of the source should not go unseen.
 
-        Should a batch come at this very moment, numbers of two moments may mix until the next look.
+        Should a batch come at this very moment, the model refuses to be read: the next look will do.
         """
         if self._seen is None or self.latest is None or monotonic() < max(self._touched + QUIET, self._due):
             return
-        if _rows(self._seen[0]) != self.latest.now.sample:
-            self.look()
+        with suppress(RuntimeError):
+            if _rows(self._seen[0]) != self.latest.now.sample:
+                self.look()
 
     @property
     def state(self) -> str:

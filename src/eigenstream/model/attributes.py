@@ -14,6 +14,7 @@ from .events import RankChange, Tally
 from .history import SpectrumHistory
 from .reading import Floats, Reading
 from .tracker import Tracker
+from .whole_calls import Callers
 
 
 class ReadingAttributes:
@@ -85,6 +86,9 @@ class ReadingAttributes:
 class HistoryAttributes(ReadingAttributes):
     """Abstract: attributes of a model that provides ``fitted``, which returns its tracker or raises."""
 
+    callers: Callers
+    """Whoever learns with the model at this moment."""
+
     def fitted(self) -> Tracker:
         """The tracker of what has been learnt; AttributeError if there is none."""
         raise NotImplementedError
@@ -92,7 +96,7 @@ class HistoryAttributes(ReadingAttributes):
     @property
     def _reading(self) -> Reading:  # type: ignore[override]
         tracker = self.fitted()
-        return tracker.reading().astype(tracker.plan.dtype)
+        return self.callers.read(tracker.reading).astype(tracker.plan.dtype)
 
     @property
     def rank_history_(self) -> list[RankChange]:
@@ -129,10 +133,10 @@ class TrackedAttributes(HistoryAttributes):
 
     @property
     def advice_(self) -> str:
-        return self.fitted().advice()
+        return self.callers.read(self.fitted().advice)
 
     @property
     def other_ranks_(self) -> dict[str, int]:
         """Rank that each rule of `eigenstream.rules` would find, by its text."""
         tracker = self.fitted()
-        return other_ranks(tracker.evidence()) if tracker.reading().count > 0 else {}
+        return other_ranks(self.callers.read(tracker.evidence)) if self._reading.count > 0 else {}

@@ -53,8 +53,8 @@ class Blocks(Marked):
         self.usual = Usual()
         """Usual distance of rows from what is known, if outliers are capped."""
         self.tally = Tally()
-        self._open: OpenBlock | None = None
-        """Rows that wait, gaps filled, once somebody has asked."""
+        self._open: list[OpenBlock] = []
+        """Rows that wait, gaps filled, once somebody has asked; whoever fills takes it out: see `Callers`."""
 
     def mark(self) -> Mark:
         return self.waiting.mark(), self.inputs.mark(), self.tally.mark(), super().mark()
@@ -69,7 +69,7 @@ class Blocks(Marked):
 
     def forget_open(self) -> None:
         """Drop the filled rows of the open block: what they were filled by has changed."""
-        self._open = None
+        self._open = []
 
     def take(self, rows: Floats, steps: Steps) -> Steps | None:
         """Take rows, at most to the end of the block; returns what its rows count if one has been learnt."""
@@ -140,10 +140,13 @@ class Blocks(Marked):
             return self.fill(rows)
         if not self.learner.started:
             return fill_by_means_so_far(np.vstack((host(self.waiting.rows[:number]), rows)))[number:]
-        block = self._open_block(number)
+        kept = self._open
+        block = self._taken_from(kept, number)
         rest = slice(block.number, number)
         block.take(host(self.waiting.rows[rest]), self.waiting.steps.part(rest))
-        return block.take(rows, steps)
+        filled = block.take(rows, steps)
+        kept.append(block)
+        return filled
 
     def _learn(self, learner: Learner, rows: Floats, steps: Steps) -> None:
         """Learn from rows that belong together; gaps are filled by what was known before them."""
@@ -164,15 +167,20 @@ class Blocks(Marked):
         if not self.learner.started:
             by_means = fill_by_means(rows, standardize=self.plan.standardize)
             return by_means if in_blocks else complete(self.fill(rows))
-        block = self._open_block(len(rows)) if in_blocks else self._new_block(len(rows))
+        kept = self._open if in_blocks else []
+        block = self._taken_from(kept, len(rows)) if in_blocks else self._new_block(len(rows))
         block.take(host(rows[block.number :]), steps.part(slice(block.number, None)))
-        return block.filled()
+        filled = block.filled()
+        kept.append(block)
+        return filled
 
-    def _open_block(self, most: int) -> OpenBlock:
-        """The open block if it holds at most this many rows, or else a new one."""
-        if self._open is None or self._open.number > most:
-            self._open = self._new_block(self.learner.block)
-        return self._open
+    def _taken_from(self, kept: list[OpenBlock], most: int) -> OpenBlock:
+        """The open block, taken out, if there is one of at most this many rows, or else a new one."""
+        try:
+            block = kept.pop()
+        except IndexError:
+            return self._new_block(self.learner.block)
+        return block if block.number <= most else self._new_block(self.learner.block)
 
     def _new_block(self, rows: int) -> OpenBlock:
         plan, corrects = self.plan, self.learner.block > 1 and not self.plan.cap_outliers

@@ -231,6 +231,8 @@ def _solved(A: Matrix, b: Floats) -> Floats:
     try:
         return np.linalg.solve(A, b)
     except np.linalg.LinAlgError:
+        if np.linalg.matrix_rank(A) == len(A):
+            raise
         return np.linalg.lstsq(A, b, rcond=None)[0]
 
 

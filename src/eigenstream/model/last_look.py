@@ -58,15 +58,16 @@ class LastLook(Marked):
         self.learner_moved()
 
     def learner_moved(self) -> None:
-        """Drop what follows from the learner: it has learnt a block."""
-        self._expected: Gaussian | None = None
-        self._seen: Seen | None = None
+        """Drop what follows from the learner, which has learnt a block; in lists, see `Callers`."""
+        self._expected: list[Gaussian] = []
+        self._seen: list[Seen] = []
 
     def expected(self) -> Gaussian:
         """Distribution of a row by the last block and look, of which there must have been one."""
-        if self._expected is None:
-            self._expected = self._expected_now()
-        return self._expected
+        kept = self._expected
+        if not kept:
+            kept.append(self._expected_now())
+        return kept[0]
 
     def _expected_now(self) -> Gaussian:
         if self.learner.block > 1:
@@ -82,14 +83,10 @@ class LastLook(Marked):
 
     def seen(self) -> Seen:
         """Mean, kept axes and gain as of the last block and look."""
-        if self._seen is None:
-            if self.early is None:
-                self._seen = self.learner.seen(self.decision.rank)
-            else:
-                scale = self.early.scale
-                gain = None if scale is None else 1 / scale.astype(np.float64)
-                self._seen = Seen(self.early.mean.astype(np.float64), self.early.kept_axes, gain)
-        return self._seen
+        kept = self._seen
+        if not kept:
+            kept.append(self.learner.seen(self.decision.rank) if self.early is None else _seen_by(self.early))
+        return kept[0]
 
     def scores(self, rows: Floats, how: str) -> Floats:
         """Scores by the last block and look, zero beyond the rank; the same bits for any chunking.
@@ -124,3 +121,9 @@ class LastLook(Marked):
         outside = centered - rowwise(rowwise(centered, axes), axes.T.copy())
         residuals: Floats = np.matmul(outside[:, None, :], outside[:, :, None])[:, 0, 0]
         return residuals
+
+
+def _seen_by(early: Reading) -> Seen:
+    """Mean, kept axes and gain of a reading."""
+    gain = None if early.scale is None else 1 / early.scale.astype(np.float64)
+    return Seen(early.mean.astype(np.float64), early.kept_axes, gain)

@@ -59,6 +59,6 @@ class OpenBlock:
         return Filled(
             self.rows[: self.number].copy(),
             self.extra[: self.number].copy(),
-            self.along,
+            self.along.copy(),
             self.belief.axes[: len(self.along)],
         )

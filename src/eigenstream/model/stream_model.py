@@ -153,13 +153,15 @@ class StreamModel(TrackedAttributes):
         tracker, rows = self.fitted(), as_numbers(rows)
         if not tracker.plan.anywhere:
             rows = host(rows)
-        return tracker.encode(rows, self.parameters["missing"], self.parameters["scores"])
+        missing, scores = self.parameters["missing"], self.parameters["scores"]
+        return self.callers.read(lambda: tracker.encode(rows, missing, scores))
 
     def squared_residuals(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
         tracker = self.fitted()
-        rows = tracker.completed(self._typed(as_numbers(rows), tracker), self.missing)
-        return tracker.reading().astype(tracker.plan.dtype).beside(rows).squared_residuals(rows)
+        rows = self._typed(as_numbers(rows), tracker)
+        rows = self.callers.read(lambda: tracker.completed(rows, self.missing))
+        return self._reading.beside(rows).squared_residuals(rows)
 
     def learn(
         self,
@@ -251,9 +253,11 @@ class StreamModel(TrackedAttributes):
             warnings.warn(message, UserWarning, stacklevel=CALLS)
 
     def fitted(self) -> Tracker:
-        """The tracker; AttributeError before the first row."""
+        """The tracker; AttributeError before the first row, RuntimeError while another thread learns."""
         if self.tracker is None:
             raise AttributeError("this model has not learnt anything yet")
+        if self.callers.inside:
+            self.callers.refuse_reader()
         return self.tracker
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
@@ -284,7 +288,7 @@ class StreamModel(TrackedAttributes):
 
     def _content(self, position: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and document from which `_rebuilt` makes the same model."""
-        arrays, document = self._stored()
+        arrays, document = self.callers.read(self._stored)
         return arrays, document | {"position": position}
 
     def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

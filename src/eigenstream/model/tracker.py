@@ -84,11 +84,11 @@ class Tracker(Marked):
         """The spectrum over time."""
         self._even = Steps.even(self.learner.block, plan.beta2)
         """The steps of a block of rows of weight 1."""
-        self._reading: Reading | None = None
-        """The reading of everything learnt so far, once somebody has asked for it."""
+        self._readings: list[Reading] = []
+        """The reading of everything learnt so far, once somebody has asked for it; see `Callers`."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_reading": None}
+        return self.__dict__ | {"_readings": []}
 
     @property
     def decision(self) -> Decision:
@@ -114,7 +114,7 @@ class Tracker(Marked):
 
     def revert(self, mark: Mark) -> None:
         """Go back to the last mark, to the bit: what was learnt since then is as if it had never come."""
-        self._reading = None
+        self._readings = []
         if len(mark) == 3:
             self.blocks.forget_open()
             self.blocks.waiting.number, self.tally.learnt, self.time = mark
@@ -161,7 +161,7 @@ class Tracker(Marked):
             Whether a last column of the scores holds each row's squared residual by the same.
         """
         assert (times is None) == (self.plan.seconds is None)
-        self._reading = None
+        self._readings = []
         changes: list[RankChange] = []
         parts: list[Floats] = []
         usable: Any
@@ -204,7 +204,7 @@ class Tracker(Marked):
         score, blocks = self.last_look.scores(row, scores), self.blocks
         waiting = blocks.waiting
         i, steps = waiting.number, waiting.steps
-        self._reading = None
+        self._readings = []
         if self.learner.block == 1 or i + 1 == self.learner.block or not blocks.inputs.all_vary:
             due = self.rows_until_due() == 1
             with threads_for(self.plan.n) if due else nullcontext():
@@ -256,11 +256,12 @@ class Tracker(Marked):
 
     def reading(self) -> Reading:
         """Reading of everything learnt so far; remembered until the next row."""
-        if self._reading is None:
+        kept = self._readings
+        if not kept:
             with threads_for(self.plan.n):
                 known = self.known()
-                self._reading = reading_of(known, self.plan, self._decided(known))
-        return self._reading
+                kept.append(reading_of(known, self.plan, self._decided(known)))
+        return kept[0]
 
     def reading_as_decided(self) -> Reading:
         """`reading` with the rank and threshold of the last look: cheap right after it."""
@@ -339,7 +340,7 @@ class Tracker(Marked):
         moved
             True if the learner has learnt a block meanwhile.
         """
-        self._reading = None
+        self._readings = []
         self.tally.learnt += time - self.time
         self.time, self.blocks.waiting.number = time, time % self.learner.block
         if moved:

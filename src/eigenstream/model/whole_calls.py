@@ -2,35 +2,71 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
+from threading import get_ident
 from typing import Any, Protocol, TypeVar, cast
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Found = TypeVar("Found")
 
 SHARED = (
     "another thread is learning with this model: models are not shared between threads; use one model per "
     "thread and merge them, or a lock around each call"
+)
+FORKED = (
+    "this process was forked while another thread was learning with this model, which is half done here: "
+    "load it from its file, or fork between two calls"
 )
 
 
 class Callers:
     """The calls that learn with a model at this moment, at most one; copies of the model have their own.
 
-    A set and not a lock: it is left by a single call of C code, which no interruption comes between.
+    A dictionary and not a lock: it is left by a single call of C code, which no interruption comes between,
+    and a process that is forked finds nothing locked for good. Threads may read a model together. What they
+    compute they put into containers that whoever learns replaces, so that no reader changes what is learnt.
     """
 
     def __init__(self) -> None:
-        self.inside: set[object] = set()
+        self.inside: dict[object, int] = {}
+        """The thread of each call."""
+        self.begun = 0
+        """Number of calls so far."""
+        self.process = os.getpid()
 
     def __reduce__(self) -> tuple[type[Callers], tuple[()]]:
         return Callers, ()
 
     def enter(self, call: object) -> None:
         """Enter, or be told that another thread is inside: its rows would be lost."""
-        self.inside.add(call)
+        self.inside[call] = get_ident()
+        self.begun += 1
         if len(self.inside) > 1:
-            raise RuntimeError(SHARED)
+            raise RuntimeError(self._refusal())
+
+    def refuse_reader(self) -> None:
+        """An error where another thread is inside: what it has done so far belongs to no row count."""
+        if any(thread != get_ident() for thread in tuple(self.inside.values())):
+            raise RuntimeError(self._refusal())
+
+    def read(self, look: Callable[[], Found]) -> Found:
+        """What a look finds, unless another thread learns: a model in the middle of a call is none."""
+        self.refuse_reader()
+        begun = self.begun
+        try:
+            found = look()
+        except Exception:
+            if begun == self.begun:
+                raise
+        else:
+            if begun == self.begun:
+                return found
+        raise RuntimeError(self._refusal())
+
+    def _refusal(self) -> str:
+        return SHARED if self.process == os.getpid() else FORKED
 
 
 class Revertible(Protocol):
@@ -58,12 +94,12 @@ def whole_call(method: Method) -> Method:
             callers.enter(call)
             revert = self._reverting()
             result = method(self, *given, **named)
-            callers.inside.discard(call)
+            callers.inside.pop(call, None)
             return result  # Python handles no signal from here to the return
         except BaseException:
             if revert is not None:
                 revert()
-            callers.inside.discard(call)
+            callers.inside.pop(call, None)
             raise
 
     return cast(Method, whole)
