@@ -76,8 +76,10 @@ class Request:
     def document(self) -> dict[str, Any]:
         """As plain values for a file, settings and parameters side by side."""
         settings = {name: getattr(self, name) for name in SETTINGS}
-        if isinstance(self.source, str):
-            settings["source"] = without_secret(self.source)
+        given = self.source
+        settings["source"] = list(map(without_secret, given)) if isinstance(given, list) else given
+        if isinstance(given, str):
+            settings["source"] = without_secret(given)
         return settings | {"reading": self.reading.document()} | dict(self.parameters)
 
     @classmethod

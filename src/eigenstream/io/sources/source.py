@@ -160,7 +160,7 @@ class Source:
             self.count, self.skipped, self._read = numbers
         except SourceError:
             raise
-        except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        except (LookupError, AttributeError, TypeError, ValueError, OverflowError, OSError):
             raise SourceError(
                 f"{self.name}: the stored position is not one in a {self.reader.kind} source: resume with "
                 "the source that it was saved in"
@@ -288,6 +288,8 @@ class Source:
     def _keyless(self, chunk: Chunk, known: set[int]) -> list[BadValue]:
         """Find rows without a key, or whose key cannot be written."""
         keys, column = self._keys(chunk) or (), int(self.clock is not None)
+        if all(map(str.strip, keys)) and is_text("".join(keys)):
+            return []
         return [
             BadValue(
                 row,
