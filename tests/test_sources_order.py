@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 from eigenstream import sources
 from eigenstream.cli import main
 from eigenstream.io.sources import Chunk, Reader, SourceError
+from eigenstream.io.sources.options import ReadOptions
 from eigenstream.io.sources.source import Source
 from eigenstream.io.sources.times import AHEAD, BEFORE, GOOD, OPEN, Clock
+from eigenstream.jobs import Request, prepare
+from tests.jobs import Crash, Crashing
+from tests.marks import slow
 from tests.source_files import read
 
 FAR_AHEAD = 3_400_000_000.0  # 2077
@@ -197,3 +201,39 @@ def test_a_time_in_the_future_does_not_blind_watch(tmp_path, monkeypatch):
         read(tmp_path / "x.csv", time_column="time")
     with sources.open(tmp_path / "x.csv", time_column="time", on_bad_row="skip") as source:
         assert sum(len(batch.rows) for batch in source) == 1499
+
+
+@pytest.mark.parametrize("points", [(7, 14, 26), slow(range(1, 38))])
+def test_a_job_that_is_killed_while_rows_wait_ends_with_the_same_bytes(points, tmp_path, monkeypatch):
+    """Rows that wait for a verdict on their times are part of the position."""
+    X = np.random.default_rng(0).standard_normal((120, 3)) * [9, 3, 1]
+    times = [float(i) for i in range(120)]
+    times[0] = times[20] = times[41] = times[42] = times[77] = 1e9
+    times[60], times[100:] = 3.0, [time + 5000 for time in times[100:]]
+    lines = [f"{time},{','.join(map(repr, row))}\n" for time, row in zip(times, X.tolist(), strict=True)]
+    request = Request(
+        "../x.csv",
+        "s.csv",
+        ReadOptions(batch_rows=3, time_column="t", on_bad_row="skip"),
+        parameters={"max_components": 2, "half_life": "50s", "random_state": 0},
+    )
+    (tmp_path / "x.csv").write_text("t,a,b,c\n" + "".join(lines))
+    results = set()
+    for batches in (1000, *points):
+        folder = tmp_path / str(batches)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        with prepare(request, save="m", every_rows=3) as job:
+            job.watchers = (Crashing(batches),)
+            if batches == 1000:
+                job.run()
+            else:
+                with pytest.raises(Crash):
+                    job.run()
+        if batches != 1000:
+            with prepare(request, save="m", every_rows=3, resume=True) as job:
+                job.run()
+        results.add(((folder / "m").read_bytes(), (folder / "s.csv").read_bytes()))
+    assert len(results) == 1
+    numbers = [int(line.split(b",")[0]) for line in results.pop()[1].splitlines()[1:]]
+    assert sorted(set(range(120)) - set(numbers)) == [0, 20, 41, 42, 60, 77]
