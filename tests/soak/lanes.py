@@ -20,6 +20,8 @@ PER_LOG = 150_000
 """Rows of a log before it is rotated."""
 ROUND = 240.0
 """Seconds of a round of the lanes that begin anew."""
+LONGEST = 1800
+"""Seconds that the rest of a round, or a job left alone, may take on a busy computer."""
 UNITS = 200
 COLUMNS = ("t2", "spe", "distance", "t2_limit", "spe_limit", "distance_limit", "severity", "alarm", "since")
 OFTEN = ["--checkpoint-rows", "20000", "--checkpoint-seconds", "2", "--json"]
@@ -78,13 +80,13 @@ class Lane:
 
     def finish(self, command, folder):
         """Read the rest, killed once more on the way."""
-        for seconds in (self.rng.uniform(1, 3), 900):
+        for seconds in (self.rng.uniform(1, 3), LONGEST):
             life = self.count(Life(command, folder, seconds))
             self.kills += life.killed
             if not life.killed and life.code:
                 self.complaints.append(f"the rest ended with {life.code}: {life.errors}")
         if life.killed:
-            self.complaints.append("the rest took more than 900 s")
+            self.complaints.append(f"the rest took more than {LONGEST} s")
 
     def count(self, life):
         self.scrapes, self.pages, self.cut = (
@@ -200,7 +202,7 @@ class RoundLane(Lane):
         feeder.join()
         self.finish([*command, "--resume"], work)
         self.hand_over(work, calm)
-        alone = Life(command, calm, 900)
+        alone = Life(command, calm, LONGEST)
         if alone.killed or alone.code:
             self.complaints.append(f"the job left alone ended with {alone.code}: {alone.errors}")
         for name in (self.output, self.model):
@@ -236,10 +238,10 @@ class FleetLane(RoundLane):
                 "--output", self.output, *often]  # fmt: skip
 
     def feed(self, folder, stop, sent):
-        """About two thousand rows per second, in pieces that cut through lines."""
+        """About five hundred rows per second, in pieces that cut through lines."""
         with open(folder / "fleet.csv", "a") as file:
             while not stop.is_set():
-                rows = self.source.standard_normal((400, len(NAMES))).round(4).tolist()
+                rows = self.source.standard_normal((100, len(NAMES))).round(4).tolist()
                 units = self.source.integers(UNITS, size=len(rows)).tolist()
                 lines = [
                     f"u{unit}," + ",".join(map(repr, row)) for unit, row in zip(units, rows, strict=True)
