@@ -571,6 +571,7 @@ def test_threads_are_refused_and_no_row_is_lost(kind):
     for _ in range(3):
         assert "another thread is learning with this model" in attempt(lambda: learn(KEYS, ROWS))
         assert "another thread is learning with this model" in attempt(bank.save)
+        assert "another thread is learning with this model" in attempt(lambda: bank.model("unit 1"))
     go_on.set()
     first.join()
     bank.on_rank_change = None

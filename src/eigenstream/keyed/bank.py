@@ -148,12 +148,8 @@ class Bank(KeyedModels):
 
     def model(self, key: Key) -> StreamModel:
         """The model of this key as a model of its own; a copy. Its position is the bank's."""
-        if self._models is None or key not in self:
-            raise KeyError(f"there is no model with the key {key!r}")
         model = StreamModel(**self.parameters)
-        held = key in self._models
-        model.tracker = restored(*stored(self._models.tracker(key))) if held else self._restored(key)
-        model.position_ = self.position_
+        model.tracker, model.position_ = self.callers.read(lambda: self._copied(key)), self.position_
         return model
 
     def close(self) -> None:
@@ -234,6 +230,12 @@ class Bank(KeyedModels):
         assert self._models is not None
         arrays, document = stored(self._models.tracker(key))
         return Entry(key, document["time"], document["decision"][2]), checkpoint.packed(arrays, document)
+
+    def _copied(self, key: Key) -> Tracker:
+        if self._models is None or key not in self:
+            raise KeyError(f"there is no model with the key {key!r}")
+        held = key in self._models
+        return restored(*stored(self._models.tracker(key))) if held else self._restored(key)
 
     def _restored(self, key: Key) -> Tracker:
         """The tracker of a key that is in the file."""

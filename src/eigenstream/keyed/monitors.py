@@ -169,13 +169,15 @@ class MonitorBank(KeyedModels):
 
     def model(self, key: Key) -> MonitoredModel:
         """The monitor of this key as a monitor of its own; a copy. Its position is the bank's."""
-        if key in self._monitors:
-            model = MonitoredModel.from_bytes(self._packed(key)[1])
-        elif (found := self._restored(key)) is not None:
-            model = found
-        else:
-            raise KeyError(f"there is no monitor with the key {key!r}")
+        model = self.callers.read(lambda: self._copied(key))
         model.position_ = self.position_
+        return model
+
+    def _copied(self, key: Key) -> MonitoredModel:
+        held = key in self._monitors
+        model = MonitoredModel.from_bytes(self._packed(key)[1]) if held else self._restored(key)
+        if model is None:
+            raise KeyError(f"there is no monitor with the key {key!r}")
         return model
 
     def _monitor(self, key: Key) -> MonitoredModel:
