@@ -170,7 +170,7 @@ class Writer:
         stops = [*(start for start, _ in needed), starts[-1]]
         self._gaps = [(start, stop) for start, stop in zip(starts, stops, strict=True) if start < stop]
         self._end = starts[-1]
-        self._until_gaps = max(sum(stop - start for start, stop in needed), SMALL)
+        self._until_gaps = max(sum(stop - start for start, stop in needed) // 2, SMALL)
 
     def commit(self, facts: Facts, models: Mapping[Key, Stored], changed: Collection[Key]) -> None:
         """Make everything written so far durable, with these facts: all or nothing.
