@@ -30,7 +30,7 @@ def facts(log, fleet, redis, minutes):
         "loads of /metrics, of the page": f"{log.scrapes + redis.scrapes:,}, {log.pages:,}",
         "slow lookers cut": f"{log.cut + redis.cut:,}",
         "alarms of the log's monitor; lines about them (some twice, after kills)":
-            f"{log.reference.monitor.counts.alarms:,}; {log.alarms():,}",
+            f"{log.alarmed():,}; {log.alarms():,}",
         "memory of a life in each quarter, the largest but a tenth":
             "; ".join(f"{lane.name} {lane.quarters()}" for lane in lanes),
     }  # fmt: skip

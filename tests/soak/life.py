@@ -11,6 +11,8 @@ from urllib.request import urlopen
 from tests.soak.lookers import Rude
 
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "default"}
+# Where files may not grow, Python would leave compiled modules cut short, for good.
+ENVIRONMENT |= {"PYTHONDONTWRITEBYTECODE": "1"}
 POLL = 0.2
 PAGE_EVERY = 3.0
 """Seconds between two loads of the page, each of which costs its server about a second."""
