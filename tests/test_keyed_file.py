@@ -19,6 +19,7 @@ from eigenstream.cli import main
 from eigenstream.keyed import Bank, Entry, MonitorBank, Store, is_bank, open_bank
 from eigenstream.keyed.bank_file import CHAIN, PAGE, SLOT_SIZE, START, VERSION
 from eigenstream.keyed.bank_writer import Writer
+from tests.faults import Bytecodes
 from tests.forks import forked
 
 ROWS = np.random.default_rng(0).standard_normal((600, 4)) * [4.0, 2.0, 1.0, 1.0]
@@ -461,6 +462,28 @@ def test_an_error_of_the_disk_at_any_call_loses_nothing(tmp_path, monkeypatch, f
             bank.save()  # removes what the disk would not let go of
     assert failures > 10
     assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")]
+
+
+def test_after_an_interruption_at_any_bytecode_of_a_save_the_next_one_is_whole(tmp_path):
+    def begun(name):
+        bank = Bank(tmp_path / name, max_models=2)
+        bank.learn_many(KEYS[:300], ROWS[:300])
+        bank.save("before")
+        bank.learn_many(KEYS[300:], ROWS[300:])
+        return bank
+
+    faults = Bytecodes()
+    with begun("whole") as bank, faults.at():
+        bank.save("after")
+    for point in np.random.default_rng(0).integers(1, faults.seen, 25):
+        with begun(f"{point}") as bank:
+            expected = bits(bank)
+            with pytest.raises(faults.error), faults.at(int(point)):
+                bank.save("after")
+            assert bits(bank)[:2] == expected[:2]
+            assert opened(bank.store.path)[2] in ("before", "after")
+            bank.save("later")
+            assert opened(bank.store.path) == bits(bank) == (*expected[:2], "later")
 
 
 def test_a_job_on_a_full_disk_ends_with_a_sentence_and_is_resumed(tmp_path, monkeypatch):
