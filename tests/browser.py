@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from eigenstream.live import Page
-from tests.chromium import CHROMIUM as CHROMIUM
-from tests.chromium import FLAGS as FLAGS
 
 BOUND = 15_000
 """Milliseconds after which a browser is taken not to show something."""

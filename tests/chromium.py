@@ -18,6 +18,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--host-resolver-rules=MAP evil.example 127.0.0.1",  # the name of another site that leads here
 ]
 
 

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.regularizers import REGULARIZERS
-from tests.browser import CHROMIUM, FLAGS
+from tests.chromium import launched
 
 settings.register_profile("default", deadline=None, derandomize=True, print_blob=False)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
@@ -64,10 +64,5 @@ def piped(tmp_path):
 @pytest.fixture(scope="module")
 def browser():
     """A Chromium without a window."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on this computer")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+    with launched() as found:
+        yield found

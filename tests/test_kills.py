@@ -70,7 +70,7 @@ SOLVERS = ("exact", "subspace", "network")
     ("output", "overwrite", "step"),
     [
         ("scores.csv", False, 17),
-        ("scores.parquet", True, 24),
+        ("scores.parquet", True, 40),
         *(
             slow(output, overwrite, 1)
             for output in ("scores.csv", "scores.npy", "scores.parquet", None)
@@ -87,8 +87,8 @@ def test_killed_at_any_call_it_ends_as_if_nothing_had_happened(tmp_path, output,
 @pytest.mark.parametrize(
     ("kind", "solver", "output", "step"),
     [
-        ("going on", "exact", "scores.csv", 24),
-        ("several files", "subspace", "scores.jsonl", 40),
+        ("going on", "exact", "scores.csv", 40),
+        ("several files", "subspace", "scores.jsonl", 64),
         *(
             slow(kind, solver, output, 2)
             for kind in ("going on", "several files")
@@ -105,7 +105,7 @@ def test_killed_between_files_each_is_learnt_once(tmp_path, kind, solver, output
 @pytest.mark.parametrize(
     ("output", "solver", "step"),
     [
-        ("v.csv", "auto", 40),
+        ("v.csv", "auto", 64),
         *(
             slow(output, solver, 1)
             for output, solver in zip(("v.csv", "v.parquet", None), SOLVERS, strict=True)
@@ -226,8 +226,8 @@ JOBS = {
 @pytest.mark.parametrize(
     ("kind", "step", "images"),
     [
-        ("run, CSV", 20, 1),
-        ("watch, Parquet", 90, 1),
+        ("run, CSV", 32, 1),
+        ("watch, Parquet", 140, 1),
         *(slow(kind, 1, 3) for kind in JOBS if "files" not in kind),
         *(slow(kind, 3, 3) for kind in JOBS if "files" in kind),
     ],

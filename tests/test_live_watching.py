@@ -22,6 +22,8 @@ from eigenstream.live.charts import ControlCharts
 from eigenstream.live.session import tiles
 from tests.browser import BOUND, drawn, opened, shows
 
+pytestmark = pytest.mark.xdist_group("live page")  # one browser for all of them
+
 FAULTS = (Fault(NAMES.index("valve"), 1200, 1240), Fault(NAMES.index("heat"), 1600, 1650, size=10.0))
 
 

@@ -11,19 +11,11 @@ from eigenstream import theory
 from eigenstream.cli import main
 from eigenstream.regularizers import InputOutput, ScaleDependent, SquaredOutput
 
-from .chromium import launched
-
 ITEMS = ("table-1", "signal-to-noise", "phase-diagram")
 """Closed forms: they cost next to nothing, and two of them have sliders."""
 
 
 pytestmark = pytest.mark.xdist_group("report page")  # what they look at is computed once
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
