@@ -12,11 +12,13 @@ import pytest
 from eigenstream import Network, OnlineAdaptivePCA, StreamMonitor, load
 from eigenstream.keyed import Bank
 from eigenstream.keyed.models import Models
+from eigenstream.learners.marks import Marked
 from eigenstream.model import StreamModel, stored_form
 from eigenstream.model.blocks import Blocks
 from eigenstream.monitoring import MonitoredModel, MonitorSettings
 from eigenstream.monitoring import stored_form as monitor_form
 from tests.faults import ALLOCATING, LAPACK, MAKING, Bytecodes, Calls, Fault
+from tests.marks import slow
 from tests.online_model import needs_compilation, paper, stored, with_gaps
 
 WIDTH = 6
@@ -242,6 +244,43 @@ def test_what_a_failed_call_has_put_into_the_file_is_not_saved(tmp_path, monkeyp
     bank.close()
     with Bank(tmp_path / "bank") as bank:
         assert bank_bits(bank) == before
+
+
+@pytest.mark.parametrize("monitored", [False, slow(True)])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_fault_while_going_back(name, monitored, monkeypatch):
+    """Ctrl-C once, at the end of a call, and once more while the model goes back to where it was."""
+    model = OnlineAdaptivePCA(random_state=0, **MODELS[name])
+    model = StreamMonitor(model, accept_after=64) if monitored else model
+    timed = {} if name != "by the clock" else {"timestamps": TIMES}
+    rows = with_gaps(FAULTY, 0.1) if "gaps" in name else FAULTY
+    model.fit(rows[:250], **{key: times[:250] for key, times in timed.items()})
+    before, own = stored_bits(model), Marked.revert
+    monkeypatch.setattr(StreamModel, "announce", Fault.raised)
+    for fault in (1, 2, 3, 5, 8):
+        seen = []
+
+        def revert(self, mark, seen=seen, fault=fault):
+            seen.append(self)
+            if len(seen) == 2 * fault - 1:
+                raise Fault
+            own(self, mark)
+            if len(seen) == 2 * fault:
+                raise Fault
+
+        monkeypatch.setattr(Marked, "revert", revert)
+        with pytest.raises(Fault):
+            model.partial_fit(rows[250:], **{key: times[250:] for key, times in timed.items()})
+        assert stored_bits(model) == before
+    monkeypatch.setattr(Marked, "revert", Fault.raised)
+    with pytest.raises(Fault):
+        model.partial_fit(rows[250:], **{key: times[250:] for key, times in timed.items()})
+    with pytest.raises(RuntimeError, match="so did going back"):
+        model.partial_fit(rows)  # nobody goes on with what could not be put back
+
+
+def stored_bits(model):
+    return model._model.to_bytes()
 
 
 def test_an_error_in_a_callback_undoes_the_call():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -244,9 +245,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
             callers.inside.pop(call, None)
             return score
         except BaseException:
-            if mark is not None:
-                tracker.revert(mark)
-            callers.inside.pop(call, None)
+            callers.leave_undone(call, None if mark is None else partial(tracker.revert, mark))
             raise
 
     @whole_call

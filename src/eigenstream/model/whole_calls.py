@@ -20,6 +20,10 @@ FORKED = (
     "load it from its file, or fork between two calls"
 )
 
+BROKEN = "a call with this model failed, and so did going back to before it: load the model from its file"
+ATTEMPTS = 100
+"""Times that going back is tried: interruptions come one by one, an error that stays comes every time."""
+
 
 class Callers:
     """The calls that learn with a model at this moment, at most one; copies of the model have their own.
@@ -34,6 +38,7 @@ class Callers:
         """The thread of each call."""
         self.begun = 0
         """Number of calls so far."""
+        self.broken = False
         self.process = os.getpid()
 
     def __reduce__(self) -> tuple[type[Callers], tuple[()]]:
@@ -45,6 +50,23 @@ class Callers:
         self.begun += 1
         if len(self.inside) > 1:
             raise RuntimeError(self._refusal())
+
+    def leave_undone(self, call: object, revert: Callable[[], None] | None) -> None:
+        """Go back, then leave: as often as it takes, should something interrupt that, too.
+
+        To go back sets what a mark holds: it can be begun again. If it fails for good the call stays inside,
+        so that nobody goes on with a model of which half is of before and half of after.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                if revert is not None:
+                    revert()
+                break
+            except BaseException:
+                if attempt == ATTEMPTS - 1:
+                    self.broken = True
+                    raise
+        self.inside.pop(call, None)
 
     def refuse_reader(self) -> None:
         """An error where another thread is inside: what it has done so far belongs to no row count."""
@@ -66,6 +88,8 @@ class Callers:
         raise RuntimeError(self._refusal())
 
     def _refusal(self) -> str:
+        if self.broken:
+            return BROKEN
         return SHARED if self.process == os.getpid() else FORKED
 
 
@@ -97,15 +121,13 @@ def whole_call(method: Method) -> Method:
             callers.inside.pop(call, None)
             return result  # Python handles no signal from here to the return
         except BaseException:
-            if revert is not None:
-                revert()
-            callers.inside.pop(call, None)
+            callers.leave_undone(call, revert)
             raise
 
     return cast(Method, whole)
 
 
-def reverting(model: Any, learnt: Any, kept: tuple[str, ...] = ()) -> Callable[[], None]:
+def reverting(model: Any, learnt: Any) -> Callable[[], None]:
     """Mark the attributes of a front end and what it has learnt; returns what goes back to both.
 
     Parameters
@@ -114,17 +136,15 @@ def reverting(model: Any, learnt: Any, kept: tuple[str, ...] = ()) -> Callable[[
         The front end.
     learnt
         Its tracker or monitor; None before the first row.
-    kept
-        Names of attributes that stay as the call has left them.
     """
     before = vars(model).copy()
     mark = None if learnt is None else learnt.mark()
 
     def revert() -> None:
         now = vars(model)
-        left = {name: now[name] for name in kept if name in now}
-        now.clear()
-        now.update(before | left)
+        now.update(before)
+        for name in now.keys() - before.keys():
+            del now[name]
         if learnt is not None:
             learnt.revert(mark)
 

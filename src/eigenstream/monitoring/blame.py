@@ -34,6 +34,9 @@ def contributors(
         Number of inputs, lags not counted.
     """
     shares = per_input(reference.contributions(row[None])[statistic], width)[0]
+    if not np.isfinite(shares.sum()):  # of a row that is infinitely far off
+        shares = np.nan_to_num(shares)
+        shares = shares / shares.max()
     shares = shares / max(float(shares.sum()), np.finfo(np.float64).tiny)
     called = names or [f"x{i}" for i in range(width)]
     return tuple((called[i], float(shares[i])) for i in np.argsort(-shares, kind="stable")[:BLAMED])

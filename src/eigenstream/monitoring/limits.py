@@ -34,6 +34,10 @@ PER_OCTAVE = 16
 LOWEST, HIGHEST = -10, 20
 """Range of the ratios that a histogram tells apart, as powers of two: 0.001 to 1,000,000."""
 
+# Far beyond `HIGHEST`, and a number that a file may hold.
+LARGEST_RATIO = 1e100
+"""Ratios of rows that are further off are taken for this."""
+
 # Its level is then known to a third, 1 / sqrt(8).
 FEW = 8.0
 """Rows beyond a quantile that make it one."""
@@ -190,7 +194,8 @@ class Limits(Marked):
         """Ratios of statistics to theory; NaN where theory says nothing (T, 3)."""
         ratios = np.full(statistics.shape, np.nan)
         known = np.isfinite(self.theory)
-        ratios[:, known] = statistics[:, known] / self.theory[known]
+        with np.errstate(over="ignore"):
+            ratios[:, known] = np.minimum(statistics[:, known] / self.theory[known], LARGEST_RATIO)
         return ratios
 
     def severities(self, ratios: Matrix) -> Vector:

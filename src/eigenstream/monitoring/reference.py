@@ -35,6 +35,10 @@ RIDGE = 1e-3
 CACHED = 1 << 17
 """Numbers that are standardized at a time."""
 
+# The largest value of a row that is learnt (`learners.stored.LARGEST_VALUE`): sums of squares stay finite.
+GREATEST = 1e70
+"""Standardized values beyond this are taken for it."""
+
 # Tiles begin at fixed row counts: bits do not depend on how many rows come together.
 TILE = 8
 """Rows per product of matrices."""
@@ -94,7 +98,7 @@ class Reference:
         )
         damped = self.variances.copy()
         damped[self.rank :] += ridge
-        return 1 / damped, 1 / (self.rest + ridge)
+        return 1 / np.maximum(damped, np.finfo(np.float64).tiny), 1 / (self.rest + ridge)
 
     @cached_property
     def _columns(self) -> Matrix:
@@ -128,11 +132,12 @@ class Reference:
         longest = max(CACHED // len(self.mean) // TILE, 1) * TILE
         room = np.zeros((min(longest, len(rows) + 2 * TILE), len(self.mean)))
         start = 0
-        while start < len(rows):
-            ahead = (place + start) % TILE
-            part = slice(start, start + min(longest, len(room)) - ahead)
-            self._judge(rows[part], room, ahead, statistics[part])
-            start = part.stop
+        with np.errstate(over="ignore"):  # infinitely far off is an answer
+            while start < len(rows):
+                ahead = (place + start) % TILE
+                part = slice(start, start + min(longest, len(room)) - ahead)
+                self._judge(rows[part], room, ahead, statistics[part])
+                start = part.stop
         return statistics
 
     def _judge(self, rows: Floats, room: Matrix, ahead: int, statistics: Matrix) -> None:
@@ -142,7 +147,7 @@ class Reference:
         Z = room[inside]
         np.subtract(rows, self.mean, out=Z)
         if self.scale is not None:
-            Z /= self.scale
+            np.clip(np.divide(Z, self.scale, out=Z), -GREATEST, GREATEST, out=Z)
         squares = np.matmul(room[: tiles * TILE].reshape(tiles, TILE, -1), self._columns)
         np.square(squares, out=squares)
         t2, kept, dropped, distance = np.matmul(squares, self._sums).reshape(tiles * TILE, -1)[inside].T
@@ -158,16 +163,17 @@ class Reference:
         A statistic is ``|M z|²`` with a symmetric M; input i adds ``(M z)_i²`` (complete decomposition:
         Alcala and Qin 2009, doi:10.1016/j.automatica.2009.02.027).
         """
-        Z = self._standardized(rows)
-        projections = Z @ self.axes.T
-        kept = slice(self.rank)
-        modelled = projections[:, kept] @ self.axes[kept]
-        along, elsewhere = self._weights
-        whitened = (projections * np.sqrt(along)) @ self.axes
-        if self.others:
-            whitened += (Z - projections @ self.axes) * np.sqrt(elsewhere)
-        t2 = (projections[:, kept] * np.sqrt(along[kept])) @ self.axes[kept]
-        return {"t2": np.square(t2), "spe": np.square(Z - modelled), "distance": np.square(whitened)}
+        with np.errstate(over="ignore"):
+            Z = self._standardized(rows)
+            projections = Z @ self.axes.T
+            kept = slice(self.rank)
+            modelled = projections[:, kept] @ self.axes[kept]
+            along, elsewhere = self._weights
+            whitened = (projections * np.sqrt(along)) @ self.axes
+            if self.others:
+                whitened += (Z - projections @ self.axes) * np.sqrt(elsewhere)
+            t2 = (projections[:, kept] * np.sqrt(along[kept])) @ self.axes[kept]
+            return {"t2": np.square(t2), "spe": np.square(Z - modelled), "distance": np.square(whitened)}
 
     def turned(self, other: Reference) -> float:
         """Number of this reference's components that another one has turned away from: 0 to all of them."""
@@ -176,4 +182,4 @@ class Reference:
 
     def _standardized(self, rows: Floats) -> Matrix:
         centered = rows - self.mean
-        return centered if self.scale is None else centered / self.scale
+        return centered if self.scale is None else np.clip(centered / self.scale, -GREATEST, GREATEST)
