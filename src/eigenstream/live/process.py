@@ -61,9 +61,10 @@ class ServerProcess:
         if find_spec("bokeh") is None:
             raise ImportError("the live page needs Bokeh: pip install 'eigenstream[live]'", name="bokeh")
         self._board, self._ended, self._news = board, False, Event()
-        # Isolated: what lies in the current folder must not be imported before the path is set.
+        # Isolated: what lies in the current folder must not be imported before the path is set. That also
+        # makes it deaf to the environment, which may have told us not to write compiled modules.
         self._child = subprocess.Popen(
-            [sys.executable, "-I", "-c", START],
+            [sys.executable, "-IB" if sys.dont_write_bytecode else "-I", "-c", START],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the learning process
