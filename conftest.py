@@ -13,7 +13,9 @@ if find_spec("torch") is None:
     collect_ignore.append("src/eigenstream/learners/arrays/torch.py")
 if find_spec("dask") is None:
     collect_ignore.append("src/eigenstream/learners/arrays/dask.py")
-collect_ignore += [f"tests/{name}.py" for name in ("kill_and_resume", "kill_at_calls", "power_cuts")]
+collect_ignore += [
+    f"tests/{name}.py" for name in ("kill_and_resume", "kill_at_calls", "kill_timetable", "power_cuts")
+]
 """Programs of their own, which import their neighbours."""
 if find_spec("pyspark") is None:
     collect_ignore.append("tests/spark_session.py")
