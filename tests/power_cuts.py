@@ -40,9 +40,7 @@ class Recorder:
         def call(*arguments, **options):
             result = original(*arguments, **options)
             if name != "open" or arguments[1] & os.O_CREAT:
-                synced = (
-                    os.path.relpath(os.readlink(f"/proc/self/fd/{arguments[0]}")) if name == "fsync" else None
-                )
+                synced = path_of(arguments[0]) if name == "fsync" else None
                 self.calls.append(name)
                 self.note(name, [synced] if synced else [])
             return result
@@ -67,8 +65,9 @@ class Recorder:
 
 
 def path_of(handle):
-    """Where an open file or folder lies in the current folder."""
-    return os.path.relpath(os.readlink(f"/proc/self/fd/{handle}"))
+    """A name in the current folder of an open file or folder; the one it was opened by may be gone."""
+    number = os.fstat(handle).st_ino
+    return next((str(path) for path in (Path(), *Path().rglob("*")) if path.stat().st_ino == number), None)
 
 
 class Disk:
