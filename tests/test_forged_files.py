@@ -4,11 +4,13 @@ import gzip
 import io
 import itertools
 import json
+import re
 import signal
 import struct
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pyarrow
@@ -19,7 +21,16 @@ import scipy.sparse
 from pyarrow import parquet
 
 from eigenstream import sources
-from eigenstream.io.sources import ReadOptions, SourceError
+from eigenstream.io.sources import (
+    ReadOptions,
+    SourceError,
+    batch,
+    columns,
+    json_lines,
+    line_reader,
+    lines,
+    matrices,
+)
 from eigenstream.io.sources.redis_stream import RedisStream
 from eigenstream.io.sources.source import Source
 from tests.source_files import DATA, TEXTS, as_npy, as_npz, write_zarr
@@ -439,3 +450,17 @@ def test_a_list_of_positions_that_cannot_be(tmp_path):
     for position in ({}, {"rows": 0}, {"rows": 2**70, "skipped": 0, "row": 2**70, "line": 1, "offset": 1}):
         with pytest.raises(SourceError, match="the stored position is not one in"):
             sources.open(tmp_path / "x.csv", position=position)
+
+
+def test_the_limits_are_those_of_the_documents():
+    text = (Path(__file__).parents[1] / "docs" / "files.md").read_text().partition("## Limits")[2]
+    rows = [line for line in text.partition("## How")[0].splitlines() if line.startswith("| ")][1:]
+    assert [[int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", row)] for row in rows] == [
+        [columns.WIDEST, lines.WIDEST_TEXT],
+        [lines.LONGEST, json_lines.MOST_VALUES],
+        [line_reader.EMPTIEST],
+        [matrices.LARGEST_CHUNK],
+        [matrices.LARGEST_UNPACKED, matrices.PACKED_FACTOR],
+        [matrices.EMPTY_ROWS, matrices.ROWS_PER_BYTE],
+        [batch.CELLS],
+    ]

@@ -205,17 +205,17 @@ def test_rows_without_a_key_or_with_a_bad_one_are_bad_rows(kind, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x").write_bytes(KEYLESS[kind])
     line = 3 if kind == "CSV" else 2
-    with pytest.raises(SourceError, match=rf"x, line {line}, key 'k': is missing"):
+    with pytest.raises(SourceError, match=rf"x, line {line}, key 'k': '' is no key: it is missing"):
         read(tmp_path / "x", key="k")
     reasons = []
     ((batch,), _) = read(tmp_path / "x", key="k", on_bad_row="skip", on_skip=reasons.append)
     assert batch.keys == ["u", "v", "u"]
     assert batch.rows.ravel().tolist() == [1, 3, 6]
-    assert [reason.endswith("key 'k': is missing") for reason in reasons] == [True, False, True]
+    assert [reason.endswith("it is missing") for reason in reasons] == [True, False, True]
     assert "is not text in UTF-8" in reasons[1]
     call("run", "x", "--key", "k", "--on-bad-row", "skip", "--save", "b", "--quiet", code=4)
     told = call("run", "x", "--key", "k", "--save", "c", code=1)
-    assert f"line {line}, key 'k': is missing" in told
+    assert f"line {line}, key 'k': '' is no key: it is missing" in told
 
 
 def test_bytes_that_are_no_text_do_not_matter_where_they_are_not_read(tmp_path):

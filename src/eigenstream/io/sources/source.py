@@ -211,7 +211,7 @@ class Source:
         left = np.ones(len(chunk.rows), dtype=bool)
         left[[value.row for value in bad]] = False
         usable = chunk.only(left) if bad else chunk
-        if self.clock is None:
+        if usable.times is None:
             return usable
         numbers = np.flatnonzero(left)
         return self._in_order(usable, lambda i: self.reader.where_row(chunk, int(numbers[i])))
@@ -241,26 +241,19 @@ class Source:
         def place(i: int) -> str:
             return places[i] if i < len(places) else where(i - len(places))
 
-        late = [i for i in range(len(codes)) if codes[i] in (BEFORE, AHEAD)]
+        late, undecided = (np.flatnonzero(np.isin(codes, some)).tolist() for some in ((BEFORE, AHEAD), OPEN))
         if late:
-            assert rows.texts is not None
-            self._leave_out(
-                [
-                    BadValue(
-                        i,
-                        f"{place(i)}, time {self.reader.kept[0]!r}",
-                        f"{rows.texts[i, 0]!r} {ORDER[int(codes[i])]}",
-                        (SKIP,),
-                    )
-                    for i in late
-                ]
-            )
-        undecided = np.flatnonzero(codes == OPEN)
-        if len(undecided):
-            self._waiting = Waiting(None, rows.only(undecided), [place(int(i)) for i in undecided])
-        else:
-            self._waiting = Waiting()
+            self._leave_out([self._bad(rows, 0, i, place(i), ORDER[int(codes[i])], SKIP) for i in late])
+        held = rows.only(undecided) if undecided else None
+        self._waiting = Waiting(None, held, list(map(place, undecided)))
         return rows.only(codes == GOOD)
+
+    def _bad(self, chunk: Chunk, column: int, row: int, place: str, what: str, *hints: Hint) -> BadValue:
+        """Return the complaint about the time or the key of a row, which are kept as text."""
+        assert chunk.texts is not None
+        is_time, name = column == 0 and self.clock is not None, self.reader.kept[column]
+        where = f"{place}, {'time' if is_time else 'key'} {name!r}"
+        return BadValue(row, where, f"{shortened(chunk.texts[row, column])} {what}", hints)
 
     def _advice(self, row: int) -> tuple[Hint, ...]:
         """Return hints: a column that is bad from the first row on is probably not meant to be read."""
@@ -290,31 +283,26 @@ class Source:
         keys, column = self._keys(chunk) or (), int(self.clock is not None)
         if all(map(str.strip, keys)) and is_text("".join(keys)):
             return []
+        found = {row: _wrong_key(key) for row, key in enumerate(keys) if row not in known}
         return [
-            BadValue(
-                row,
-                f"{self.reader.where_row(chunk, row)}, key {self.reader.kept[column]!r}",
-                f"{shortened(key)} is not text in UTF-8" if key.strip() else "is missing",
-                (SKIP,),
-            )
-            for row, key in enumerate(keys)
-            if row not in known and not (key.strip() and is_text(key))
+            self._bad(chunk, column, row, self.reader.where_row(chunk, row), what, SKIP)
+            for row, what in found.items()
+            if what is not None
         ]
 
     def _timeless(self, chunk: Chunk, known: set[int]) -> list[BadValue]:
         """Find rows whose time cannot be parsed."""
         assert chunk.times is not None
-        assert chunk.texts is not None
-        return [
-            BadValue(
-                int(row),
-                f"{self.reader.where_row(chunk, int(row))}, time {self.reader.kept[0]!r}",
-                f"{chunk.texts[row, 0]!r} is not a time",
-                (HOW, SKIP),
-            )
-            for row in np.flatnonzero(np.isnan(chunk.times))
-            if int(row) not in known
-        ]
+        rows = [row for row in np.flatnonzero(np.isnan(chunk.times)).tolist() if row not in known]
+        where = self.reader.where_row
+        return [self._bad(chunk, 0, row, where(chunk, row), "is not a time", HOW, SKIP) for row in rows]
+
+
+def _wrong_key(key: str) -> str | None:
+    """Return what is wrong with a key, if something is."""
+    if not key.strip():
+        return "is no key: it is missing"
+    return None if is_text(key) else "is not text in UTF-8"
 
 
 def _unusable(row: int, first: bool, where: str, value: float) -> BadValue:
