@@ -128,7 +128,7 @@ def test_an_existing_bank_stays_until_there_is_a_better_one(folder):
     assert Path("x.bank").read_bytes() == before
     Path("bad.csv").write_text("unit,when,a,b,c,d,e\n,1,2,3,4,5,6\n")
     said = run("bad.csv", *asked, "--save", "x.bank", "--overwrite", code=1)
-    assert "line 2, key 'unit': is missing" in said
+    assert "bad.csv, line 2, key 'unit': '' is no key: it is missing" in said
     assert Path("x.bank").read_bytes() == before
     run("x.csv", *asked, "--rows", ":100", "--save", "x.bank", "--overwrite")
     with Bank("x.bank") as bank:
