@@ -12,12 +12,11 @@ from ..io import checkpoint
 from ..model import StreamModel
 from ..model.whole_calls import reverting, whole_call
 from .events import Alarm, Contributors
-from .findings import Findings
 from .history import ControlHistory
 from .monitor import Monitor
 from .settings import MonitorSettings
 from .stored_form import restored, stored
-from .verdicts import Verdicts
+from .verdicts import Findings, Verdicts
 
 
 def load(path: str | os.PathLike[str]) -> StreamModel:

@@ -30,14 +30,12 @@ from ..learners.threads import threads_for
 from ..model import RankChange, Tracker
 from ..model.blocks import Missing
 from ..model.reading import Reading
-from .blame import contributors, per_input
 from .events import Alarm, Contributors, Followed, Watch
-from .findings import Counts, Findings
 from .history import Stretches
 from .limits import Limits
-from .reference import STATISTICS, Reference
+from .reference import STATISTICS, Reference, contributors, per_input
 from .settings import MonitorSettings
-from .verdicts import Verdicts
+from .verdicts import Counts, Findings, Verdicts
 
 # Corrections of the same relative size at all times; one per row would cost more than judging it.
 FIRST_CORRECTION = 16

@@ -13,6 +13,7 @@ not kept, makes up for variances that are too small to be measured.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -22,6 +23,7 @@ import numpy as np
 from ..learners.arrays import host
 from ..learners.knowledge import Floats, Matrix, Vector
 from ..model.reading import Reading
+from .events import Contributors
 
 STATISTICS = ("t2", "spe", "distance")
 """Statistics of each row that are watched."""
@@ -42,6 +44,10 @@ GREATEST = 1e70
 # Tiles begin at fixed row counts: bits do not depend on how many rows come together.
 TILE = 8
 """Rows per product of matrices."""
+
+# They fit on a line, and a fault of one sensor shows in few others.
+BLAMED = 5
+"""Number of inputs that an alarm names."""
 
 
 @dataclass(frozen=True)
@@ -183,3 +189,35 @@ class Reference:
     def _standardized(self, rows: Floats) -> Matrix:
         centered = rows - self.mean
         return centered if self.scale is None else np.clip(centered / self.scale, -GREATEST, GREATEST)
+
+
+def contributors(
+    reference: Reference, row: Floats, statistic: str, names: Sequence[str], width: int
+) -> Contributors:
+    """The inputs that add most to a statistic of this row, with their shares of it.
+
+    Parameters
+    ----------
+    reference
+        Reference that the row was judged by.
+    row
+        The row, with its predecessors if the model has lags.
+    statistic
+        Its name.
+    names
+        Names of the inputs; empty: x0, x1, and so on.
+    width
+        Number of inputs, lags not counted.
+    """
+    shares = per_input(reference.contributions(row[None])[statistic], width)[0]
+    if not np.isfinite(shares.sum()):  # of a row that is infinitely far off
+        shares = np.nan_to_num(shares)
+        shares = shares / shares.max()
+    shares = shares / max(float(shares.sum()), np.finfo(np.float64).tiny)
+    called = names or [f"x{i}" for i in range(width)]
+    return tuple((called[i], float(shares[i])) for i in np.argsort(-shares, kind="stable")[:BLAMED])
+
+
+def per_input(added: Matrix, width: int) -> Matrix:
+    """Sum the columns that belong to one input and its predecessors."""
+    return added if added.shape[1] == width else added.reshape(len(added), -1, width).sum(axis=1)

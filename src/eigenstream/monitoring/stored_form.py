@@ -15,12 +15,12 @@ from ..learners.stored import stored_array
 from ..model import Tracker
 from ..model.stored_form import whole
 from .events import REMEMBERED, Alarm
-from .findings import Counts
 from .history import WIDTH, Stretches
 from .limits import Limits, Tail
 from .monitor import Monitor
 from .reference import STATISTICS, Reference
 from .settings import MonitorSettings
+from .verdicts import Counts
 
 Arrays = Mapping[str, NDArray[Any]]
 REFERENCES = ("reference", "origin")

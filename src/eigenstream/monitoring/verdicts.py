@@ -1,13 +1,17 @@
-"""Verdicts of a monitor on rows."""
+"""Verdicts of a monitor on rows, and all that it finds in them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Matrix, Vector
+from ..learners.marks import Marked
+from ..model import RankChange
+from .events import Alarm, Contributors
 from .reference import STATISTICS
 
 COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "severity", "alarm", "since")
@@ -86,3 +90,30 @@ class Verdicts(NamedTuple):
                 0, np.zeros((0, 3)), np.zeros(3), nothing, nothing.astype(bool), nothing.astype(np.int64)
             )
         return parts[0] if len(parts) == 1 else cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+@dataclass
+class Counts(Marked):
+    """Numbers of rows that came, by what became of them."""
+
+    LEARNT = ("came", "unjudged", "alarmed", "alarms", "accepted")
+
+    came: int = 0
+    unjudged: int = 0
+    """Rows before there was a limit to judge them by, or that could not be judged because of gaps."""
+    alarmed: int = 0
+    alarms: int = 0
+    """Number of alarms that began to count."""
+    accepted: int = 0
+    """Number of times that a new normal was accepted."""
+
+
+class Findings(NamedTuple):
+    """Verdicts, alarms and rank changes from judging and learning rows."""
+
+    verdicts: Verdicts
+    alarms: list[Alarm]
+    """Alarms that began to count, or ended."""
+    rank_changes: list[RankChange]
+    contributors: list[Contributors]
+    """Inputs to blame for each row, if asked for; none where it does not alarm."""
