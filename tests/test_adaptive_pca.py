@@ -92,7 +92,7 @@ def test_signs_are_fixed(X):
 
 @pytest.mark.parametrize(
     ("n", "ratio"),
-    [*((n, ratio) for n in (16, 64) for ratio in (2, 10, 100)), (256, 2), (256, 10), slow(256, 100)],
+    [(16, 2), (16, 100), (64, 10), (256, 2), *(slow(n, 100) for n in (64, 256))],
 )
 def test_white_noise_has_no_components(n, ratio, rng):
     draws = 2 if n * ratio > 10_000 else 12

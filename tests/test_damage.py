@@ -20,11 +20,11 @@ linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memor
 @pytest.mark.parametrize(
     ("what", "first", "last"),
     [
-        ("sources", 0, 360),
-        ("models", 0, 300),
-        ("signed", 0, 240),
-        ("banks", 0, 120),
-        ("forged banks", 0, 160),
+        ("sources", 0, 240),
+        ("models", 0, 200),
+        ("signed", 0, 120),
+        ("banks", 0, 60),
+        ("forged banks", 0, 80),
         *(
             pytest.param(what, first, first + 2000, marks=pytest.mark.slow)
             for what in ("sources", "models", "signed", "banks", "forged banks")

@@ -31,8 +31,8 @@ def keyed_job(folder, command, *, overwrite):
 @pytest.mark.parametrize(
     ("command", "overwrite", "step"),
     [
-        ("run", False, 29),
-        ("watch", True, 33),
+        ("run", False, 59),
+        ("watch", True, 67),
         *(slow(command, overwrite, 1) for command in COMMANDS for overwrite in (False, True)),
     ],
 )
@@ -44,7 +44,7 @@ def test_killed_at_any_call_a_bank_ends_as_if_nothing_had_happened(tmp_path, com
 @pytest.mark.parametrize(
     ("command", "overwrite", "step", "images"),
     [
-        ("run", False, 41, 1),
+        ("run", False, 83, 1),
         *(slow(command, overwrite, 1, 3) for command in COMMANDS for overwrite in (False, True)),
     ],
 )
