@@ -31,7 +31,7 @@ from eigenstream import OnlineAdaptivePCA
 pytestmark = pytest.mark.xdist_group("benchmarks")  # what they look at is computed once
 
 
-LONG = {"accuracy", "engine", "fit", "growth", "startup", "throughput"}
+LONG = {"accuracy", "defaults", "engine", "fit", "growth", "startup", "throughput"}
 """Sections of which even the quick variant takes seconds: they start processes or meet all peers."""
 
 

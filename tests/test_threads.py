@@ -71,7 +71,7 @@ def learnt(solver, sizes, threads):
     [
         ("exact", [300]),
         ("subspace", [300]),
-        ("network", [64]),
+        slow("network", [64]),
         slow("exact", [64, 1000]),
         slow("subspace", [1000]),
         slow("network", [300, 1000]),
