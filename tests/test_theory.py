@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenstream import theory
-from eigenstream.regularizers import REGULARIZERS, Regularizer
+from eigenstream.regularizers import REGULARIZERS, InputOutput, Regularizer, ScaleDependent, SquaredOutput
 
 
 class Mixed(Regularizer):
@@ -102,3 +102,66 @@ def test_squared_output_has_the_larger_range():
 def test_bad_questions_are_named(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+# --- dynamics --------------------------------------------------------------------------------------------
+
+LAM = np.array([6.0, 5.0, 4.0, 2.0, 0.5])
+
+
+def flat(point):
+    return np.concatenate([np.ravel(part) for part in point])
+
+
+@pytest.mark.parametrize("kind", [ScaleDependent, InputOutput, SquaredOutput])
+def test_linearized_dynamics_are_the_slope_of_the_averaged_flow(kind):
+    """Eigenvalues of a Jacobian by differences, at a point that is stationary."""
+    regularizer, C = kind.for_threshold(LAM, 3.0), np.diag(LAM)
+    point = theory.stationary_point(LAM, regularizer, 3, (0, 1))
+    assert np.max(np.abs(flat(theory.averaged_flow(point, C, regularizer)))) < 1e-12
+    start, h = flat(point), 1e-5
+
+    def flow(values):
+        moved = theory.NetworkMoments(values[:15].reshape(3, 5), values[15:-1].reshape(3, 3), values[-1])
+        return flat(theory.averaged_flow(moved, C, regularizer))
+
+    steps = h * np.eye(len(start))
+    J = np.array([(flow(start + step) - flow(start - step)) / (2 * h) for step in steps]).T
+    found = theory.jacobian_eigenvalues(point, LAM, regularizer)
+    # Double eigenvalues without as many eigenvectors are right to the root of the rounding only.
+    np.testing.assert_allclose(found, np.sort(np.linalg.eigvals(J).real)[::-1], atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [ScaleDependent, InputOutput])
+@pytest.mark.parametrize("kept", [(0, 1, 2), (0, 2), (1, 2), (0, 1)])
+def test_relaxation_rates_are_the_eigenvalues(kind, kept):
+    k, regularizer = 3, kind.for_threshold(LAM, 3.0)
+    point = theory.stationary_point(LAM, regularizer, k, kept)
+    found = theory.jacobian_eigenvalues(point, LAM, regularizer)
+    rates = [r for group in theory.relaxation_rates(LAM, point.theta, k, kept).values() for r in group]
+    p = len(kept)
+    rotations = p * (k - p) + p * (p - 1) // 2
+    rest = len(found) - len(rates) - rotations
+    expected = np.sort(np.r_[rates, np.zeros(rotations), -np.ones(rest)])[::-1]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert (found[0] > 1e-6) == (kept != (0, 1, 2))
+
+
+def test_modes_below_the_threshold_have_no_stationary_point():
+    assert theory.stationary_point(LAM, ScaleDependent(3.0), 3, (0, 3)) is None
+
+
+def test_the_best_window_has_the_least_error():
+    speed, lam, noise, n = 2e-3, 4.0, 0.5, 30
+    best = theory.best_window(speed, lam, noise, n)
+    errors = [theory.axis_error(w, speed, lam, noise, n) for w in (0.9 * best, best, 1.1 * best)]
+    assert errors[1] < min(errors[0], errors[2])
+
+
+def test_settling_diverges_above_the_bound_and_not_below():
+    rng = np.random.default_rng(0)
+    A = np.eye(5) + 0.4 * rng.standard_normal((5, 5)) * (1 - np.eye(5))
+    bound = theory.jacobi_bound(A)
+    for eta, grows in ((0.98 * bound, False), (1.02 * bound, True)):
+        size = np.linalg.norm(np.linalg.matrix_power(np.eye(5) - eta * A, 3000))
+        assert (size > 1) == grows

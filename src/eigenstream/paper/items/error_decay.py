@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from ... import metrics
-from ..reproduction.item import Claim, Table
+from ..reproduction.item import Claim, Sheet, Table
 from . import experiment
 from .drawing import DARK, LOOKS, MIDDLE, Figure, curve, figure_of, lettered
 from .experiment import DEFAULT, KINDS, Array, Case, Setup, cases_of, chosen
@@ -97,6 +97,35 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
     axes[2].legend(loc="upper right", frameon=False)
     lettered(axes, (f"{settings.n_seeds} seeds", "", "similarity of the three"))
     return figure
+
+
+def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
+    """The formulas of both errors: the paper breaks off in one, and cites the other."""
+    same = "of the same samples x₁, ..., x_T, not of the true covariance"
+    return [
+        Sheet(
+            "The two errors, and what they are measured against",
+            ("Error", "The paper says", "Taken", "Measured against"),
+            (
+                (
+                    "eigenvalue",
+                    "“calculated by summing squared differences between the eigenvalues of (1/T) YᵀY”: the "
+                    "sentence ends there",
+                    "∑ (dᵢ - dᵢ*)² over i ≤ k; dᵢ: eigenvalues of YᵀY/T, largest first",
+                    f"dᵢ* = max(λᵢ - θ, 0), the closed form of Section II {same}",
+                ),
+                (
+                    "subspace",
+                    "“can be found in” Pehlevan and Chklovskii (2015)",
+                    f"‖F Fᵀ - U Uᵀ‖² (Frobenius) = 2m - 2 ‖Fᵀ U‖², m = {experiment.N_SIGNAL}; F: top m right "
+                    "singular vectors of the filter (I + W^YY)⁻¹ W^YX",
+                    f"U: top m eigenvectors of the input second moment {same}",
+                ),
+            ),
+            "Outputs count as the network emitted them, those of the transient included; the filter is that "
+            "of the moment T.",
+        )
+    ]
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:

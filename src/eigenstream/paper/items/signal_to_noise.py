@@ -176,9 +176,13 @@ def _universal_alpha(name: str, stated: Table, strict: Table) -> Claim:
 
 def _area_claim(by: dict[tuple[str, bool], Table]) -> Claim:
     areas, strict = ({name: by[name, only]["area"] for name in KINDS} for only in (False, True))
+    end = by["squared-output", False]["noise"][-1]
+    lacking = 1 - end - areas["squared-output"]
     return claim(
         "area",
-        ", ".join(f"{name} {areas[name]:.4f} ({strict[name]:.4f})" for name in areas),
+        ", ".join(f"{name} {areas[name]:.4f} ({strict[name]:.4f})" for name in areas)
+        + f"; squared-output's curve ends at a noise of {end:.4f}; its area lacks {lacking:.0g} beyond that",
         min(strict["input-output"], strict["squared-output"]) > 1 - 1e-9
-        and areas["scale-dependent"] < 0.9 < areas["squared-output"] < areas["input-output"] < 1,
+        and areas["scale-dependent"] < 0.9 < areas["input-output"] < 1
+        and abs(lacking) < 1e-9,
     )

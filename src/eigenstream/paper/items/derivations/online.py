@@ -50,23 +50,35 @@ def _along_the_stream(regularizer: Regularizer, n_samples: int, seed: int) -> Ta
         "dropped": [row[0] for row in rows],
         "simplified": [row[1] for row in rows],
         "minimizer": [row[2] for row in rows],
+        "lag": [row[3] for row in rows],
         "expansion": _expansion_spread(regularizer, X, Y, seed),
     }
 
 
-def _at(regularizer: Regularizer, X: Array, Y: Array, T: int) -> tuple[float, float, float]:
-    """Medians around T: terms left out over terms kept, twice, and how far the true minimizer is."""
+def _at(regularizer: Regularizer, X: Array, Y: Array, T: int) -> tuple[float, ...]:
+    """Medians around T: terms left out over terms kept, twice, and two distances.
+
+    They are those of the true minimizer, and of the linear system with the threshold that the printed rules
+    have when sample T comes, both from the linear system with the cost's threshold.
+    """
     found = []
+    r1 = regularizer.increment[1]
     for t in range(T, T + AROUND):
         online, y = _problem(regularizer, X, Y, t), Y[t]
         kept = abs(4 * online.x @ online.N.T @ y) + 2 * y @ online.S @ y + 2 * online.theta * (y @ y)
         dropped = 2 * (online.x @ online.x) * (y @ y) + (y @ y) ** 2
         exact = _minimizer(regularizer, online)
-        linear = np.linalg.solve(online.S + online.theta * np.eye(len(y)), online.N @ online.x)
-        away = np.linalg.norm(exact - linear) / np.linalg.norm(linear)
-        found.append((dropped / kept, (y @ y) / (2 * online.trace), away))
-    dropped, simplified, away = np.median(found, axis=0)
-    return float(dropped), float(simplified), float(away)
+        linear = _solution(online, online.theta)
+        behind = regularizer.alpha * r1 * float(online.x @ online.x)
+        late = _solution(online, online.theta - behind)
+        away, lag = (np.linalg.norm(other - linear) / np.linalg.norm(linear) for other in (exact, late))
+        found.append((dropped / kept, (y @ y) / (2 * online.trace), away, lag))
+    return tuple(np.median(found, axis=0).tolist())
+
+
+def _solution(online: Online, theta: float) -> Array:
+    """Solution of the linear system, Eq. 16, with this threshold."""
+    return np.asarray(np.linalg.solve(online.S + theta * np.eye(len(online.S)), online.N @ online.x))
 
 
 def _problem(regularizer: Regularizer, X: Array, Y: Array, T: int) -> Online:
@@ -131,7 +143,13 @@ def large_t_claims(table: Table) -> list[Claim]:
             claim("dropped", *_fall(row, "dropped", 0.02, 3), name=name, first=times[0], last=times[-1]),
             claim("minimizer", *_fall(row, "minimizer", 0.02, 3), name=name),
         ]
-    return [*found, claim("simplification", *_fall(table["squared-output"], "simplified", 0.01, 4))]
+    behind, times = table["input-output"], table["input-output"]["times"]
+    words, falls = _fall(behind, "lag", 0.01, 4)
+    return [
+        *found,
+        claim("simplification", *_fall(table["squared-output"], "simplified", 0.01, 4)),
+        claim("lag", words, max(behind["lag"]) < 1e-9, falls, first=times[0], last=times[-1]),
+    ]
 
 
 def _fall(row: Table, key: str, least: float, digits: int) -> tuple[str, bool]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput, kind_of
+from ..regularizers import InputOutput, Regularizer, ScaleDependent, SquaredOutput, kind_of
 
 # Signal and noise levels of the appendix: 0.01, 0.02, ..., 1.00.
 GRID = 100
