@@ -2,8 +2,18 @@
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-from eigenstream import HebbianNetwork, Network, OnlineAdaptivePCA, streams
+from eigenstream import (
+    ConvergenceError,
+    HebbianNetwork,
+    InputOutput,
+    Network,
+    OnlineAdaptivePCA,
+    load,
+    streams,
+)
+from eigenstream.cli import main
 from eigenstream.learners.axes import matched
 from eigenstream.learners.network.state import read_spectrum
 from tests.online_model import paper
@@ -77,3 +87,97 @@ def test_near_ties_do_not_trade_places():
     np.testing.assert_array_equal(order, [0, 1, 2])
     order, _ = matched(U, np.array([5.2, 5.0, 1.0]), reference, 2)
     np.testing.assert_array_equal(order, [0, 1, 2])
+
+
+# --- its own outputs -------------------------------------------------------------------------------------
+
+
+def settled_elsewhere(W_yx, W_yy, x, eta=0.05):
+    """The paper's dynamics, written out here: each neuron its inputs less what its neighbours say."""
+    y = np.zeros(len(W_yx))
+    for _ in range(4000):
+        y = np.array([(1 - eta) * y[i] + eta * (W_yx[i] @ x - W_yy[i] @ y) for i in range(len(y))])
+    return y
+
+
+@pytest.mark.parametrize("solver", ["paper", "network", "exact"])
+def test_responses_are_where_the_dynamics_end(solver):
+    X = paper(600) + 3.0
+    model = OnlineAdaptivePCA(alpha=0.08, solver=solver, max_components=6, random_state=0).fit(X)
+    Y = model.respond(X[:3])
+    assert Y.shape == (3, 6)
+    for x, y in zip(X[:3], Y, strict=True):
+        independent = settled_elsewhere(model.feedforward_weights_, model.lateral_weights_, x - model.mean_)
+        np.testing.assert_allclose(y, independent, atol=1e-8)
+    for settling in ("jacobi", "gauss-seidel"):
+        np.testing.assert_allclose(model.respond(X[:3], settling, tol=1e-12), Y, atol=1e-8)
+    # Asking teaches nothing.
+    np.testing.assert_array_equal(model.respond(X[:3]), Y)
+
+
+@pytest.mark.filterwarnings("ignore:the rank has reached")  # at once: the random start has no spectrum yet
+def test_responses_are_those_that_the_printed_network_emits():
+    """Row by row before it is learnt: what `HebbianNetwork` answers on the same stream."""
+    X, regularizer = paper(120), InputOutput(2 / 23)
+    model = OnlineAdaptivePCA(
+        regularizer=regularizer, solver="paper", center=False, max_components=8, random_state=0
+    )
+    model.partial_fit(X[:1])
+    weights = np.random.default_rng([0, 1])
+    options = {"initial_activity": float(X[0] @ X[0]), "random_state": weights, "tol": 1e-12}
+    network = HebbianNetwork(64, 8, regularizer, **options)
+    for x in X[1:]:
+        mine = model.respond(x[None])[0]
+        np.testing.assert_allclose(mine, network.step(x), atol=1e-8)
+        model.partial_fit(x[None])
+
+
+def test_paper_is_a_name_for_its_network(tmp_path):
+    X = paper(300)
+    named, spelled = (
+        OnlineAdaptivePCA(solver=solver, center=False, random_state=0).fit(X)
+        for solver in ("paper", PAPER["solver"])
+    )
+    np.testing.assert_array_equal(named.feedforward_weights_, spelled.feedforward_weights_)
+    named.save(tmp_path / "paper.model")
+    again = load(tmp_path / "paper.model")
+    assert again.solver == "paper"
+    np.testing.assert_array_equal(again.partial_fit(X).respond(X), named.partial_fit(X).respond(X))
+
+
+def test_responses_on_the_command_line(tmp_path):
+    X = paper(300)
+    np.save(tmp_path / "x.npy", X)
+    model, output = str(tmp_path / "x.model"), tmp_path / "y.npy"
+    learnt = ["run", str(tmp_path / "x.npy"), "--solver", "paper", "--no-center", "--alpha", "0.08"]
+    done = CliRunner().invoke(main, [*learnt, "--max-components", "8", "--save", model, "--quiet"])
+    assert done.exit_code == 0, done.output
+    for settling, atol in (("fixed-point", 1e-12), ("jacobi", 1e-3)):
+        asked = ["transform", model, str(tmp_path / "x.npy"), "--respond", settling, "--overwrite"]
+        done = CliRunner().invoke(main, [*asked, "--output", str(output)])
+        assert done.exit_code == 0, done.output
+        np.testing.assert_allclose(np.load(output), load(model).respond(X), atol=atol)
+
+
+def test_rows_without_values_have_no_response():
+    X = paper(300)
+    model = OnlineAdaptivePCA(alpha=0.08, solver="network", missing="skip", random_state=0).fit(X)
+    X[1, 5] = np.nan
+    Y = model.respond(X[:3])
+    assert np.isnan(Y[1]).all()
+    assert np.isfinite(Y[[0, 2]]).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "says"),
+    [
+        ({"settling": "newton"}, ValueError, "newton"),
+        ({"eta": 0.1}, ValueError, "takes no eta"),
+        ({"settling": "jacobi", "eta": 1.0, "max_iter": 200}, ConvergenceError, "smaller eta"),
+    ],
+)
+def test_what_cannot_settle_is_said(asked, error, says):
+    X = paper(300)
+    model = OnlineAdaptivePCA(alpha=0.01, solver="paper", center=False, random_state=0).fit(X)
+    with pytest.raises(error, match=says):
+        model.respond(X[:3], **asked)

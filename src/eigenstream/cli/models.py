@@ -45,6 +45,11 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
     help="Write scores to NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet.  [default: CSV on the terminal]",
 )
 @residuals_option
+@Section.WRITE.option(
+    "--respond",
+    type=click.Choice(["fixed-point", "jacobi", "gauss-seidel"]),
+    help="Write the network's own outputs instead of scores: solved for, or settled by the paper's dynamics.",
+)
 @source_options
 @keep_options
 @Section.READ.option(
@@ -74,10 +79,11 @@ def transform(
     point = StartingPoint.load(model)
     if options["missing"] is not None:
         point.model.missing = options["missing"]
-    stated = stated_options(ctx, options) - {"missing"}  # which is no option of reading
+    stated = stated_options(ctx, options) - {"missing", "respond"}  # which are no options of reading
     with _opened(source, point, options, stated) as opened:
         opener = output_opener(output, options["overwrite"])
-        score(point.model, opened, opener, residuals=options["residuals"])
+        how = {"residuals": options["residuals"], "respond": options["respond"]}
+        score(point.model, opened, opener, **how)
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
         require_enough(ctx, opened, options["skip_at_most"])

@@ -148,8 +148,9 @@ _threshold_options = together(
     Section.LEARN.whole("--max-components", "Most components to keep.  [default: 32, or the width]"),
     Section.METHOD.choice(
         "--solver",
-        ["auto", "exact", "subspace", "network"],
-        help="The algorithm that keeps the answer up to date; network: the paper's, with local learning.",
+        ["auto", "exact", "subspace", "network", "paper"],
+        help="The algorithm that keeps the answer up to date. paper: its network, with local learning; "
+        "network: the same with a start in closed form and what helps it on real streams.",
     ),
     Section.LEARN.option(
         "--half-life",

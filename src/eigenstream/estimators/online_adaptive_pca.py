@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,12 +21,21 @@ from ..model.parameters import LARGEST_POWER, row_weights
 from ..model.reading import Floats
 from ..model.stream_model import DEFAULTS
 from ..model.tracker import FILLED
+from ..model.weights import Settling
 from ..model.whole_calls import whole_call
 from ..rank import Rule
 from ..regularizers import Regularizer
 from .holding import HoldsModel
 from .shell import ReadingTransformer
 from .validation import checked, shaped, times_of
+
+
+class Iteration(TypedDict, total=False):
+    """Options of the paper's dynamics, as of `HebbianNetwork`."""
+
+    eta: float
+    tol: float
+    max_iter: int
 
 
 class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # type: ignore[override]
@@ -61,8 +70,9 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
     solver
         How the answer is kept up to date. ``"exact"`` keeps the whole scatter matrix: the closed form to
         rounding, for narrow input. ``"subspace"`` keeps the leading directions, for any width. ``"network"``
-        is the paper's network, with local learning; an `eigenstream.Network` has its settings. ``"auto"``
-        takes the faster of the first two.
+        is the paper's network with a closed-form start, consolidation and spontaneous activity; an
+        `eigenstream.Network` has its settings. ``"paper"`` is the network alone, which learns locally; take
+        ``center=False`` with it. ``"auto"`` takes the faster of the first two.
     half_life
         After how many samples a sample counts half; None never forgets. A duration, such as ``"10min"``,
         ``"1h30min"`` or a `timedelta`, forgets by the clock: every row then needs its time (``timestamps``).
@@ -148,7 +158,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         regularizer: str | Regularizer = "input-output",
         alpha: float | None = None,
         max_components: int | None = None,
-        solver: Literal["auto", "exact", "subspace", "network"] | Network = "auto",
+        solver: Literal["auto", "exact", "subspace", "network", "paper"] | Network = "auto",
         half_life: float | str | timedelta | None = None,
         center: bool = True,
         standardize: bool = False,
@@ -302,6 +312,45 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
     def _encoded(self, X: ArrayLike) -> Floats:
         rows, scores = checked(self, X), self._checked_scores()
         return self.callers.read(lambda: self._tracker.encode(rows, self.missing, scores))
+
+    def respond(
+        self, X: ArrayLike, settling: Settling = "fixed-point", **options: Unpack[Iteration]
+    ) -> Floats:
+        """The network's own outputs y to each row: ``max_components_`` columns, one per neuron.
+
+        Not what `transform` returns, which is read off the network's sums by an eigendecomposition: a neuron
+        answers to a mixture of components, and modes below the threshold are not exactly zero. Nothing is
+        learnt; y is the answer of the weights as they are now. With another solver than the network, those of
+        a network at the optimum of what is known (``feedforward_weights_``, ``lateral_weights_``).
+
+        Parameters
+        ----------
+        X
+            Rows; the mean is subtracted from them as from rows that are learnt.
+        settling
+            ``"fixed-point"``: where the paper's dynamics end, by solving ``(I + W_yy) y = W_yx x``.
+            ``"jacobi"``: the paper's dynamics, all neurons at once; ``"gauss-seidel"``: one after the other.
+        **options
+            Of the dynamics: ``eta``, ``tol`` and ``max_iter``, as of `HebbianNetwork`.
+
+        Raises
+        ------
+        ConvergenceError
+            If the dynamics do not settle: use a smaller ``eta``, or another ``settling``.
+
+        Examples
+        --------
+        >>> from eigenstream import OnlineAdaptivePCA, streams
+        >>> X = np.vstack(list(streams.paper_stream(2000, random_state=0)))
+        >>> model = OnlineAdaptivePCA(alpha=2 / 23, solver="paper", center=False, max_components=10).fit(X)
+        >>> Y, settled = model.respond(X[:5]), model.respond(X[:5], "jacobi", tol=1e-9)
+        >>> bool(np.allclose(Y, settled, atol=1e-6))
+        True
+        """
+        check_is_fitted(self)
+        rows = checked(self, X)
+        model = self._in_step()
+        return as_came(model.respond(rows, settling, **options), X)
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file that `eigenstream.load` continues from exactly.

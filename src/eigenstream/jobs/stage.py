@@ -175,7 +175,14 @@ def has_learnt(model: Model) -> bool:
     return model.is_fitted if isinstance(model, StreamModel) else model.__sklearn_is_fitted__()
 
 
-def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, residuals: bool = False) -> int:
+def score(
+    model: Model,
+    source: Source,
+    sink: Callable[[Layout], Sink],
+    *,
+    residuals: bool = False,
+    respond: Any = None,
+) -> int:
     """Write the scores of every row; returns the number of rows.
 
     Parameters
@@ -189,6 +196,8 @@ def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, resid
         any case.
     residuals
         True writes each row's squared residual beside its scores.
+    respond
+        Writes the network's own outputs instead of scores: how they settle, see `StreamModel.respond`.
 
     Raises
     ------
@@ -206,7 +215,7 @@ def score(model: Model, source: Source, sink: Callable[[Layout], Sink], *, resid
         for batch in source:
             # With lags, a batch goes on where the one before it ended.
             stretch = batch.rows if before is None else np.vstack((before, batch.rows))
-            scores = model.transform(stretch)
+            scores = model.transform(stretch) if respond is None else model.respond(stretch, respond)
             if residuals:
                 scores = np.column_stack((scores, model.squared_residuals(stretch)))
             if lags:

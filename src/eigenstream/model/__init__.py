@@ -7,7 +7,7 @@ from .plan import Plan, automatic_solver
 from .stamps import row_times
 from .stream_model import StreamModel
 from .tracker import Tracker
-from .weights import network_weights
+from .weights import network_response, network_weights
 from .widening import widened
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Tracker",
     "automatic_solver",
     "joined",
+    "network_response",
     "network_weights",
     "plan_for",
     "row_times",

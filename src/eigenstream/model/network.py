@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,8 @@ ACTIVITY = 0.01
 class Network:
     """The paper's network with local learning; ``solver="network"`` is ``solver=Network()``.
 
-    With ``Network(init_samples=0, consolidation=None, spontaneous_activity=0)`` it is as in the paper.
+    With ``Network(init_samples=0, consolidation=None, spontaneous_activity=0)`` it is as in the paper:
+    ``solver="paper"``.
 
     Parameters
     ----------
@@ -65,6 +66,14 @@ class Network:
         if activity != "auto" and (isinstance(activity, str) or not 0 <= activity < np.inf):
             raise ValueError(f"spontaneous_activity must be 'auto' or a number >= 0, got {activity!r}")
 
+    def settings(self, n: int, k: int, beta: float) -> dict[str, Any]:
+        """Settings in numbers, for this width, capacity and discount per sample."""
+        return {
+            "init_samples": self.rows_to_start(n, k),
+            "consolidation": self.growth,
+            "spontaneous": self.activity(beta),
+        }
+
     def rows_to_start(self, n: int, k: int) -> int:
         """Rows to start from, for this width and capacity."""
         if self.init_samples == "auto":
@@ -82,3 +91,10 @@ class Network:
         if self.spontaneous_activity == "auto":
             return 0.0 if beta == 1 else ACTIVITY
         return float(self.spontaneous_activity)
+
+
+NAMED = {
+    "network": Network(),
+    "paper": Network(init_samples=0, consolidation=None, spontaneous_activity=0),
+}
+"""Networks that ``solver`` knows by name: with what helps it on real streams, and the paper's alone."""

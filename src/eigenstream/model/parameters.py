@@ -15,7 +15,7 @@ from ..learners.arrays import host
 from ..learners.sparse import numbers
 from ..rank import FixedRank, Rule, VarianceShare, rule_of
 from ..regularizers import Regularizer, kind_of
-from .network import Network
+from .network import NAMED, Network
 from .plan import DEVICE_BLOCK, LEARNERS, Plan, automatic_solver, window_of
 from .reading import SCORES
 
@@ -44,8 +44,9 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any, *, launches: boo
     timed = is_duration(parameters["half_life"])
     beta = 1.0 if timed else discount(parameters["half_life"])
     asked = parameters["solver"]
-    network = asked if isinstance(asked, Network) else Network()
-    name = "network" if isinstance(asked, Network) else asked
+    known = NAMED if isinstance(asked, str) else {}
+    network = asked if isinstance(asked, Network) else known.get(asked)
+    name = asked if network is None else "network"
     k, chosen = capacity_and_solver(alpha, parameters["max_components"], n, name, window_of(beta))
     _refuse_for_network(parameters, chosen)
     plan = Plan(
@@ -61,9 +62,7 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any, *, launches: boo
         seconds=seconds(parameters["half_life"]) if timed else None,
         lags=lags,
         cap_outliers=cap_outliers(parameters["outliers"], chosen),
-        init_samples=network.rows_to_start(n, k),
-        consolidation=network.growth,
-        spontaneous=network.activity(beta),
+        **(network or NAMED["network"]).settings(n, k, beta),
         seed=seed(parameters["random_state"]),
     )
     there = launches and plan.anywhere and parameters["missing"] == "raise"
@@ -118,7 +117,7 @@ def capacity_and_solver(
     """
     names = ("auto", *LEARNERS)
     if solver not in names:
-        words = ", ".join(map(repr, names))
+        words = ", ".join(map(repr, (*names, *(NAMED.keys() - set(names)))))
         raise ValueError(f"solver must be one of {words} or an eigenstream.Network, got {solver!r}")
     k = _capacity(alpha, max_components, n)
     chosen = automatic_solver(n, k, window) if solver == "auto" else solver

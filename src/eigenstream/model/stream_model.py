@@ -29,6 +29,7 @@ from .network import Network
 from .stamps import row_times
 from .stored_form import restored, stored
 from .tracker import Tracker
+from .weights import Settling, network_response
 from .whole_calls import Callers, reverting, whole_call
 
 DEFAULTS: dict[str, Any] = {
@@ -155,6 +156,12 @@ class StreamModel(TrackedAttributes):
             rows = host(rows)
         missing, scores = self.parameters["missing"], self.parameters["scores"]
         return self.callers.read(lambda: tracker.encode(rows, missing, scores))
+
+    def respond(self, rows: NDArray[Any], settling: Settling = "fixed-point", **options: Any) -> NDArray[Any]:
+        """Outputs y of the network to each row, as `OnlineAdaptivePCA.respond`."""
+        tracker = self.fitted()
+        rows, missing = self._typed(host(as_numbers(rows)), tracker), self.parameters["missing"]
+        return self.callers.read(lambda: network_response(tracker, rows, missing, settling, **options))
 
     def squared_residuals(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""

@@ -17,7 +17,7 @@ Chen, Pehlevan and Chklovskii (2016), Sections IV and V, doi:10.48550/arXiv.1612
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,6 +89,37 @@ class HebbianNetwork(LocalNetwork):
             np.fill_diagonal(self.W_yy, 0)
         self.mu = np.full(n_outputs, self.initial_activity)
 
+    @classmethod
+    def with_weights(
+        cls,
+        W_yx: ArrayLike,
+        W_yy: ArrayLike,
+        mu: ArrayLike,
+        regularizer: Regularizer,
+        **options: Unpack[Options],
+    ) -> Self:
+        """A network with these weights and cumulative activities, such as those that an estimator has learnt.
+
+        Examples
+        --------
+        >>> from eigenstream import InputOutput
+        >>> network = HebbianNetwork.with_weights([[1.0, 0.0]], [[0.0]], [4.0], InputOutput(0.1))
+        >>> network.respond([3.0, 5.0]).round(3)
+        array([3.])
+        """
+        forward = np.array(W_yx, dtype=np.float64)
+        k, n = forward.shape
+        network = cls(n, k, regularizer, **options)
+        lateral, activity = np.array(W_yy, dtype=np.float64), np.array(mu, dtype=np.float64)
+        if lateral.shape != (k, k) or activity.shape != (k,) or np.diag(lateral).any():
+            raise ValueError(
+                f"expected {k} x {k} lateral weights without self-connections and {k} cumulative activities, "
+                f"got shapes {lateral.shape} and {activity.shape}"
+                f"{' with self-connections' if lateral.ndim == 2 and np.diag(lateral).any() else ''}"
+            )
+        network.W_yx, network.W_yy, network.mu = forward, lateral, activity
+        return network
+
     @property
     def filter(self) -> NDArray[np.float64]:
         """Filter from input to settled output, ``F = (I + W_yy)^-1 W_yx``."""
@@ -118,7 +149,7 @@ class HebbianNetwork(LocalNetwork):
             return (
                 f"the activity did not settle within {self.max_iter} iterations at eta={self.eta}: "
                 f"it converges for eta < 2/k = {2 / k:g} (k = {k} outputs). "
-                "Make a new network with a smaller eta; this one is unchanged."
+                "Use a smaller eta; the network is unchanged."
             )
         return (
             f"the activity did not settle within {self.max_iter} sweeps: the lateral weights are not those "

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import cache, report, workers
-from .item import Table
+from .item import Table, sheets_of
 from .runner import JudgedItem, Reproduction
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def _numbers(outcome: JudgedItem) -> dict[str, Any]:
             for case, table in zip(outcome.cases, outcome.tables, strict=True)
         ],
         "claims": [asdict(claim) for claim in outcome.claims],
+        "sheets": [asdict(sheet) for sheet in sheets_of(outcome.item, outcome.settings, outcome.tables)],
     }
 
 
