@@ -1,9 +1,9 @@
 """Run the command line again and again, killing it each time at a random moment, until it comes to its end.
 
 A program of its own: it loads everything once and forks, so that a try costs milliseconds, not seconds. Takes
-a JSON object as its argument: ``command`` (arguments of eigenstream), ``kills``, ``seed``, ``shortest`` and
-``longest`` life in seconds, ``stdin``, a file to be piped in each time, and ``last``, false to stop with the
-last kill. Prints how many times it killed.
+a JSON object as its argument: ``command`` (arguments of eigenstream) or several ``commands``, ``kills``,
+``seed``, ``shortest`` and ``longest`` life in seconds, ``stdin``, a file to be piped in each time, and
+``last``, false to stop with the last kill. Prints how many times it killed.
 """
 
 import json
@@ -76,5 +76,8 @@ def run(job):
 
 if __name__ == "__main__":
     OnlineAdaptivePCA(half_life=50).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]] * 100)  # loads the kernels
-    kills, status = run(json.loads(sys.argv[1]))
+    asked, kills, status = json.loads(sys.argv[1]), 0, None
+    for command in asked.get("commands") or [asked["command"]]:
+        more, status = run(asked | {"command": command})
+        kills += more
     print(json.dumps({"kills": kills, "exit": None if status is None else os.waitstatus_to_exitcode(status)}))

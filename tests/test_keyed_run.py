@@ -161,7 +161,7 @@ def test_events_carry_keys(folder):
     }
     assert events[-1] | {"seconds": 0} == {
         "event": "end", "rows": 4000, "learnt": 4000, "keys": 7, "samples": 4000, "seconds": 0,
-        "left_out": 0, "signal": None, "notes": [],
+        "new_keys": 7, "vanished_keys": 0, "left_out": 0, "signal": None, "notes": [],
     }  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def test_what_does_not_fit_is_refused_in_words(folder):
     assert "there is no column 'site'" in run("x.csv", "--key", "site", code=1)
     assert "can only hold numbers" in run("x.csv", "--key", "unit", "--output", "y.npy", code=1)
     run("x.csv", "--key", "unit", "--exclude", "when", "--save", "x.bank", "--quiet")
-    assert "is a bank of models" in run("x.csv", "--save", "x.bank", "--resume", code=1)
+    assert "nothing new" in run("x.csv", "--save", "x.bank", "--resume")  # it knows its column of keys
     run("x.csv", "--exclude", "when,unit", "--save", "x.model", "--quiet")
     assert "is one model, not a bank" in run(
         "x.csv", "--key", "unit", "--save", "x.model", "--resume", code=1

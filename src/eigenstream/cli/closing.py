@@ -43,7 +43,7 @@ def counted_before(job: Job) -> dict[str, int]:
 def has_alarmed(job: Job) -> bool:
     """True if an alarm was on during this job, also before it was resumed."""
     if job.request.key is not None:
-        return bool(job.model.alarms)
+        return job.keyed_stage.start["alarmed"]
     monitor = job.model.monitor
     if monitor is None:
         return False
@@ -86,8 +86,9 @@ def _facts(job: Job, before: dict[str, int]) -> dict[str, Any]:
     """The state of the model, monitor or bank as plain values."""
     model = job.model
     if job.request.key is not None:
-        facts = {"keys": len(model), "samples": model.samples}
-        return facts | ({"alarms": model.alarms} if job.request.watches else {})
+        stage = job.keyed_stage
+        facts = {**stage.counts(), "samples": model.samples}
+        return facts | ({"alarms": model.alarms - stage.start["alarms"]} if job.request.watches else {})
     if job.request.watches:
         return watched(model, before)
     return described(model, job.names or job.source.names)
@@ -98,11 +99,13 @@ def _say_all(
 ) -> None:
     """Closing lines: what was read, what became of it, which files were written, and what to note."""
     source, keyed, watches = job.source, job.request.key is not None, job.request.watches
-    if keyed or outcome.rows or not (job.known or job.position):
+    if outcome.rows or not (job.known or job.position):
         of = f"{facts['keys']:,} keys" if keyed else f"{source.width} numbers"
         say(console, _rows_read(job, outcome, of))
     else:
         say(console, _nothing_new(job), "yellow")
+    if keyed and not job.known and (vary := _keys(facts)):
+        say(console, vary)
     if keyed and watches:
         say(console, f"alarms: {facts['alarms']:,}" if facts["alarms"] else "no alarm", "bold")
     elif watches:
@@ -132,6 +135,14 @@ def _say_all(
     if outcome.signal is not None:
         again = " Continue with --resume." if job.file else ""
         say(console, f"stopped before the end.{again}", "yellow")
+
+
+def _keys(facts: dict[str, Any]) -> str:
+    """The line on keys that this source has brought, and on those that it lacks; empty if it needs none."""
+    new, vanished = facts["new_keys"], facts["vanished_keys"]
+    if not vanished and new in (0, facts["keys"]):
+        return ""
+    return f"keys: {new:,} new, {vanished:,} known before that have no row in this source"
 
 
 def _rows_read(job: Job, outcome: Outcome, of: str) -> str:

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -29,13 +30,12 @@ KEYED_SETTINGS = {
     "checkpoint_rows": 10_000_000,  # a save costs as much per key as hundreds of rows
 }
 """Settings for one model per key, unless others are given."""
-FOR_ONE_MODEL = ("model", "picture", "live", "metrics", "residuals", "frozen")
-"""Options that cannot be used with --key."""
+FOR_ONE_MODEL = ("picture", "live", "metrics", "residuals", "frozen")
+"""Options that cannot be used with one model per key."""
 NEEDS = (
     ("resume", "save", "needs --save MODEL: the model to continue"),
     ("relearn", "model", "needs --model MODEL: the model to go on from"),
     ("idle", "follow", "says when to stop following: it needs --follow"),
-    ("max_models", "key", "bounds the models of many keys: it needs --key"),
 )
 """Options that need another."""
 
@@ -51,8 +51,10 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
 
     stated = stated_options(ctx, given)
     _check_options(given)
-    if given["key"] is not None:
+    if _is_keyed(given):
         given = _keyed_settings(given, stated)
+    elif given["max_models"] is not None:
+        raise click.UsageError("--max-models bounds the models of many keys: it needs --key")
     if given["picture"]:
         require_picture(given["picture"], given["overwrite"])
     require_input(given["source"])
@@ -80,11 +82,19 @@ def _skipped(job: Job) -> int:
     return int(job.model.tally_.skipped) if one else 0
 
 
+def _is_keyed(given: dict[str, Any]) -> bool:
+    """True if there is one model per key: a column of keys is named, or the file to go on from is a bank."""
+    from ..keyed import is_bank
+
+    files = (given["model"], given["save"] if given["resume"] else None)
+    return given["key"] is not None or any(file and Path(file).exists() and is_bank(file) for file in files)
+
+
 def _keyed_settings(given: dict[str, Any], stated: set[str]) -> dict[str, Any]:
     """The options of a job with one model per key; an error where one is for a single model."""
     for name in FOR_ONE_MODEL:
         if given.get(name) is not None and given[name] is not False:  # a port may be 0
-            raise click.UsageError(f"--{name} is for one model: it cannot be used with --key")
+            raise click.UsageError(f"--{name} is for one model: it cannot be used with one model per key")
     if given["source"] is None and not given["resume"]:
         raise click.UsageError("--key needs a SOURCE with a column of keys")
     return given | {name: value for name, value in KEYED_SETTINGS.items() if name not in stated}
@@ -161,7 +171,7 @@ def _display(job: Job, given: dict[str, Any], words: TextIO) -> Watcher | None:
 
     if given["as_json"]:
         return JsonEvents(job.source.count, words)
-    console, keyed = Console(stderr=True), given["key"] is not None
+    console, keyed = Console(stderr=True), job.request.key is not None
     return None if given["quiet"] else Display(job.source, console, keyed=keyed)
 
 

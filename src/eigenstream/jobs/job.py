@@ -19,8 +19,8 @@ from ..model import StreamModel
 from ..monitoring import MonitoredModel
 from .judging import Judging, KeyedJudging
 from .model_file import ModelFile, RunError
-from .record import Record, Request
-from .stage import KeyedScoring, Scoring, Stage
+from .record import FleetStart, Record, Request
+from .stage import KeyedScoring, KeyedStage, Scoring, Stage
 from .times import Times
 from .waiting import ReadAhead, StopRequest, WaitEnded
 from .watcher import Outcome, Watcher
@@ -56,6 +56,8 @@ class Job:
     """Times of the samples, as far as they are known."""
     numbering: list[list[int]] = field(default_factory=list)
     """`Record.numbering` of a monitor that has seen rows before."""
+    fleet: FleetStart | None = None
+    """`Record.fleet` of a bank that is in the middle of its source."""
     names: list[str] | None = None
     """Names of the inputs; by default those of the source."""
     going_on: bool = False
@@ -115,6 +117,13 @@ class Job:
         learnt = self._stage.samples - before
         return Outcome(rows, time.monotonic() - started, stop.signal, learnt)
 
+    @property
+    def keyed_stage(self) -> KeyedStage:
+        """The stage of a job with one model per key that has run; it counts keys."""
+        stage = self._new_stage() if self.known else self._stage
+        assert isinstance(stage, KeyedStage)
+        return stage
+
     def close(self) -> None:
         """Close the source and the model file, whether or not the job has run."""
         self.source.close()
@@ -164,7 +173,7 @@ class Job:
             span = f"rows {batch.numbers[0]} to {batch.numbers[-1]}"
             raise RunError(f"{self.source.name}, {span}: {error}") from None
         self._last, self._count = batch, batch.count
-        if batch.times is not None:
+        if batch.times is not None and batch.keys is None:  # each key has a clock of its own
             self._note_times(came, batch)
         for watcher in self.watchers:
             if self._stage.verdicts is not None:
@@ -188,8 +197,10 @@ class Job:
         if isinstance(self.model, MonitoredModel):
             return Judging(self.model, self.request.parameters, names, self.numbering)
         if isinstance(self.model, MonitorBank):
-            return KeyedJudging(self.model, self.request, names)
-        return KeyedScoring(self.model, self.request) if isinstance(self.model, Bank) else Scoring(self.model)
+            return KeyedJudging(self.model, self.request, names, self.fleet)
+        if isinstance(self.model, Bank):
+            return KeyedScoring(self.model, self.request, self.fleet)
+        return Scoring(self.model)
 
     def _begin(self) -> None:
         """Open the output and note its identity, before anything is written to it."""
@@ -247,7 +258,8 @@ class Job:
                 ended = [ended[0] | {"rows": span}]
         names = self.names or self.source.names
         times, numbering = self.times.pairs, self._stage.numbering.breaks
-        return Record(self.request, position, place, names, self.learnt, ended, times, numbering)
+        fleet: Any = self._stage.start
+        return Record(self.request, position, place, names, self.learnt, ended, times, numbering, fleet)
 
     @contextmanager
     def _writing(self, what: str) -> Iterator[None]:

@@ -12,7 +12,7 @@ from ..io.sinks import Layout
 from ..keyed import MonitorBank
 from ..model import StreamModel
 from ..monitoring import COLUMNS, Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
-from .record import SETTINGS_OF_MONITOR, STANDSTILL, Request, Scalar
+from .record import SETTINGS_OF_MONITOR, STANDSTILL, FleetStart, Request, Scalar
 from .stage import KeyedStage, Said, Stage
 from .watcher import AlarmEvent, Numbering, in_words
 
@@ -162,8 +162,10 @@ class KeyedJudging(KeyedStage):
 
     model: MonitorBank
 
-    def __init__(self, bank: MonitorBank, request: Request, names: list[str] | None) -> None:
-        super().__init__(bank, request)
+    def __init__(
+        self, bank: MonitorBank, request: Request, names: list[str] | None, start: FleetStart | None
+    ) -> None:
+        super().__init__(bank, request, start)
         self.names = names
 
     def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
@@ -173,6 +175,7 @@ class KeyedJudging(KeyedStage):
         assert batch.texts is not None
         numbers = np.zeros((len(batch.rows), len(COLUMNS)))
         texts = np.empty((len(batch.rows), batch.texts.shape[1] + 1), dtype=object)
+        on = list[bool]()
 
         def judge(key: Any, monitor: MonitoredModel, rows: Any) -> list[AlarmEvent]:
             stage = Judging(monitor, self.request.parameters, self.names, monitor.position_ or [])
@@ -180,10 +183,14 @@ class KeyedJudging(KeyedStage):
             monitor.position_ = stage.numbering.breaks  # saved with the monitor
             if said is not None:
                 numbers[rows], texts[rows] = said
+            alarms = monitor.alarms_
+            on.append(bool(alarms) and alarms[-1].ended is None)
             return [event._replace(key=key) for event in stage.events]
 
         judged = self.model.each(self._keys(batch), batch.rows, judge)
         self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
+        if any(on) or self.events:
+            self.start = {**self.start, "alarmed": True}
         return Said(numbers, texts) if scored else None
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ..io.files import PathLike
 from ..io.sinks import check_output
 from ..io.sources import Hint
-from ..keyed import Bank, MonitorBank
+from ..keyed import Bank, MonitorBank, Store, open_bank
 from .job import Job
 from .judging import model_for, parameters_of_model, settings_of
 from .model_file import REPLACE, ModelFile, Outlet, RunError
@@ -82,9 +82,7 @@ def prepare(
         If it cannot begin, or something would be lost.
     """
     stated = set(request.stated() if stated is None else stated)
-    if request.output is not None:
-        with_text = request.reading.keep is not None or request.key is not None or request.watches
-        check_output(request.output, keep=with_text)
+    _refuse_output(request)
     opening = {"follow": follow, "idle": idle, "threads": threads}
     with ExitStack() as stack:
         file = None
@@ -92,13 +90,14 @@ def prepare(
             file = ModelFile(save)
             stack.callback(file.close)
         point = starting_point(file, resume, start, request, opening, beside or {})
-        if isinstance(point.model, Bank | MonitorBank):
+        if point.is_bank:
             stack.callback(point.model.close)
         request = point.request(request, stated, relearn, file)
+        _refuse_output(request)  # keys may be the model's own
         outlet = Outlet(request.output, point.record if point.resumed else None, file, resume, overwrite)
         if not point.resumed:
             if not point.in_place:
-                _refuse_replacing(file, resume, overwrite, keyed=request.key is not None)
+                _refuse_replacing(file, resume, overwrite)
             outlet.refuse_replacing()
         source = point.opened(request, stated, opening)
         stack.callback(source.close)
@@ -115,6 +114,7 @@ def prepare(
             known=known,
             times=point.times,
             numbering=point.numbering,
+            fleet=point.fleet,
             names=point.names,
             going_on=point.in_place,
             **pace,
@@ -123,14 +123,21 @@ def prepare(
     return job
 
 
-def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool, *, keyed: bool) -> None:
+def _refuse_output(request: Request) -> None:
+    """Raise if the output cannot hold what the job writes."""
+    if request.output is not None:
+        with_text = request.reading.keep is not None or request.key is not None or request.watches
+        check_output(request.output, keep=with_text)
+
+
+def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool) -> None:
     if overwrite or file is None or not file.target.exists():
         return
     if not (resume and not file.has_checkpoint()):
         raise RunError(
             f"{file.path} exists",
             Hint("resume", None, "continues it"),
-            *([] if keyed else [Hint("model", str(file.path), GO_ON)]),
+            Hint("model", str(file.path), GO_ON),
             REPLACE,
         )
 
@@ -138,12 +145,15 @@ def _refuse_replacing(file: ModelFile | None, resume: bool, overwrite: bool, *, 
 def _model(
     point: StartingPoint, request: Request, given: Model | None, file: ModelFile | None, names: Any
 ) -> Any:
-    if point.resumed:
+    if point.resumed or (point.is_bank and point.in_place):
         return point.model
     if point.model is None and given is not None:
         return given
+    path = None if file is None else file.target
+    if point.is_bank:
+        point.model.close()  # it was read to know what it is; its models go on in another file, or in none
+        return open_bank(Store.copied(path or ":memory:", point.path))
     if request.key is not None:
-        path = None if file is None else file.target
         parameters = parameters_of_model(request.parameters)
         if request.watches:
             settings = settings_of(request.parameters)

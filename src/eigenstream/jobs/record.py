@@ -139,6 +139,16 @@ class LearntSource(TypedDict):
     rows: NotRequired[tuple[Count, Count] | None]
 
 
+class FleetStart(TypedDict):
+    """Counts of a bank when its present source began."""
+
+    calls: Count
+    keys: Count
+    alarms: Count
+    alarmed: bool
+    """True once an alarm was on while this source was read."""
+
+
 @dataclass(frozen=True)
 class Record:
     """The record saved with a model: the request of its job, and the positions it had reached."""
@@ -158,6 +168,8 @@ class Record:
     """Times of some samples: pairs of a sample count and seconds since 1970."""
     numbering: list[list[int]] = field(default_factory=list)
     """Of a monitor: pairs of a row and its number in the source, where numbers jump."""
+    fleet: dict[str, Any] | None = None
+    """Of a bank: its counts when this source began (`FleetStart`); None for one model."""
 
     @property
     def sources(self) -> list[dict[str, Any]]:
@@ -166,16 +178,17 @@ class Record:
 
     def document(self) -> dict[str, Any]:
         """As plain values for a file."""
-        return {name: getattr(self, name) for name in _PARTS} | {"recipe": self.request.document()}
+        parts = {name: getattr(self, name) for name in _PARTS} | {"recipe": self.request.document()}
+        return {name: part for name, part in parts.items() if name not in _LATER or part is not None}
 
     @classmethod
     def from_document(cls, document: Any) -> Record:
         """The record that `document` wrote; ValueError if it is anything else."""
-        if not isinstance(document, dict) or set(document) != {*_PARTS, "recipe"}:
+        if not isinstance(document, dict) or {*document, *_LATER} != {*_PARTS, "recipe"}:
             raise ValueError(
                 "it was not saved by eigenstream run or a Job: it does not say where in its source it stands"
             )
-        parts = {name: document[name] for name in _PARTS}
+        parts: dict[str, Any] = {name: document.get(name) for name in _PARTS}
         for name, (what, kind) in _PARTS.items():
             _checked(what, parts[name], kind)
         for one in (*parts["learnt"], *(parts["ended"] or [])):
@@ -195,8 +208,11 @@ _PARTS: dict[str, tuple[str, Any]] = {
     "ended": ("source that was learnt last", list[LearntSource] | None),
     "times": ("times", list[tuple[float, float]]),
     "numbering": ("numbers of rows", list[tuple[Count, Count]]),
+    "fleet": ("counts of a bank", FleetStart | None),
 }
 """Parts of a record besides the request: their names in messages, and their types."""
+_LATER = ("fleet",)
+"""Parts that are left out where they are None: files from before them have none either."""
 
 
 def record_of(position: Any) -> Record | None:

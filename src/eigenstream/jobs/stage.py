@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..io.sinks.sink import Texts
     from ..io.sources import Batch, Floats
     from ..monitoring import Verdicts
-    from .record import Request
+    from .record import FleetStart, Request
 
 
 Model = Union["StreamModel", "OnlineAdaptivePCA"]
@@ -47,6 +47,8 @@ class Stage(ABC):
         self.verdicts: Verdicts | None = None
         """Verdicts on the last batch, of a model that watches."""
         self.numbering = Numbering()
+        self.start: FleetStart | None = None
+        """Of a bank: its counts when this source began."""
 
     @property
     def width(self) -> int | None:
@@ -127,9 +129,14 @@ class Scoring(Stage):
 class KeyedStage(Stage):
     """Abstract: a bank of models, each for the rows of one key."""
 
-    def __init__(self, bank: Any, request: Request) -> None:
+    start: FleetStart
+
+    def __init__(self, bank: Any, request: Request, start: FleetStart | None) -> None:
         super().__init__(bank)
         self.request = request
+        alarms = getattr(bank, "alarms", 0)
+        new: FleetStart = {"calls": bank.calls, "keys": len(bank), "alarms": alarms, "alarmed": False}
+        self.start = new if start is None else start
 
     @property
     def width(self) -> int | None:
@@ -142,6 +149,12 @@ class KeyedStage(Stage):
     @property
     def has_learnt(self) -> bool:
         return self.model.width is not None
+
+    def counts(self) -> dict[str, int]:
+        """Keys of the bank, those new in this source, and those known before that have no row in it."""
+        keys, start = len(self.model), self.start
+        vanished = keys - self.model.used_since(start["calls"])
+        return {"keys": keys, "new_keys": keys - start["keys"], "vanished_keys": vanished}
 
     def save(self, path: Path, position: dict[str, Any]) -> None:
         self.model.save(position)

@@ -22,6 +22,7 @@ from .record import STANDSTILL, Record, Request, Scalar, plain, record_of
 from .times import Times
 
 GO_ON = "goes on from it with another source"
+KEY_OF_BANK = Hint("key", None, "names its column of keys")
 NEW_EACH_TIME = {"rows"}
 """Settings of one job that the next does not inherit."""
 
@@ -31,7 +32,7 @@ class StartingPoint:
     """The model that a job continues, if any, and the record of the model's last job."""
 
     model: Any = None
-    """A `StreamModel`; of a job that is resumed also a `Bank` or a `MonitorBank`."""
+    """A `StreamModel`, a `Bank` or a `MonitorBank`."""
     record: Record | None = None
     path: PathLike = ""
     """The file of the model, as messages call it."""
@@ -44,16 +45,12 @@ class StartingPoint:
 
     @classmethod
     def load(cls, path: PathLike, *, in_place: bool = False) -> StartingPoint:
-        """The model in a file, to go on with another source: settings and columns are the model's own."""
-        if is_bank(path):
-            raise RunError(
-                f"{path} is a bank of models, one per key: only its own job can go on, with the same key",
-                Hint("resume", None, "with save continues it"),
-            )
-        return replace(cls.of(load(path), path), in_place=in_place)
+        """The model or bank in a file, to go on with another source: settings and columns are its own."""
+        model = open_bank(path) if is_bank(path) else load(path)
+        return replace(cls.of(model, path), in_place=in_place)
 
     @classmethod
-    def of(cls, model: StreamModel, path: PathLike) -> StartingPoint:
+    def of(cls, model: StreamModel | Bank | MonitorBank, path: PathLike) -> StartingPoint:
         """A model that was loaded, with the record of its last job, if it has one."""
         return cls(model, record_of(model.position_), path)
 
@@ -65,7 +62,8 @@ class StartingPoint:
     def names(self) -> list[str] | None:
         """Names of the model's inputs, if each has its own."""
         names = self.record.names if self.record else None
-        return unique(names if self.model is None or self.resumed else names or self.model.features)
+        own = getattr(self.model, "features", None)
+        return unique(names if self.model is None or self.resumed else names or own)
 
     @property
     def learnt(self) -> list[Identity]:
@@ -81,6 +79,16 @@ class StartingPoint:
     @property
     def numbering(self) -> list[list[int]]:
         return self.record.numbering if self.record else []
+
+    @property
+    def fleet(self) -> Any:
+        """Counts of a bank when its source began, if it is in the middle of one."""
+        return self.record.fleet if self.resumed and self.record else None
+
+    @property
+    def is_bank(self) -> bool:
+        """True if there is one model per key."""
+        return isinstance(self.model, Bank | MonitorBank)
 
     def request(self, asked: Request, stated: set[str], relearn: bool, file: ModelFile | None) -> Request:
         """The request of the job: what is asked, with the settings of what it continues from."""
@@ -101,7 +109,10 @@ class StartingPoint:
                 then = "a model goes on with its own settings; leave this out, or begin a new model"
                 raise Contradiction(self.path, name, was, now, then)
         own = NEW_EACH_TIME | {name for name in STORED if name in stated}
-        reading = replace(before.reading, **{name: getattr(asked.reading, name) for name in own})
+        given = {name: getattr(asked.reading, name) for name in own}
+        reading = asked.reading if self.record is None else replace(before.reading, **given)
+        if self.is_bank and reading.key is None:
+            raise RunError(f"{self.path} is a bank of models", KEY_OF_BANK)
         residuals = asked.residuals or (self.record is not None and before.residuals)
         parameters = dict(before.parameters)
         if asked.watches:
@@ -111,16 +122,25 @@ class StartingPoint:
 
     def _parameters(self) -> dict[str, Scalar]:
         model = self.model
-        settings = parameters_of(model.settings) if isinstance(model, MonitoredModel) else {}
+        watches = isinstance(model, MonitoredModel | MonitorBank)
+        settings = parameters_of(model.settings) if watches else {}
         return settings | plain(model.parameters)
 
     def _refuse_other_kind(self, asked: Request) -> None:
         """Raise if file and command differ in kind: one watches, the other does not."""
+        if asked.key is not None and not self.is_bank:
+            raise RunError(
+                f"{self.path} is one model, not a bank of them: leave the key out, or begin a bank anew",
+                *([AFRESH] if self.resumed else []),
+            )
         watched = isinstance(self.model, MonitoredModel | MonitorBank)
         if watched and not asked.watches:
             raise RunError(f"{self.path} watches its stream: go on with eigenstream watch")
         if isinstance(self.model, Bank) and asked.watches:
-            raise RunError(f"{self.path} was made by eigenstream run and does not watch its streams", AFRESH)
+            raise RunError(
+                f"{self.path} was made by eigenstream run and does not watch its streams: watch them from "
+                "their beginning, into another file"
+            )
         if self.resumed and asked.watches and not watched:
             raise RunError(
                 f"{self.path} was made by eigenstream run and does not watch its stream: to watch by what it "
@@ -172,7 +192,7 @@ class StartingPoint:
         if not self.resumed or self.record is None:
             return error
         hints, what, before = error.hints, error.what, self.record.request.source
-        if self.record.ended is not None and request.key is None:
+        if self.record.ended is not None:
             hints = (*hints, Hint("model", str(self.path), "goes on with what it has not learnt yet"))
         now = files.without_secret(request.source) if isinstance(request.source, str) else request.source
         if before != now:
@@ -189,7 +209,7 @@ def starting_point(
     beside: Mapping[str, PathLike | None],
 ) -> StartingPoint:
     """Find the checkpoint or the model that a job continues; refuses files that two things would share."""
-    point = _checkpoint(file, request) if file is not None and resume else StartingPoint()
+    point = _checkpoint(file) if file is not None and resume else StartingPoint()
     same = start is not None and file is not None and os.path.realpath(start) == str(file.target)
     # The file may hold the model to go on from: its last source has ended, and another is given now. (A pipe
     # leaves nothing to be recognised by: with resume, it is taken for the same.)
@@ -236,16 +256,11 @@ def _continues(request: Request, point: StartingPoint, last: Record, opening: di
     return True
 
 
-def _checkpoint(file: ModelFile, request: Request) -> StartingPoint:
+def _checkpoint(file: ModelFile) -> StartingPoint:
     """The last checkpoint, if there is one to continue."""
     if not file.has_checkpoint():
         return StartingPoint()
-    keyed = is_bank(file.target)
-    if keyed and request.key is None:
-        raise RunError(f"{file.path} is a bank of models", Hint("key", None, "names its column of keys"))
-    if request.key is not None and not keyed:
-        raise RunError(f"{file.path} is one model, not a bank of them: resume without key", AFRESH)
-    model = open_bank(file.target) if keyed else load(file.target)
+    model = open_bank(file.target) if is_bank(file.target) else load(file.target)
     try:
         record = Record.from_document(model.position_)
     except ValueError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,10 +20,10 @@ from ..model.plan import Plan
 from ..model.stored_form import restored, stored
 from ..model.stream_model import DEFAULTS, plain, rebuilt_parameters
 from ..model.whole_calls import whole_call
-from .bank_file import Key, damaged
+from .bank_file import Key, PathLike, damaged
 from .keyed_models import KeyedModels, factorized, grouped, refuse_count
 from .models import Call, Models, cores
-from .store import Entry
+from .store import Entry, Store
 
 
 class Bank(KeyedModels):
@@ -67,7 +66,7 @@ class Bank(KeyedModels):
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: PathLike | Store | None = None,
         *,
         max_models: int | None = None,
         workers: int | None = None,
@@ -76,7 +75,6 @@ class Bank(KeyedModels):
     ) -> None:
         refuse_count("workers", workers)
         StreamModel(**parameters)  # refuses unknown names
-        parameters.setdefault("random_state", 0)
         super().__init__(path, max_models, fresh)
         self.workers = workers or cores()
         self._models: Models | None = None
@@ -170,7 +168,7 @@ class Bank(KeyedModels):
         before = self.store.fact("parameters")
         if before is None:
             check_words(DEFAULTS | given)
-            return DEFAULTS | given
+            return DEFAULTS | {"random_state": 0} | given
         parameters = self._of_file(lambda: rebuilt_parameters(before))
         for name, value in json.loads(json.dumps(plain(DEFAULTS | given, 0))).items():
             if name in given and before[name] != value:

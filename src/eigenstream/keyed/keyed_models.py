@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self, TypeVar
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..model import RankChange
 from ..model.whole_calls import Callers, whole_call
-from .bank_file import Key, damaged
+from .bank_file import Key, PathLike, damaged
 from .store import Entry, Store
 
 Made = TypeVar("Made")
@@ -27,16 +26,19 @@ class KeyedModels(ABC):
     ----------
     samples
         Rows that have come, of all keys.
+    calls
+        Number of calls that have brought rows.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None, max_models: int | None, fresh: bool) -> None:
+    def __init__(self, path: PathLike | Store | None, max_models: int | None, fresh: bool) -> None:
         refuse_count("max_models", max_models)
         self.max_models = max_models
         self.on_rank_change: Callable[[Key, RankChange], object] | None = None
-        self.store = Store(path if path is not None else ":memory:", fresh=fresh)
+        given = path if path is not None else ":memory:"
+        self.store = given if isinstance(given, Store) else Store(given, fresh=fresh)
         self.position_: Any = self.store.fact("position")
         self.samples: int = self.store.fact("samples")
-        self._calls: int = self.store.fact("calls")
+        self.calls: int = self.store.fact("calls")
         self._changed: dict[Key, int] = {}
         """Keys in memory that have learnt since they were stored, with the number of their last call."""
         self.callers = Callers()
@@ -77,24 +79,29 @@ class KeyedModels(ABC):
     def __contains__(self, key: object) -> bool:
         return key in self.store.models or key in self._changed
 
+    def used_since(self, calls: int) -> int:
+        """Number of keys that rows have come for after this many calls (`calls`)."""
+        last = {key: stored.used for key, stored in self.store.models.items()} | self._changed
+        return sum(call > calls for call in last.values())
+
     @whole_call
     def save(self, position: Any = None) -> None:
         """Write everything to the file, and a position in the source with it: all or nothing.
 
         After an error of the disk the bank goes on, and the next save writes everything.
         """
-        facts = {"position": position, "samples": self.samples, "width": self.width, "calls": self._calls}
+        facts = {"position": position, "samples": self.samples, "width": self.width, "calls": self.calls}
         self._put(self._changed)
         self.store.commit(self._facts() | facts)
         self.position_, self._changed = position, {}
 
     def _learnt(self, keys: Iterable[Key]) -> None:
         """Note that the present call has brought rows for these keys."""
-        calls, own = self._calls, list(keys)
+        calls, own = self.calls, list(keys)
         before = {key: self._changed.get(key) for key in own}
 
         def take_back() -> None:
-            self._calls = calls
+            self.calls = calls
             for key, call in before.items():
                 if call is None:
                     self._changed.pop(key, None)
@@ -102,8 +109,8 @@ class KeyedModels(ABC):
                     self._changed[key] = call
 
         self._undo.append(take_back)
-        self._calls += 1
-        self._changed.update(dict.fromkeys(own, self._calls))
+        self.calls += 1
+        self._changed.update(dict.fromkeys(own, self.calls))
 
     def _put_away(self, keys: list[Key]) -> None:
         """Write changed models of these keys, which leave memory; durable with the next `save`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -17,7 +16,7 @@ from ..model.stream_model import plain, rebuilt_parameters
 from ..model.whole_calls import reverting, whole_call
 from ..monitoring import Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
 from .bank import Bank
-from .bank_file import Key, damaged
+from .bank_file import Key, PathLike, damaged
 from .keyed_models import KeyedModels, factorized, grouped
 from .store import Entry, Store
 
@@ -69,7 +68,7 @@ class MonitorBank(KeyedModels):
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: PathLike | Store | None = None,
         *,
         settings: MonitorSettings | None = None,
         features: Sequence[str] | None = None,
@@ -253,9 +252,7 @@ def _mark(monitor: MonitoredModel) -> Callable[[], None]:
     return reverting(monitor, monitor.monitor)
 
 
-def open_bank(path: str | os.PathLike[str]) -> Bank | MonitorBank:
+def open_bank(path: PathLike | Store) -> Bank | MonitorBank:
     """The bank in a file: of monitors, or of models."""
-    store = Store(path)
-    watches = store.fact("monitors") is not None
-    store.close()
-    return MonitorBank(path) if watches else Bank(path)
+    store = path if isinstance(path, Store) else Store(path)
+    return Bank(store) if store.fact("monitors") is None else MonitorBank(store)

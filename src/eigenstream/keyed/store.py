@@ -81,6 +81,26 @@ class Store:
             self.close()
             raise
 
+    @classmethod
+    def copied(cls, path: PathLike, origin: PathLike) -> Store:
+        """A store that begins with everything in another file, which stays as it is.
+
+        A file at ``path`` stays until the first commit, which replaces it.
+        """
+        before, store = cls(origin), cls(path, fresh=True)
+        try:
+            store.put(
+                (Entry(one.key, one.samples, one.rank), before._read(one), one.used)
+                for one in before._by_use()
+            )
+            store._facts = before._facts
+        except BaseException:
+            store.close()
+            raise
+        finally:
+            before.close()
+        return store
+
     def fact(self, name: str) -> Any:
         """The fact that `commit` wrote under this name; None, or 0, if there is none."""
         return getattr(self._facts, name)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .batch import Hint, SourceError
 from .columns import Chosen, Columns, chosen_columns, column_numbers, named_columns
+from .keyed_times import KeyedClock
 from .times import Clock
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
@@ -199,9 +200,11 @@ class ReadOptions:
         """True if columns are handed out as text, the time and the key among them."""
         return bool(self.keep) or self.time_column is not None or self.key is not None
 
-    def clock(self) -> Clock | None:
-        """Return a reader of the times of rows, if they have any."""
-        return None if self.time_column is None else Clock(self.time_format)
+    def clock(self) -> Clock | KeyedClock | None:
+        """Return a reader of the times of rows, if they have any; with keys, each key has its own."""
+        if self.time_column is None:
+            return None
+        return Clock(self.time_format) if self.key is None else KeyedClock(self.time_format)
 
     def choose(
         self,

@@ -26,9 +26,10 @@ from .batch import (
     SourceError,
     joined,
 )
+from .keyed_times import KeyedClock
 from .lines import is_text, shortened
 from .options import ReadOptions
-from .times import AHEAD, BEFORE, GOOD, HOW, OPEN
+from .times import AHEAD, BEFORE, GOOD, HOW, OPEN, Clock
 from .waiting import Waiting
 
 ROWS = 1024
@@ -152,11 +153,7 @@ class Source:
                 raise ValueError(f"{rows} rows and {skipped} skipped among the first {row}")
             self.reader.go_to(position)
             if self.clock is not None:
-                width, kept = self.width, len(self.reader.kept)
-                waiting = Waiting.from_document(position["waiting"], width, kept)
-                held = waiting.held.times if waiting.held is not None else None
-                self.clock.go_to(position["clock"], () if held is None else held.tolist())
-                self._waiting = waiting
+                self._waiting = self._set_clock(self.clock, position)
             self.count, self.skipped, self._read = numbers
         except SourceError:
             raise
@@ -165,6 +162,19 @@ class Source:
                 f"{self.name}: the stored position is not one in a {self.reader.kind} source: resume with "
                 "the source that it was saved in"
             ) from None
+
+    def _set_clock(self, clock: Clock | KeyedClock, position: dict[str, Any]) -> Waiting:
+        """Continue with the times of a position; return the rows that waited then."""
+        width, kept = self.width, len(self.reader.kept)
+        waiting = Waiting.from_document(position["waiting"], width, kept, keyed=self.options.key is not None)
+        held, times = waiting.held, list[float]()
+        if held is not None and held.times is not None:
+            times = held.times.tolist()
+        if isinstance(clock, KeyedClock):
+            clock.go_to(position["clock"], times, () if held is None else self._keys(held) or ())
+        else:
+            clock.go_to(position["clock"], times)
+        return waiting
 
     def pass_over(self, rows: int) -> None:
         """Skip the first rows."""
@@ -233,8 +243,13 @@ class Source:
         clock, (_, held, places) = self.clock, self._waiting
         assert clock is not None
         assert chunk.times is not None
-        codes = clock.judge(chunk.times, final=self._ended)
-        if held is None and not codes.any():
+        if isinstance(clock, KeyedClock):
+            codes = clock.judge(chunk.times, self._keys(chunk) or [], final=self._ended)
+        else:
+            codes = clock.judge(chunk.times, final=self._ended)
+        good = np.flatnonzero(codes == GOOD)
+        good = good[np.argsort(clock.decided_at[good], kind="stable")]
+        if held is None and np.array_equal(good, np.arange(len(chunk.rows))):
             return chunk
         rows = chunk if held is None else joined([held, chunk])
 
@@ -246,7 +261,7 @@ class Source:
             self._leave_out([self._bad(rows, 0, i, place(i), ORDER[int(codes[i])], SKIP) for i in late])
         held = rows.only(undecided) if undecided else None
         self._waiting = Waiting(None, held, list(map(place, undecided)))
-        return rows.only(codes == GOOD)
+        return rows.only(good)
 
     def _bad(self, chunk: Chunk, column: int, row: int, place: str, what: str, *hints: Hint) -> BadValue:
         """Return the complaint about the time or the key of a row, which are kept as text."""

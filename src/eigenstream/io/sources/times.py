@@ -76,6 +76,8 @@ class Clock:
         """Number of rows in order from `first` to `last`."""
         self.held: list[float] = []
         """Times that no verdict has been given on."""
+        self.decided_at: NDArray[np.intp] = np.zeros(0, np.intp)
+        """Of the times that were judged last: the one with which each was decided, or the end behind all."""
 
     @property
     def taken(self) -> str | None:
@@ -97,6 +99,7 @@ class Clock:
         """Return verdicts on the times that were held and on these; ``final``: no more come."""
         waiting = list(range(len(self.held)))
         codes = np.full(len(waiting) + len(times), GOOD)
+        self.decided_at = np.arange(len(codes))
         usual = 0 if waiting else self._pass_usual(times)
         for i, time in enumerate(times[usual:].tolist(), len(waiting) + usual):
             if time < self.last:
@@ -105,8 +108,10 @@ class Clock:
             self.held.append(time)
             waiting.append(i)
             for code in self._decided():
+                self.decided_at[waiting[0]] = i
                 codes[waiting.pop(0)] = code
         for code in self._decided(final=True) if final else ():
+            self.decided_at[waiting[0]] = len(codes)
             codes[waiting.pop(0)] = code
         codes[waiting] = OPEN
         return codes

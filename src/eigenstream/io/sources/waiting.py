@@ -12,7 +12,7 @@ from .batch import Chunk, joined, texts_of
 from .times import LARGEST_TIME
 
 MOST = 64
-"""Most rows that a position may hold: the order of times holds back some ten at most."""
+"""Most rows that a position may hold without keys: the order of times holds back some ten at most."""
 
 
 class Waiting(NamedTuple):
@@ -41,8 +41,11 @@ class Waiting(NamedTuple):
         }
 
     @classmethod
-    def from_document(cls, document: Any, width: int, kept: int) -> Waiting:
-        """Return what `document` wrote; ValueError, TypeError or KeyError if it is anything else."""
+    def from_document(cls, document: Any, width: int, kept: int, *, keyed: bool = False) -> Waiting:
+        """Return what `document` wrote; ValueError, TypeError or KeyError if it is anything else.
+
+        With ``keyed``, rows of each key may wait, however many keys there are.
+        """
         if document == {}:
             return cls()
         numbers = np.array([index(number) for number in document["numbers"]], dtype=np.int64)
@@ -53,7 +56,8 @@ class Waiting(NamedTuple):
             raise ValueError(f"rows of type {document['type']!r}")
         rows = np.frombuffer(b64decode(document["rows"], validate=True), dtype=document["type"])
         rows = rows.reshape(count, width)
-        if not len(where) <= count <= MOST or len(texts) != count or {len(row) for row in texts} - {kept}:
+        wide = [len(row) for row in texts]
+        if (count > MOST and not keyed) or len(where) > count or wide != [kept] * count:
             raise ValueError(f"{count} rows that wait, with {len(texts)} texts and {len(where)} places")
         if times.shape != (count,) or not (np.abs(times) <= LARGEST_TIME).all() or np.isinf(rows).any():
             raise ValueError("rows that wait have no times, or values that are not finite")

@@ -1,0 +1,235 @@
+"""A fleet goes on with tomorrow's file, exactly once, killed or not; each of its units has a clock."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from eigenstream.cli import main
+from eigenstream.io import sources
+from eigenstream.keyed import Bank, Store, open_bank
+from eigenstream.model.stored_form import stored
+from tests.environment import ENVIRONMENT
+from tests.marks import slow
+
+HARNESS = Path(__file__).parent / "kill_and_resume.py"
+DAYS = ("mon", "tue")
+
+
+def lines(seed, units, rows=600):
+    """A day: rows of units in no order."""
+    rng = np.random.default_rng(seed)
+    whose = rng.choice(units, rows)
+    X = rng.standard_normal((rows, 4)) * [4.0, 3.0, 0.5, 0.5] + 5 * whose[:, None]
+    X[-1, 2] += 40.0
+    return [f"u{u}," + ",".join(map(repr, x)) for u, x in zip(whose, X.tolist(), strict=True)]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two days; u0 is gone on the second, u3 is new on it."""
+    monkeypatch.chdir(tmp_path)
+    days = {"mon": lines(0, [0, 1, 2]), "tue": lines(1, [1, 2, 3])}
+    for name, rows in (days | {"both": [*days["mon"], *days["tue"]]}).items():
+        Path(f"{name}.csv").write_text("\n".join(["unit,a,b,c,d", *rows]) + "\n")
+    return tmp_path
+
+
+def call(*words, code=0):
+    done = CliRunner().invoke(main, words, catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def states(path):
+    """What each model of a bank knows, to the bit."""
+    bank = open_bank(path)
+    try:
+        found = {key: stored(bank.model(key).tracker) for key in bank}
+    finally:
+        bank.close()
+    return {
+        key: ({name: array.tobytes() for name, array in arrays.items()}, json.dumps(document))
+        for key, (arrays, document) in found.items()
+    }
+
+
+@pytest.mark.parametrize("command", ["run", "watch"])
+@pytest.mark.parametrize("key", [(), ("--key", "unit")], ids=["its own key", "key named"])
+def test_a_bank_goes_on_in_its_file_as_one_job_over_both_days(folder, command, key):
+    call(command, "mon.csv", "--key", "unit", "--save", "fleet", "--quiet")
+    said = call(command, "tue.csv", *key, "--model", "fleet", "--save", "fleet", "--max-models", "2")
+    assert "600 rows of 4 keys" in said
+    assert "keys: 1 new, 1 known before that have no row in this source" in said
+    call(command, "both.csv", "--key", "unit", "--save", "calm", "--quiet")
+    assert states("fleet") == states("calm")
+    refused = call(command, "tue.csv", "--model", "fleet", "--save", "fleet", code=1)
+    assert "tue.csv was learnt before: it would be counted twice" in refused
+    assert "nothing new" in call(command, "tue.csv", "--model", "fleet", "--save", "fleet", "--resume")
+    assert states("fleet") == states("calm")
+
+
+def test_a_bank_goes_on_in_another_file_and_stays_as_it_is(folder):
+    call("run", "mon.csv", "--key", "unit", "--seed", "5", "--save", "fleet", "--quiet")
+    before = Path("fleet").read_bytes()
+    call("run", "tue.csv", "--model", "fleet", "--save", "next", "--max-models", "1", "--quiet")
+    call("run", "tue.csv", "--model", "fleet", "--output", "scores.csv", "--max-models", "1", "--quiet")
+    assert Path("fleet").read_bytes() == before
+    call("run", "both.csv", "--key", "unit", "--seed", "5", "--save", "calm", "--output", "s.csv", "--quiet")
+    assert states("next") == states("calm")
+    tail = [line.split(",")[1:] for line in Path("s.csv").read_text().splitlines()[601:]]
+    assert [line.split(",")[1:] for line in Path("scores.csv").read_text().splitlines()[1:]] == tail
+
+
+def test_several_files_go_on_with_resume_as_one_job(folder):
+    call("watch", "both.csv", "--key", "0", "--output", "calm.csv", "--save", "calm", "--quiet")
+    command = ("watch", "--key", "0", "--output", "v.csv", "--save", "fleet", "--resume", "--quiet")
+    call(*command[:1], "mon.csv", *command[1:])
+    call(*command[:1], "mon.csv", "tue.csv", *command[1:])
+    assert states("fleet") == states("calm")
+    assert Path("v.csv").read_bytes() == Path("calm.csv").read_bytes()
+    said = call(*command[:1], "mon.csv", *command[1:], code=1)
+    assert "the stored position is not one in a text source" in said
+
+
+def test_alarms_and_the_exit_status_are_those_of_the_day(folder):
+    facts = []
+    for day in (*DAYS, "calm"):
+        if day == "calm":  # as Monday began, so that there is nothing to alarm for
+            rows = Path("mon.csv").read_text().splitlines()
+            Path("calm.csv").write_text("\n".join([rows[0], *rows[1:60]]) + "\n")
+        more = () if day == "mon" else ("--model", "fleet", "--relearn")
+        done = CliRunner().invoke(
+            main,
+            ["watch", f"{day}.csv", "--key", "unit", "--save", "fleet", "--json", "--exit-code", *more],
+        )
+        facts.append((done.exit_code, json.loads(done.stderr.splitlines()[-1])))
+    alarms = [end["alarms"] for _, end in facts]
+    with open_bank("fleet") as bank:
+        assert sum(alarms) == bank.alarms
+    assert min(alarms[:2]) > 0
+    assert [code for code, _ in facts][:2] == [3, 3]
+    assert [(end["new_keys"], end["vanished_keys"]) for _, end in facts] == [(3, 0), (1, 1), (0, 1)]
+
+
+def test_what_is_one_model_and_what_is_a_bank_is_said(folder):
+    call("run", "mon.csv", "--key", "unit", "--save", "fleet", "--quiet")
+    call("run", "mon.csv", "--exclude", "unit", "--save", "one", "--quiet")
+    assert "one is one model, not a bank" in call("run", "tue.csv", "--key", "unit", "--model", "one", code=1)
+    assert "does not watch its streams" in call("watch", "tue.csv", "--model", "fleet", code=1)
+    call("watch", "mon.csv", "--key", "unit", "--save", "monitors", "--quiet")
+    assert "go on with eigenstream watch" in call("run", "tue.csv", "--model", "monitors", code=1)
+    with Bank("made") as bank:
+        bank.learn_many(["a", "b"] * 10, np.eye(4)[np.arange(20) % 4])
+        bank.save()
+    assert "made is a bank of models (--key names" in call("run", "tue.csv", "--model", "made", code=1)
+    call("run", "tue.csv", "--model", "made", "--key", "unit", "--save", "made", "--quiet")
+    assert set(states("made")) == {"a", "b", "u1", "u2", "u3"}
+
+
+def two_days(command, place, *extra):
+    """The commands of two days: a bank, and the same bank going on."""
+    return [
+        [command, f"{day}.csv", *more, "--save", place, "--output", f"{place}-{day}.csv", "--resume", *extra]
+        for day, more in zip(DAYS, (("--key", "unit"), ("--model", place)), strict=True)
+    ]
+
+
+def killed(commands, **job):
+    """Carry each of them out, killed at random moments until it ends; returns the number of kills."""
+    words = [sys.executable, str(HARNESS), json.dumps({"commands": commands, **job})]
+    done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["exit"] == 0, done.stderr
+    return json.loads(done.stdout)["kills"]
+
+
+def ends_as_one_job_over_both_days(command, *extra):
+    for asked in two_days(command, "calm", *extra):
+        call(*asked)
+    call(command, "both.csv", "--key", "unit", "--save", "one", "--quiet")
+    assert states("killed") == states("calm") == states("one")
+    for day in DAYS:
+        assert Path(f"killed-{day}.csv").read_bytes() == Path(f"calm-{day}.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("command", "seed"),
+    [("watch", 0), *(slow(command, seed) for command in ("run", "watch") for seed in (1, 2, 3))],
+)
+def test_killed_on_both_days_it_ends_as_if_nothing_had_happened(folder, command, seed):
+    extra = ("--batch-rows", "32", "--checkpoint-rows", "100", "--max-models", "2", "--quiet")
+    commands = two_days(command, "killed", *extra)
+    assert killed(commands, kills=4, seed=seed, shortest=0.01, longest=0.25) > 0
+    ends_as_one_job_over_both_days(command, *extra)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["run", "watch"])
+def test_two_days_of_a_thousand_keys_killed_on_both(folder, command):
+    for seed, day in enumerate(DAYS):
+        own = np.arange(50 * seed, 1000 + 50 * seed)
+        Path(f"{day}.csv").write_text("\n".join(["unit,a,b,c,d", *lines(seed, own, 60_000)]) + "\n")
+    parts = [Path(f"{day}.csv").read_text() for day in DAYS]
+    Path("both.csv").write_text(parts[0] + parts[1].split("\n", 1)[1])
+    extra = ("--checkpoint-rows", "20000", "--max-models", "300", "--quiet")
+    commands = two_days(command, "killed", *extra)
+    assert killed(commands, kills=8, seed=3, shortest=0.3, longest=5.0) > 4
+    ends_as_one_job_over_both_days(command, *extra)
+    assert len(states("one")) == 1050
+
+
+def timed(folder, order):
+    """Rows of three units with their cycles, in this order of units; some cycles are wrong."""
+    rng, at, rows = np.random.default_rng(3), dict.fromkeys("abc", 0), []
+    for unit in order:
+        at[unit] += 1
+        cycle = {("a", 5): 3, ("b", 9): 1e9}.get((unit, at[unit]), at[unit])
+        rows.append((unit, cycle, *rng.standard_normal(3).tolist()))
+    text = "\n".join(["unit,cycle,x,y,z", *(",".join(map(str, row)) for row in rows)]) + "\n"
+    Path("timed.csv").write_text(text)
+    return rows
+
+
+@pytest.mark.parametrize(
+    "order", ["a" * 30 + "b" * 30 + "c" * 2, "abc" * 20, "aabbc" * 12], ids=["in turn", "mixed", "uneven"]
+)
+def test_each_key_has_its_clock_as_if_its_rows_came_alone(folder, order):
+    rows = timed(folder, order)
+    options = {"time_column": "cycle", "key": "unit", "on_bad_row": "skip"}
+    found = {}
+    for size in (1000, 7, 1):
+        with sources.open("timed.csv", batch_rows=size, **options) as source:
+            batches = list(source)
+        found[size] = [number for batch in batches for number in batch.numbers.tolist()]
+        keys = [key for batch in batches for key in batch.keys]
+        # Continued from any batch it hands out the same rows.
+        for i in range(0, len(batches), max(len(batches) // 9, 1)):
+            place = json.loads(json.dumps(batches[i].position))
+            with sources.open("timed.csv", batch_rows=size, position=place, **options) as source:
+                rest = [number for batch in source for number in batch.numbers.tolist()]
+            assert rest == [number for batch in batches[i + 1 :] for number in batch.numbers.tolist()]
+    assert found[7] == found[1] == found[1000]
+    for unit in "abc":
+        own = [i for i, row in enumerate(rows) if row[0] == unit]
+        Path("one.csv").write_text(
+            "\n".join(["cycle,x,y,z", *(",".join(map(str, rows[i][1:])) for i in own)]) + "\n"
+        )
+        with sources.open("one.csv", time_column="cycle", on_bad_row="skip") as source:
+            alone = [own[number] for batch in source for number in batch.numbers.tolist()]
+        assert [n for n, key in zip(found[1000], keys, strict=True) if key == unit] == alone
+
+
+def test_units_one_after_the_other_need_no_option(folder):
+    timed(folder, "c" * 60)
+    text = Path("timed.csv").read_text()
+    Path("timed.csv").write_text(text + text.split("\n", 1)[1].replace("c,", "d,"))
+    call("run", "timed.csv", "--key", "unit", "--time-column", "cycle", "--half-life", "20s", "--save", "f")
+    call("watch", "timed.csv", "--key", "unit", "--time-column", "cycle", "--quiet")
+    assert [entry.samples for entry in Store("f").entries()] == [60, 60]
+    said = call("run", "timed.csv", "--key", "0", "--time-column", "unit", code=1)
+    assert "cannot be both the time and the key" in said
