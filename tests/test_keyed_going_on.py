@@ -1,5 +1,6 @@
 """A fleet goes on with tomorrow's file, exactly once, killed or not; each of its units has a clock."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -233,3 +234,110 @@ def test_units_one_after_the_other_need_no_option(folder):
     assert [entry.samples for entry in Store("f").entries()] == [60, 60]
     said = call("run", "timed.csv", "--key", "0", "--time-column", "unit", code=1)
     assert "cannot be both the time and the key" in said
+
+
+def test_transform_scores_each_row_by_the_model_of_its_key(folder):
+    asked = ("run", "mon.csv", "--key", "unit", "--lags", "1", "--save", "fleet", "--quiet")
+    call(*asked)
+    said = CliRunner().invoke(
+        main, ["transform", "fleet", "tue.csv", "--output", "s.csv", "--batch-rows", "50"]
+    )
+    assert said.exit_code == 0, said.output
+    rows = [line.split(",") for line in Path("tue.csv").read_text().splitlines()[1:]]
+    unknown = sum(row[0] == "u3" for row in rows)
+    assert f"rows without scores: {unknown}, of the unknown key u3" in said.stderr
+    written = [line.split(",") for line in Path("s.csv").read_text().splitlines()[1:]]
+    with Bank("fleet") as bank:
+        for key in ("u1", "u2"):
+            own = np.array([row[1:] for row in rows if row[0] == key], dtype=float)
+            found = [line[2:] for line in written if line[1] == key]
+            np.testing.assert_array_equal(np.array(found, dtype=float), bank.model(key).transform(own))
+    assert {value for line in written if line[1] == "u3" for value in line[2:]} <= {"", "nan"}
+    call("run", "mon.csv", "--exclude", "unit", "--save", "one", "--quiet")
+    said = call("transform", "one", "tue.csv", "--key", "unit", code=2)
+    assert "--key is for banks of models, and one is one model" in said
+
+
+def test_banks_are_merged_key_by_key(folder):
+    for day in DAYS:
+        call("run", f"{day}.csv", "--key", "unit", "--save", day, "--quiet")
+        call("watch", f"{day}.csv", "--key", "unit", "--save", f"{day}.monitors", "--quiet")
+    said = call("merge", "mon", "tue", "--save", "both")
+    assert "1,200 samples of 4 keys, of which 2 were in several" in said
+    call("run", "both.csv", "--key", "unit", "--save", "one", "--quiet")
+    with Bank("both") as both, Bank("one") as one:
+        for key in one:
+            np.testing.assert_allclose(both.model(key).spectrum_, one.model(key).spectrum_, rtol=1e-9)
+            assert both.model(key).n_samples_seen_ == one.model(key).n_samples_seen_
+    assert states("both")["u0"] == states("mon")["u0"]
+    assert "mon.csv was learnt before" in call("run", "mon.csv", "--model", "both", code=1)
+    Path("wed.csv").write_text("\n".join(["unit,a,b,c,d", *lines(2, [0, 3])]) + "\n")
+    assert "600 rows of 4 keys" in call("run", "wed.csv", "--model", "both", "--save", "both")
+    said = call("merge", "mon.monitors", "tue.monitors", "--save", "none", code=1)
+    assert "both have a monitor with the key 'u" in said
+    call("watch", "tue.csv", "--key", "unit", "--rows", ":600", "--save", "other", "--quiet")
+    said = call("merge", "mon", "other", "--save", "none", code=1)
+    assert "have different settings of their monitors (none and some)" in said
+    call("run", "mon.csv", "--exclude", "unit", "--save", "model", "--quiet")
+    assert "mon is a bank of models and model is one model" in call(
+        "merge", "mon", "model", "--save", "x", code=2
+    )
+    assert not Path("none").exists()
+
+
+def test_a_bank_of_monitors_is_merged_where_keys_differ(folder):
+    text = Path("mon.csv").read_text()
+    Path("other.csv").write_text(text.replace("\nu", "\nother-u"))
+    for name in ("mon", "other"):
+        call("watch", f"{name}.csv", "--key", "unit", "--save", name, "--quiet")
+    call("merge", "mon", "other", "--save", "both")
+    call("watch", "tue.csv", "--model", "both", "--save", "both", "--quiet")
+    assert sorted(states("both")) == ["other-u0", "other-u1", "other-u2", "u0", "u1", "u2", "u3"]
+
+
+def test_a_bank_is_exported_with_all_its_keys(folder):
+    call("run", "mon.csv", "--key", "unit", "--save", "fleet", "--quiet")
+    assert "3 models, one per line" in call("export", "fleet", "fleet.jsonl")
+    found = {one["key"]: one for one in map(json.loads, Path("fleet.jsonl").read_text().splitlines())}
+    assert sorted(found) == ["u0", "u1", "u2"]
+    call("export", "fleet", "u1.json", "--key", "u1")
+    assert {"key": "u1"} | json.loads(Path("u1.json").read_text()) == found["u1"]
+    assert found["u1"]["inputs"] == ["a", "b", "c", "d"]
+
+
+def test_the_file_of_a_bank_names_itself_where_one_model_is_expected(folder):
+    import eigenstream
+
+    call("run", "mon.csv", "--key", "unit", "--save", "fleet", "--quiet")
+    with pytest.raises(ValueError, match="'fleet' is a bank of models, one per key, where one model"):
+        eigenstream.load("fleet")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_banks_learn_from_data_frames_with_a_column_of_keys(folder, library):
+    module = pytest.importorskip(library)
+    from eigenstream.keyed import MonitorBank, learn_frame
+
+    days = [module.read_csv(f"{day}.csv") for day in DAYS]
+    days[1] = days[1][["d", "unit", "c", "b", "a"]]  # tomorrow in another order
+    with Bank("fleet") as bank:
+        for day in days:
+            scores = learn_frame(bank, day, key="unit")
+        bank.save()
+        assert list(scores.columns) == ["unit", *(f"component_{i}" for i in range(4))]
+        assert scores["unit"].to_list() == day["unit"].to_list()
+    call("run", "both.csv", "--key", "unit", "--save", "calm", "--quiet")
+    assert states("fleet") == states("calm")
+    with Bank("fleet") as bank:
+        assert bank.model("u1").features == ["a", "b", "c", "d"]
+        with pytest.raises(ValueError, match="there is no column 'site' in the frame; there are unit, a"):
+            learn_frame(bank, days[0], key="site")
+        with pytest.raises(ValueError, match="the bank has learnt from a, b, c, d, not from a, b"):
+            learn_frame(bank, days[0], key="unit", columns=["a", "b"])
+    monitors = MonitorBank(standardize=True, random_state=0)
+    verdicts = [learn_frame(monitors, day, key="unit") for day in days][-1]
+    call("watch", "both.csv", "--key", "unit", "--save", "watched", "--output", "v.csv", "--quiet")
+    with open("v.csv", newline="") as file:
+        severity = [row["severity"] for row in csv.DictReader(file)][600:]
+    np.testing.assert_array_equal(np.array(severity, float), verdicts["severity"].to_list())
+    assert verdicts["blamed"].to_list()[-1] == "c"

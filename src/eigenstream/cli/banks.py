@@ -1,4 +1,4 @@
-"""Banks of models or monitors, one per key, as `inspect` and `export` see them."""
+"""Banks of models or monitors, one per key: listed, exported, merged."""
 
 from __future__ import annotations
 
@@ -54,3 +54,47 @@ def model_of(path: str, key: str) -> Any:
         raise click.ClickException(f"{path} has no model with the key {key!r}") from None
     finally:
         bank.close()
+
+
+def export_bank(path: str, output: str) -> None:
+    """Write all models of a bank as JSON, one per line with its key."""
+    from ..io.files import replace, shown
+    from ..jobs.record import record_of
+    from ..keyed import open_bank
+    from ..model.portable import document
+
+    with open_bank(path) as bank:
+        record = record_of(bank.position_)
+        names = record.names if record is not None else None
+        keys = [entry.key for entry in bank.store.entries()]
+        lines = [
+            json.dumps({"key": key} | document(bank.model(key), names), ensure_ascii=False, allow_nan=False)
+            for key in keys
+        ]
+    replace(output, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+    click.echo(f"{shown(output)}: {len(keys):,} models, one per line")
+
+
+def merge_into(banks: tuple[str, ...], save: str) -> None:
+    """Merge banks into one."""
+    from ..io.files import shown
+    from ..jobs import ModelFile
+    from ..jobs.learnt import merged_record
+    from ..keyed import Store, merge_banks
+
+    stores = [Store(path) for path in banks]
+    for store in stores:
+        store.close()  # what is asked of it has been read
+    record, notes = merged_record([store.fact("position") for store in stores], banks)
+    file = ModelFile(save)
+    try:
+        shared = merge_banks(banks, file.target, record and record.document())
+        file.forget()  # what a note says of an earlier job is no longer true
+    finally:
+        file.close()
+    merged = Store(save)
+    merged.close()
+    of = f"{len(merged.models):,} keys, of which {shared:,} were in several"
+    click.echo(f"{shown(save)}: {merged.fact('samples'):,} samples of {of}")
+    for note in notes:
+        click.echo(f"note: {shown(note)}", err=True)

@@ -57,6 +57,9 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
     type=click.Choice(["raise", "skip", "impute"]),
     help="Refuse rows that lack values, skip them, or fill the gaps in.  [default: as the model was made]",
 )
+@Section.KEYS.option(
+    "--key", help="Of a bank: the column with the key of a row.  [default: as of the bank's own source]"
+)
 @Section.WRITE.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 @threads_option
 @click.pass_context
@@ -66,27 +69,47 @@ def transform(
     """Write the scores of a source by a model that does not learn.
 
     The source is read as the model's own was, unless other options are given; columns are found by name.
+
+    Of a bank of models: each row by the model of its key. Rows of a key without a model have no scores; they
+    are counted.
     """
     from ..io.files import refuse_shared
     from ..io.sinks import check_output
     from ..jobs.model_file import output_opener, refuse_existing
-    from ..jobs.stage import score
+    from ..jobs.scoring import KeyedScorer, score
     from ..jobs.starting_point import StartingPoint
 
     refuse_shared({"source": source, "model": model, "output": output})
     check_output(output, keep=options["keep"] is not None)
     refuse_existing(output, options["overwrite"])
     point = StartingPoint.load(model)
-    if options["missing"] is not None:
+    scorer: Any = point.model
+    how = {"residuals": options["residuals"], "respond": options["respond"]}
+    if point.is_bank:
+        scorer = KeyedScorer(point.model, options["missing"], **how)
+    elif options["key"] is not None:
+        raise click.UsageError(f"--key is for banks of models, and {model} is one model")
+    elif options["missing"] is not None:
         point.model.missing = options["missing"]
     stated = stated_options(ctx, options) - {"missing", "respond"}  # which are no options of reading
     with _opened(source, point, options, stated) as opened:
-        opener = output_opener(output, options["overwrite"])
-        how = {"residuals": options["residuals"], "respond": options["respond"]}
-        score(point.model, opened, opener, **how)
+        score(scorer, opened, output_opener(output, options["overwrite"]), **how)
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
+        if unknown := getattr(scorer, "unknown", {}):
+            _say_unknown(unknown)
         require_enough(ctx, opened, options["skip_at_most"])
+
+
+def _say_unknown(unknown: dict[str, int]) -> None:
+    """Say how many rows have no scores, since the bank has no model of their key."""
+    from ..io.files import shown
+
+    rows, first = sum(unknown.values()), shown(str(next(iter(unknown))))
+    of = (
+        f"the unknown key {first}" if len(unknown) == 1 else f"{len(unknown):,} unknown keys, such as {first}"
+    )
+    click.echo(f"rows without scores: {rows:,}, of {of}", err=True)
 
 
 def _opened(
@@ -98,7 +121,8 @@ def _opened(
 
     require_input(source)
     request = point.inherited(Request(source, reading=reading(options)), stated)
-    allow_nan, names = point.model.missing != "raise", None if "columns" in stated else point.names
+    missing = options["missing"] or point.model.parameters["missing"]
+    allow_nan, names = missing != "raise", None if "columns" in stated else point.names
     chosen = replace(request.reading, allow_nan=allow_nan, names=names, threads=options["threads"])
     inherited = {name for name in KEEP_OPTIONS if request.value(name) is not None} - stated
     try:
@@ -202,7 +226,10 @@ def _sources(record: Record | None) -> list[str]:
 @click.command(epilog="Example: eigenstream export sensors.model sensors.json")
 @model_argument
 @click.argument("output", type=click.Path(dir_okay=False))
-@click.option("--key", help="Export the model with this key from a file of keyed models.")
+@click.option(
+    "--key",
+    help="Of a bank of models, export the one with this key.  [default: all, one per line]",
+)
 @overwrite_option
 def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
     """Write a model as plain JSON, to score rows in any language.
@@ -211,10 +238,15 @@ def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
     """
     from ..io.files import refuse_shared, shown
     from ..jobs.model_file import refuse_existing
+    from ..keyed import is_bank
     from ..model.portable import export_json
+    from .banks import export_bank
 
     refuse_shared({"model": model, "output": output})
     refuse_existing(output, overwrite)
+    if key is None and is_bank(model):
+        export_bank(model, output)
+        return
     point = _loaded(model, key)
     loaded = point.model
     export_json(loaded, output, point.names)
@@ -228,8 +260,7 @@ def _loaded(path: str, key: str | None) -> StartingPoint:
     from .banks import model_of
 
     if is_bank(path):
-        if key is None:
-            raise click.UsageError(f"{path} is a bank of models: name one with --key KEY")
+        assert key is not None
         return StartingPoint.of(model_of(path, key), path)
     if key is not None:
         raise click.UsageError(f"--key is for banks of models, and {path} is one model")
@@ -241,15 +272,31 @@ def _loaded(path: str, key: str | None) -> StartingPoint:
 @click.option("--save", required=True, type=click.Path(dir_okay=False), help="The file of the merged model.")
 @overwrite_option
 def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
-    """Merge models made from different rows of a source."""
+    """Merge models made from different rows of a source.
+
+    Banks of models are merged key by key: a key that is in one of them is taken over as it is.
+    """
     from .. import load
     from .. import merge as merged_from
-    from ..io.files import shown
+    from ..io.files import refuse_shared, shown
     from ..jobs import ModelFile
     from ..jobs.learnt import merged_record
     from ..jobs.model_file import refuse_existing
+    from ..keyed import is_bank
+    from .banks import merge_into
 
     refuse_existing(save, overwrite)
+    banks = [path for path in models if is_bank(path)]
+    if banks and len(banks) < len(models):
+        other = next(path for path in models if path not in banks)
+        raise click.UsageError(
+            f"{banks[0]} is a bank of models and {other} is one model: merge like with like"
+        )
+    if banks:
+        for path in banks:
+            refuse_shared({"model": path, "merged model": save})
+        merge_into(models, save)
+        return
     loaded = [load(path) for path in models]
     record, notes = merged_record([model.position_ for model in loaded], models)
     merged = merged_from(loaded)

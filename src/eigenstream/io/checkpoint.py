@@ -23,6 +23,8 @@ from safetensors.numpy import save as serialized
 from . import files
 
 FORMAT = "eigenstream"
+BANK = b"eigenstream fleet\0"
+"""First bytes of a bank of models, a file of another kind (`eigenstream.keyed.bank_file`)."""
 VERSION = 1
 """Number of the format; docs/compatibility.md says when it changes."""
 UNREADABLE = (
@@ -77,6 +79,11 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
 
 def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the arrays and the document that `packed` was given; messages call the file ``name``."""
+    if content.startswith(BANK):
+        raise ValueError(
+            f"{name!r} is a bank of models, one per key, where one model was expected: choose one of them by "
+            "its key, or open the bank with eigenstream.keyed.open_bank"
+        )
     try:
         arrays = dict(deserialized(content))
         size = int.from_bytes(content[:8], "little")

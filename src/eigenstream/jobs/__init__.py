@@ -23,7 +23,7 @@ from .job import Job
 from .model_file import ModelFile, RunError
 from .preparation import prepare
 from .record import Record, Request
-from .stage import score
+from .scoring import score
 from .watcher import AlarmEvent, Outcome, Watcher
 
 __all__ = [

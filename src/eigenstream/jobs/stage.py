@@ -8,14 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
-import numpy as np
-
 from ..io.durations import is_duration
-from ..io.sinks import Layout, Sink
-from ..io.sources import Hint, Source, SourceError
+from ..io.sinks import Layout
 from ..keyed import Bank
 from ..model import StreamModel
-from ..model.delays import last_rows
 from .watcher import AlarmEvent, Numbering
 
 if TYPE_CHECKING:
@@ -186,62 +182,3 @@ class KeyedScoring(KeyedStage):
 def has_learnt(model: Model) -> bool:
     """True if a model has seen its first row."""
     return model.is_fitted if isinstance(model, StreamModel) else model.__sklearn_is_fitted__()
-
-
-def score(
-    model: Model,
-    source: Source,
-    sink: Callable[[Layout], Sink],
-    *,
-    residuals: bool = False,
-    respond: Any = None,
-) -> int:
-    """Write the scores of every row; returns the number of rows.
-
-    Parameters
-    ----------
-    model
-        A fitted model; it does not learn.
-    source
-        Rows as wide as the model's.
-    sink
-        Opens the output, given its columns; called when the first scores are there. The output is closed in
-        any case.
-    residuals
-        True writes each row's squared residual beside its scores.
-    respond
-        Writes the network's own outputs instead of scores: how they settle, see `StreamModel.respond`.
-
-    Raises
-    ------
-    SourceError
-        If the source cannot be read, or is not as wide as the model.
-    """
-    if source.width != model.n_features_in_:
-        raise SourceError(
-            f"{source.name} has {source.width} columns where the model has {model.n_features_in_}",
-            Hint("columns", None, "chooses some of them"),
-        )
-    output, rows = None, 0
-    lags, before = model.fitted().plan.lags, None
-    try:
-        for batch in source:
-            # With lags, a batch goes on where the one before it ended.
-            stretch = batch.rows if before is None else np.vstack((before, batch.rows))
-            scores = model.transform(stretch) if respond is None else model.respond(stretch, respond)
-            if residuals:
-                scores = np.column_stack((scores, model.squared_residuals(stretch)))
-            if lags:
-                scores = scores[-len(batch.rows) :]
-                before = last_rows(batch.rows, lags, before)
-            layout = Layout(scores.shape[1], scores.dtype, source.reader.kept, residuals)
-            output = output or sink(layout)
-            output.write(batch.numbers, scores, batch.texts)
-            rows += len(scores)
-        if output is not None:
-            output.settle(final=True)
-            output.committed()
-    finally:
-        if output is not None:
-            output.close()
-    return rows

@@ -13,10 +13,23 @@
 from __future__ import annotations
 
 from .bank import Bank as Bank
+from .frames import learn_frame as learn_frame
+from .lookup import ModelLookup as ModelLookup
+from .merging import merge_banks as merge_banks
 from .monitors import MonitorBank as MonitorBank
 from .monitors import open_bank as open_bank
 from .store import Entry as Entry
 from .store import Store as Store
 from .store import is_bank as is_bank
 
-__all__ = ["Bank", "Entry", "MonitorBank", "Store", "is_bank", "open_bank"]
+__all__ = [
+    "Bank",
+    "Entry",
+    "ModelLookup",
+    "MonitorBank",
+    "Store",
+    "is_bank",
+    "learn_frame",
+    "merge_banks",
+    "open_bank",
+]

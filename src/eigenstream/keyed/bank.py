@@ -53,6 +53,8 @@ class Bank(KeyedModels):
         Called with the key and the `RankChange` for each change, after the call that learnt it.
     position_
         The position in the source that the last `save` was given.
+    features
+        Names of the inputs, if they have names (`learn_frame` gives them).
 
     Examples
     --------
@@ -83,9 +85,12 @@ class Bank(KeyedModels):
             if self.store.fact("monitors"):
                 raise ValueError(f"{self.store.path!r} holds monitors: open it as a MonitorBank")
             self.parameters = self._agreed(parameters)
+            self.features: list[str] | None = self.store.fact("features")
             width, dtype = self.store.fact("width"), np.dtype(self.store.fact("dtype")).type
             if width is not None:
                 self._of_file(lambda: self._begin(width, dtype))
+            if self.features is not None and len(self.features) != width:
+                damaged(self.store.path, f"it has {len(self.features)} names for {width} inputs")
         except BaseException:
             self.store.close()
             raise
@@ -148,6 +153,7 @@ class Bank(KeyedModels):
         """The model of this key as a model of its own; a copy. Its position is the bank's."""
         model = StreamModel(**self.parameters)
         model.tracker, model.position_ = self.callers.read(lambda: self._copied(key)), self.position_
+        model.features = list(self.features or [])
         return model
 
     def close(self) -> None:
@@ -161,6 +167,7 @@ class Bank(KeyedModels):
         return {
             "parameters": plain(self.parameters, 0 if plan is None else plan.seed),
             "dtype": None if plan is None else np.dtype(plan.dtype).name,
+            "features": self.features,
         }
 
     def _agreed(self, given: dict[str, Any]) -> dict[str, Any]:

@@ -28,12 +28,12 @@ from typing import Annotated, Any, Literal, NamedTuple, NoReturn
 import msgspec
 from msgspec import Meta
 
-from ..io import files
+from ..io import checkpoint, files
 
 Key = str | int
 PathLike = str | os.PathLike[str]
 
-MAGIC = b"eigenstream fleet\0"
+MAGIC = checkpoint.BANK
 VERSION = 1
 """Number of the format; docs/compatibility.md says when it changes."""
 PAGE = 4096

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.durations import is_duration
 from ..model import RankChange
 from ..model.whole_calls import Callers, whole_call
 from .bank_file import Key, PathLike, damaged
@@ -29,6 +30,9 @@ class KeyedModels(ABC):
     calls
         Number of calls that have brought rows.
     """
+
+    parameters: dict[str, Any]
+    features: list[str] | None
 
     def __init__(self, path: PathLike | Store | None, max_models: int | None, fresh: bool) -> None:
         refuse_count("max_models", max_models)
@@ -52,6 +56,11 @@ class KeyedModels(ABC):
     def _take_back(self) -> None:
         while self._undo:
             self._undo.pop()()
+
+    @property
+    def needs_timestamps(self) -> bool:
+        """True if the half-life is a duration, so that every row needs its time."""
+        return is_duration(self.parameters["half_life"])
 
     @property
     @abstractmethod
