@@ -8,9 +8,7 @@ import sys
 from urllib.request import urlopen
 
 import pytest
-from click.testing import CliRunner
 
-from eigenstream.cli import main
 from eigenstream.io.sources import ReadOptions
 from eigenstream.jobs import Request, Watcher, prepare
 from tests.plant_files import write_plant
@@ -166,7 +164,16 @@ def test_the_command_line_serves_while_it_follows(plant, command):
     assert process.returncode == 143
 
 
-def test_numbers_of_many_models_are_refused_rather_than_left_out(plant):
-    result = CliRunner().invoke(main, ["run", plant, "--key", "time", "--metrics", "0"])
-    assert result.exit_code == 2
-    assert "--metrics is for one model: it cannot be used with --key" in result.output
+def test_of_a_fleet_keys_and_alarms_of_all_are_served(plant):
+    asked = Request(plant, reading=ReadOptions(key="time", batch_rows=700), parameters={"confirm": "1/1"})
+    with prepare(asked) as prepared:
+        metrics = Metrics(prepared.source)
+        prepared.watchers = (metrics,)
+        try:
+            prepared.run()
+            last = scraped(metrics.url)
+        finally:
+            metrics.close()
+    assert last["eigenstream_keys", None] == len(prepared.model) == 2100
+    assert last["eigenstream_alarms_total", None] == prepared.model.alarms
+    assert last["eigenstream_keys_alarmed", None] == 0

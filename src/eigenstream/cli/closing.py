@@ -52,7 +52,13 @@ def has_alarmed(job: Job) -> bool:
 
 
 def report(
-    job: Job, outcome: Outcome, notes: list[str], before: dict[str, int], given: dict[str, Any], words: TextIO
+    job: Job,
+    outcome: Outcome,
+    notes: list[str],
+    before: dict[str, int],
+    given: dict[str, Any],
+    words: TextIO,
+    notices: dict[str, int] | None = None,
 ) -> None:
     """Draw the picture, if any, and say how the job went; a monitor counts from ``before`` on."""
     from rich.console import Console
@@ -75,6 +81,7 @@ def report(
             "seconds": outcome.seconds,
             "signal": outcome.signal,
             **facts,
+            **({} if notices is None else {"notices": notices}),
             "notes": notes,
         }
         print(json.dumps(end), file=words, flush=True)

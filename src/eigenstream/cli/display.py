@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..io.durations import moment
 from ..io.files import shown
 from ..jobs import Watcher
-from ..jobs.watcher import in_words
+from ..jobs.watcher import alarm_document, in_words
 from ..model.history import STATISTIC_NAMES
 from .summary import say
 
@@ -211,12 +211,4 @@ def _as_words(event: AlarmEvent) -> str:
 
 
 def _as_json(event: AlarmEvent) -> str:
-    alarm = event.alarm
-    facts: dict[str, Any] = {"event": "alarm", "state": event.state, "row": event.row}
-    if event.key is not None:
-        facts["key"] = event.key
-    if event.time is not None:
-        facts["time"] = moment(event.time)
-    facts |= {"since": alarm.began, "last": alarm.last, "rows": alarm.rows, "length": event.length}
-    facts |= {"peak": alarm.peak, "peak_row": alarm.peak_row, "statistic": alarm.statistic}
-    return json.dumps(facts | {"contributors": dict(alarm.contributors)})
+    return json.dumps(alarm_document(event))

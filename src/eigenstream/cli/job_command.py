@@ -17,6 +17,7 @@ from .options import reading, require_enough, require_input, require_picture
 
 if TYPE_CHECKING:
     from ..jobs import Job, Outcome, Watcher
+    from ..jobs.notices import Notices
     from ..live import Page
 
 ALARMED = 3
@@ -30,7 +31,7 @@ KEYED_SETTINGS = {
     "checkpoint_rows": 10_000_000,  # a save costs as much per key as hundreds of rows
 }
 """Settings for one model per key, unless others are given."""
-FOR_ONE_MODEL = ("picture", "live", "metrics", "residuals", "frozen")
+FOR_ONE_MODEL = ("picture", "live", "residuals", "frozen")
 """Options that cannot be used with one model per key."""
 NEEDS = (
     ("resume", "save", "needs --save MODEL: the model to continue"),
@@ -58,12 +59,16 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
     if given["picture"]:
         require_picture(given["picture"], given["overwrite"])
     require_input(given["source"])
-    with _prepared(given, stated, parameters) as job, _looked_on(given, job) as (page, watchers):
+    notices = _notices(given)
+    with _prepared(given, stated, parameters) as job, _looked_on(given, job, notices) as (page, watchers):
         watches, before, skipped = job.request.watches, counted_before(job), _skipped(job)
         # Scores may go to standard output; of a job that watches, only alarms do.
         words = sys.stderr if watches or given["output"] == "-" else sys.stdout
         outcome, notes = _run(job, [*_alarm_lines(given, watches), *watchers], _display(job, given, words))
-        report(job, outcome, notes, before, given, words)
+        if notices is not None:
+            notices.wait()
+            notes += notices.in_words()
+        report(job, outcome, notes, before, given, words, None if notices is None else notices.counts)
         if page is not None and outcome.signal is None:
             _linger(page, given["live_seconds"])
     if outcome.signal is not None:
@@ -154,6 +159,17 @@ def _prepared(given: dict[str, Any], stated: set[str], parameters: tuple[str, ..
     return job
 
 
+def _notices(given: dict[str, Any]) -> Notices | None:
+    """Whoever is to be told of alarms; None if nobody is."""
+    if given.get("on_alarm") is None and given.get("webhook") is None:
+        return None
+    from ..jobs.notices import Command, Notices, Webhook
+
+    kinds = {"on_alarm": Command, "webhook": Webhook}
+    ways = [kind(given[name]) for name, kind in kinds.items() if given[name] is not None]
+    return Notices(ways, lambda said: click.echo(f"note: {said}", err=True))
+
+
 def _alarm_lines(given: dict[str, Any], watches: bool) -> list[Watcher]:
     """Alarms on standard output, or on standard error if the table goes there."""
     if not watches:
@@ -194,10 +210,12 @@ def _run(job: Job, watchers: list[Watcher], display: Watcher | None) -> tuple[Ou
 
 
 @contextmanager
-def _looked_on(given: dict[str, Any], job: Job) -> Iterator[tuple[Page | None, list[Watcher]]]:
-    """Serve the live page and the metrics, as far as asked for, within this block."""
+def _looked_on(
+    given: dict[str, Any], job: Job, notices: Notices | None
+) -> Iterator[tuple[Page | None, list[Watcher]]]:
+    """Serve the live page and the metrics, and tell of alarms, as far as asked for, within this block."""
     with ExitStack() as stack:
-        page, watchers = None, list[Any]()
+        page, watchers = None, list[Any]([] if notices is None else [notices])
         try:
             if given["live"]:
                 from .display import OnPage
@@ -207,7 +225,7 @@ def _looked_on(given: dict[str, Any], job: Job) -> Iterator[tuple[Page | None, l
             if given["metrics"] is not None:
                 from ..jobs.prometheus import Metrics
 
-                metrics = Metrics(job.source, given["metrics_host"], given["metrics"])
+                metrics = Metrics(job.source, given["metrics_host"], given["metrics"], notices)
                 stack.callback(metrics.close)
                 click.echo(f"metrics: {metrics.url}", err=True)
                 watchers.append(metrics)

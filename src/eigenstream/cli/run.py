@@ -169,6 +169,17 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     watching_options,
     _monitor_options,
     Section.GO_ON.flag("--exit-code", f"Exit with status {ALARMED} if an alarm was on."),
+    Section.TELL.option(
+        "--on-alarm",
+        metavar="COMMAND",
+        help="Start this program for each line about an alarm, which it finds on standard input as JSON. "
+        "There is no shell; after 10 seconds it is killed.",
+    ),
+    Section.TELL.option(
+        "--webhook",
+        metavar="URL",
+        help="Post each line about an alarm to this web server as JSON; up to three tries.",
+    ),
     output="Write the verdict on each row to NAME.csv, NAME.jsonl or NAME.parquet: statistics, limits, "
     "severity, alarm, the row at which it began, and the inputs to blame.",
     picture="Draw control charts: PNG or SVG.",
@@ -189,6 +200,9 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
     in another file, name that file first.
 
     With --key, each key has a monitor of its own, the same as if its rows came alone; alarms name the key.
+
+    With --on-alarm or --webhook, somebody is told as often as a line is printed. What cannot be told is
+    counted, and never stops the watch.
 
     With --save, a job that was killed continues with --resume as if nothing had happened: model and --output
     end up the same, bit for bit. A line about an alarm may be printed twice then; it says its row.

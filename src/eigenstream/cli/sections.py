@@ -24,6 +24,7 @@ class Section(StrEnum):
     READ = "What to read"
     LEARN = "What to learn"
     WATCH = "What to watch for"
+    TELL = "Whom to tell"
     WRITE = "What to write"
     GO_ON = "Going on and stopping"
     SHOW = "What to show"

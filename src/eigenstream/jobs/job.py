@@ -233,6 +233,8 @@ class Job:
         """Settle the output, then write the model and both positions down together."""
         self._saved = (self._count, time.monotonic())
         position = self._last.position if self._last else self.position
+        for watcher in self.watchers:
+            watcher.saving()
         with self._writing("the model or the output"):
             place = self._output.settle(final=final) if self._output else None
             if self.file is not None and position is not None:

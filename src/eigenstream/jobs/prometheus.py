@@ -15,12 +15,14 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from ..io.serving import is_own, listen, own_names
+from ..keyed import Bank, MonitorBank
 from ..monitoring import STATISTICS
-from .watcher import Watcher
+from .watcher import AlarmEvent, Watcher
 
 if TYPE_CHECKING:
     from ..io.sources import Batch, Source
     from ..monitoring import Monitor, Verdicts
+    from .notices import Notices
     from .stage import Model
 
 MOST_CONNECTIONS = 16
@@ -44,6 +46,10 @@ MEANINGS = {
     "severity": ("gauge", "Largest ratio of the last row to a limit."),
     "alarm_on": ("gauge", "1 while an alarm is on, else 0."),
     "drift": ("gauge", "Components turned away from since limits were told."),
+    "keys": ("gauge", "Keys that have a model."),
+    "keys_alarmed": ("gauge", "Keys with an alarm on that began since this job was started."),
+    "notices_told": ("counter", "Notices of alarms that reached a command or a web server."),
+    "notices_failed": ("counter", "Notices of alarms that reached nobody."),
 }
 """Kind and meaning of each number."""
 
@@ -135,6 +141,8 @@ class Metrics(Watcher):
         The source of the job.
     host, port
         The address to listen on; port 0 is any that is free.
+    notices
+        Notices of alarms, whose counts are served too.
 
     Raises
     ------
@@ -144,7 +152,9 @@ class Metrics(Watcher):
         If nothing can listen there.
     """
 
-    def __init__(self, source: Source, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, source: Source, host: str = "127.0.0.1", port: int = 0, notices: Notices | None = None
+    ) -> None:
         try:
             from prometheus_client import CollectorRegistry
             from prometheus_client.exposition import choose_encoder
@@ -152,11 +162,12 @@ class Metrics(Watcher):
             raise ImportError(
                 "metrics need prometheus-client: pip install 'eigenstream[metrics]'", name="prometheus_client"
             ) from None
-        self._source = source
+        self._source, self._notices = source, notices
         self._numbers: dict[str, float | dict[str, float]] = {}
         self._saved: dict[str, float] = {}
         self._last: dict[str, float] = {}
         self._drift: tuple[Any, float] = (None, 0.0)
+        self._alarmed: set[Any] = set()
         registry = CollectorRegistry()
         registry.register(self)
 
@@ -176,7 +187,16 @@ class Metrics(Watcher):
         names = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "severity")
         self._last = {name: float(getattr(verdicts, name)[-1]) for name in names}
 
-    def learnt(self, model: Model, batch: Batch) -> None:
+    def alarmed(self, event: AlarmEvent) -> None:
+        if event.key is not None and event.state == "began":
+            self._alarmed.add(event.key)
+        elif event.key is not None:
+            self._alarmed.discard(event.key)
+
+    def learnt(self, model: Model | Bank | MonitorBank, batch: Batch) -> None:
+        if isinstance(model, Bank | MonitorBank):
+            self._numbers = self._of_keys(model, batch)
+            return
         tracker = model.fitted()
         monitor: Monitor | None = getattr(model, "monitor", None)
         numbers = {
@@ -187,6 +207,13 @@ class Metrics(Watcher):
             "threshold": tracker.decision.threshold,
         }
         self._numbers = numbers | ({} if monitor is None else self._watched(monitor))
+
+    def _of_keys(self, bank: Bank | MonitorBank, batch: Batch) -> dict[str, Any]:
+        """Numbers of a bank: of all its keys together, since there may be thousands."""
+        numbers = {"rows_read": batch.count, "rows_skipped": batch.skipped, "keys": len(bank)}
+        if isinstance(bank, Bank):
+            return numbers
+        return numbers | {"alarms": bank.alarms, "keys_alarmed": len(self._alarmed)}
 
     def saved(self, samples: int) -> None:
         self._saved = {"last_checkpoint_timestamp_seconds": time.time()}
@@ -220,7 +247,9 @@ class Metrics(Watcher):
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         families = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily}
-        for name, value in (self._numbers | self._saved).items():
+        counts = {} if self._notices is None else self._notices.counts
+        told: dict[str, Any] = {f"notices_{name}": counts[name] for name in ("told", "failed") if counts}
+        for name, value in (self._numbers | self._saved | told).items():
             (kind, meaning), labelled = MEANINGS[name], isinstance(value, dict)
             family = families[kind](
                 f"eigenstream_{name}", meaning, labels=["statistic"] if labelled else None

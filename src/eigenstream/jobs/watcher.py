@@ -6,9 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+
+from ..io.durations import moment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,6 +82,19 @@ class AlarmEvent(NamedTuple):
     """The key of the rows, with one monitor per key."""
 
 
+def alarm_document(event: AlarmEvent) -> dict[str, Any]:
+    """An alarm that began to count, or ended, as plain values: a line of ``watch --json``, and a notice."""
+    alarm = event.alarm
+    facts: dict[str, Any] = {"event": "alarm", "state": event.state, "row": event.row}
+    if event.key is not None:
+        facts["key"] = event.key
+    if event.time is not None:
+        facts["time"] = moment(event.time)
+    facts |= {"since": alarm.began, "last": alarm.last, "rows": alarm.rows, "length": event.length}
+    facts |= {"peak": alarm.peak, "peak_row": alarm.peak_row, "statistic": alarm.statistic}
+    return facts | {"contributors": dict(alarm.contributors)}
+
+
 def in_words(contributors: Contributors) -> str:
     """Inputs to blame, as a text.
 
@@ -107,6 +122,9 @@ class Watcher:
 
     def alarmed(self, event: AlarmEvent) -> None:
         """An alarm began to count, or ended."""
+
+    def saving(self) -> None:
+        """The model is about to be saved: what was heard so far will not be heard again after a crash."""
 
     def saved(self, samples: int) -> None:
         """The model has been saved, with this number of samples."""
