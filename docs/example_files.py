@@ -34,6 +34,7 @@ def write(folder: Path) -> None:
         table(folder / f"{name}.csv", SENSORS, part)
     for i, day in enumerate(("monday", "tuesday", "tomorrow", "2024-01", "2024-02")):
         table(folder / f"{day}.csv", SENSORS, sound[1000 * i : 1000 * (i + 1)])
+    _european(folder / "air.csv", sound)
     keyed = [[MACHINES[i % len(MACHINES)], *row] for i, row in enumerate(sound)]
     for row in keyed[6000:7000]:
         if row[0] == "truck-17":
@@ -41,6 +42,17 @@ def write(folder: Path) -> None:
     table(folder / "fleet.csv", ["vehicle", *SENSORS], keyed)
     new = [[f"truck-{2 + i % len(MACHINES)}", *row] for i, row in enumerate(sound[:4000])]  # two are gone
     table(folder / "fleet-tuesday.csv", ["vehicle", *SENSORS], new)
+
+
+def _european(path: Path, lines: list[list[float]]) -> None:
+    """As programs in Europe write it: day and time apart, decimal commas, -200 for no value."""
+    words = ["# station 7", "Date;Time;CO(GT);T;RH;;"]
+    for i, row in enumerate(lines[:2000]):
+        when, values = datetime(2004, 3, 10, 18) + timedelta(hours=i), [round(value, 2) for value in row[:3]]
+        values[i % 3] = -200 if i % 50 == 0 else values[i % 3]
+        words.append(f"{when:%d/%m/%Y;%H.%M.%S};{';'.join(map(str, values)).replace('.', ',')};;")
+    path.write_text("\r\n".join([*words, *[";" * 6] * 3, ""]))
+    print(f"wrote {path}")
 
 
 def rows(faults: Iterable[Fault]) -> list[list[float]]:

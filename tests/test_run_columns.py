@@ -135,7 +135,7 @@ def test_calibrate_skips_rows_that_lack_values():
     [
         ('a;b\n"1.234,5";2,5\n3,5;4,5\n', ["--decimal", ","], "--thousands . reads groups of three digits"),
         ('a,b\n"1,234.5",2.5\n3.5,4.5\n', [], "--thousands , reads groups of three digits"),
-        ("a;b\n1.234,5;2,5\n3,5;4,5\n", [], "--decimal , reads the decimal mark; --thousands . reads groups"),
+        ("a;b\n1.234,5;2,5\n3,5;4,5\n", [], "'1.234,5' is not a number (--thousands . reads groups"),
         ("a;b\n1 234.5;2.5\n3.5;4.5\n", ["--delimiter", ";"], "--thousands ' ' reads groups of three digits"),
     ],
 )

@@ -68,7 +68,7 @@ def read_back(path, dtype):
     if path.suffix == ".csv":
         head, *lines = path.read_text().splitlines()
         assert head == "row,component_0,component_1,component_2"
-        fields = np.array([line.split(",") for line in lines])
+        fields = np.array([[word or "nan" for word in line.split(",")] for line in lines])
         return fields[:, 0].astype(int), fields[:, 1:].astype(dtype)
     if path.suffix == ".jsonl":
         rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -101,7 +101,8 @@ def test_csv_has_numbers_as_python_writes_them(rows):
     path = pathlib.Path(FOLDER) / "bytes.csv"
     path.unlink(missing_ok=True)
     written(path, np.arange(len(rows)) * 7, np.array(rows), [])
-    lines = [f"{7 * i},{','.join(map(repr, row))}" for i, row in enumerate(rows)]
+    words = [["" if np.isnan(value) else repr(value) for value in row] for row in rows]
+    lines = [f"{7 * i},{','.join(row)}" for i, row in enumerate(words)]
     assert path.read_text().splitlines()[1:] == lines
 
 
@@ -340,7 +341,8 @@ def test_text_is_kept_before_the_scores(kind, cuts, tmp_path):
     assert head == names
     replaced = TEXTS if kind == "jsonl" else np.where(TEXTS == "\ud800", "?", TEXTS)
     assert [list(row[1:3]) for row in rows] == replaced.tolist()
-    np.testing.assert_array_equal(np.array([row[3:] for row in rows], dtype=float), scores)
+    values = [[np.nan if value == "" else value for value in row[3:]] for row in rows]
+    np.testing.assert_array_equal(np.array(values, dtype=float), scores)
 
 
 def test_numbers_alone_cannot_hold_text(tmp_path):

@@ -30,6 +30,7 @@ OTHER = {
     "time_column": "t",
     "time_format": "iso",
     "key": 1,
+    "titles": ("a", "b"),
 }
 
 
@@ -53,14 +54,14 @@ def test_other_documents_are_refused(document):
 def test_every_stored_option_is_one_of_the_command_line(command):
     """By the same name, so that the command line has no list of its own."""
     assert set(STORED) <= {parameter.name for parameter in command.params}
-    given = OTHER | {"columns": "a,b", "na": "-999,?", "keep": "note", "key": "unit"}
+    given = OTHER | {"columns": "a,b", "na": "-999,?", "keep": "note", "key": "unit", "titles": "a,b"}
     assert reading(given) == ReadOptions(**given)
 
 
 def test_every_option_is_a_keyword_of_open():
     shown = inspect.signature(sources.open).parameters
     assert {"source", "options", "position", "on_skip", *OTHER, "allow_nan", "names"} <= set(shown)
-    assert shown["decimal"].default == "."
+    assert shown["skip_lines"].default == 0
     with pytest.raises(TypeError, match="colums"):
         sources.open(None, colums="a")
 

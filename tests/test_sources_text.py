@@ -183,6 +183,21 @@ def test_one_bad_line_among_many_is_found_and_the_others_stay_quick(bad, tmp_pat
 
 X = np.array([[1.5, -2.25], [1000.5, 4.0], [5.75, 6.5]])
 AWKWARD = {
+    "decimal comma, detected": (b"a;b\n1,5;-2,25\n1000,5;4\n5,75;6,5\n", {}),
+    "decimal comma, no header, detected": (b"1,5;-2,25\n1000,5;4\n5,75;6,5\n", {}),
+    "decimal comma between spaces, detected": (b"1,5 -2,25\n1000,5 4\n5,75 6,5\n", {}),
+    "decimal comma, names with commas": (b"T, C;p, bar\n1,5;-2,25\n1000,5;4\n5,75;6,5\n", {}),
+    "comments, detected": (b"# made by x\n# and y\na,b\n# more\n1.5,-2.25\n1000.5,4\n #\n5.75,6.5\n", {}),
+    "comments before numbers, detected": (b"! made by x, y, z\n1.5,-2.25\n1000.5,4\n5.75,6.5\n", {}),
+    "names in a comment": (b"% made by x\n% a;b\n1,5;-2,25\n1000,5;4\n5,75;6,5\n", {"columns": "a,b"}),
+    "names with a sign": (b"#1,#2\n1.5,-2.25\n1000.5,4\n5.75,6.5\n", {"columns": "#1,#2"}),
+    "empty columns at the end": (b"a;b;;\n1,5;-2,25;;\n1000,5;4;;\n5,75;6,5;;\n", {}),
+    "empty columns at the end of the header": (b"a;b;;\n1,5;-2,25\n1000,5;4\n5,75;6,5\n", {}),
+    "names that are given": (b"1.5,-2.25\n1000.5,4\n5.75,6.5\n", {"titles": "a,b", "columns": "a,b"}),
+    "names in the place of others": (b"p,q\n1.5,-2.25\n1000.5,4\n5.75,6.5\n", {"titles": ["a", "b"]}),
+    "dates with points": (
+        b"day;a;b\n10.03.2004;1,5;-2,25\n11.03.2004;1000,5;4\n12.03.2004;5,75;6,5\n", {"time_column": "day"}
+    ),
     "decimal comma": (b"a;b\n1,5;-2,25\n1000,5;4\n5,75;6,5\n", {"decimal": ","}),
     "decimal comma, tabs, no header": (b"1,5\t-2,25\n1000,5\t4\n5,75\t6,5\n", {"decimal": ","}),
     "comments": (b"# made by x\na,b\n# more\n1.5,-2.25\n1000.5,4\n #\n5.75,6.5\n", {"comment": "#"}),
@@ -238,9 +253,11 @@ def spreadsheet():
 
 
 REFUSED = {
-    "decimal comma": (b"a;b\n1,5;2,5\n", r"'1,5' is not a number \(decimal=',' reads it"),
-    "decimal comma, no header": (b"1,5;2,5\n3,5;4,5\n", r"'3,5' is not a number \(decimal=',' reads it"),
-    "comments": (b"# made by x\na,b\n1,2\n", r"line 2: .* \(comment='#' passes over"),
+    "decimal comma later": (
+        b"a;b\n1.5;2\n1,5;2,5\n",
+        r"line 3.*'1,5' is not a number \(decimal=',' reads it",
+    ),
+    "two marks": (b"a;b\n1.5,2;2\n", r"'1.5,2' is not a number"),
     "preamble": (b"Station 7\na,b\n1,2\n", r"line 2: has 2 fields .* \(skip_lines says"),
     "UTF-16, unmarked": ("1,2\n".encode("utf-16-le"), r"\(encoding='utf-16-le' reads"),
     "Latin-1": ("T/°C,b\n1,2\n".encode("latin-1"), r"line 1: not text in UTF-8 \(encoding='latin-1'"),
@@ -254,17 +271,16 @@ REFUSED = {
     ),
     "times without names": (b"2026-01-01 00:00:00,1\n", r"not a number \(time_column='0' takes"),
     "times in JSON": (b'{"t": "2026-01-01", "a": 1}\n', r"not a number \(time_column='t' takes it"),
-    "comments before numbers": (b"# x\n# y\n1,2\n", r"line 2.*\(comment='#' passes over"),
     "comments later": (b"a,b\n1,2\n#3,4\n", r"line 3.*\(comment='#' passes over"),
     "units": (b"a,b\nm,kg\n1,2\n", r"'m' is not a number \(on_bad_row='skip' leaves such rows out"),
-    "an empty column": (b"a,b,\n1,2,\n", r"is missing \(NaN\) \(allow_nan says .*; columns chooses"),
+    "an empty column": (b"a,,b\n1,,2\n", r"is missing \(NaN\) \(allow_nan says .*; columns chooses"),
     "carriage returns": (b"a,b\r1,2\r3,4\r", r"carriage returns within it"),
     "text in JSON": (b'{"t": "x", "a": 1}\n', r"'t': '\"x\"' is not a number \(columns chooses"),
     "one JSON document": (b'{\n "a": 1\n}\n', r"line 1: expected a JSON object .* on each line"),
     "bzip2": (bz2.compress(b"1,2\n"), r"packed by bzip2, .* standard input"),
     "xz": (lzma.compress(b"1,2\n"), r"packed by xz"),
     "HDF5": (b"\x89HDF\r\n\x1a\n", r"an HDF5 file, which is not read; export it"),
-    "a spreadsheet": (spreadsheet(), r"holds no arrays: if it is a spreadsheet, export it as CSV"),
+    "a spreadsheet that is none": (spreadsheet(), r"is not a readable XLSX file"),
     "bytes of any kind": (b"\x01\0\xff\xfe\x12\x13\x14\x15\n", r"nor any other kind that is read$"),
     "a gap": (b"a,b\n1,2\n3,\n", r"is missing \(NaN\) \(allow_nan says"),
 }

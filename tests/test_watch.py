@@ -48,8 +48,12 @@ def watch(*arguments, code=0):
 
 
 def table(path):
+    """Rows by their columns; a number that is not there, which is empty, is NaN."""
     with open(path) as file:
-        return list(csv.DictReader(file))
+        rows = list(csv.DictReader(file))
+    return [
+        {name: value or ("nan" if name in COLUMNS else "") for name, value in row.items()} for row in rows
+    ]
 
 
 def test_alarms_are_lines_on_standard_output_and_the_rest_is_elsewhere(plant, folder):

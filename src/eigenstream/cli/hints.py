@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-FLAGS = {"n_components": "--components", "random_state": "--seed"}
+FLAGS = {"n_components": "--components", "random_state": "--seed", "titles": "--names"}
 """Flags with other names than their parameters."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+LONGEST_NAMES = 1 << 22
+"""Most bytes of a file of names: some hundred thousand of them."""
 TOO_FEW = 4
 """Exit status if more rows than --skip-at-most allows were left out, or all; everything else was done."""
 
@@ -24,6 +27,24 @@ def _one_or_several(
     ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]
 ) -> str | list[str] | None:
     return list(value) if len(value) > 1 else value[0] if value else None
+
+
+def _names_or_file(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+    """Names of columns between commas, or those in a file: on one line, or one on each."""
+    if value is None or not Path(value).is_file():
+        return value
+    with Path(value).open("rb") as file:
+        words = file.read(LONGEST_NAMES + 1)
+    if len(words) > LONGEST_NAMES:
+        raise click.BadParameter(f"{value!r} has more than {LONGEST_NAMES:,} bytes: are these names?")
+    try:
+        lines = words.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise click.BadParameter(f"{value!r} is not text in UTF-8") from None
+    filled = [line for line in lines if line.strip()]
+    if len(filled) == 1:
+        filled = next(csv.reader(filled, delimiter=next((d for d in ";\t" if d in filled[0]), ",")))
+    return filled
 
 
 def source_argument(*, required: bool) -> Decorator:
@@ -81,8 +102,19 @@ source_options = together(
     Section.TEXT.option(
         "--header/--no-header", default=None, help="CSV begins with names, or not.  [default: auto-detected]"
     ),
-    Section.TEXT.choice("--decimal", [".", ","], help="CSV decimal mark."),
-    Section.TEXT.option("--comment", help="Skip lines that begin with this, such as '#'."),
+    Section.TEXT.option(
+        "--names",
+        "titles",
+        callback=_names_or_file,
+        metavar="a,b,c|FILE",
+        help="Names of all columns, in the place of a header, or a file that holds them.",
+    ),
+    Section.TEXT.option(
+        "--decimal", type=click.Choice([".", ","]), help="CSV decimal mark.  [default: auto-detected]"
+    ),
+    Section.TEXT.option(
+        "--comment", help="Skip lines that begin with this, such as '#'.  [default: auto-detected at the top]"
+    ),
     Section.TEXT.whole("--skip-lines", "Number of lines to skip at the top.", 0, default=0),
     Section.TEXT.option(
         "--encoding", help="Encoding of text, such as latin-1.  [default: UTF-8, or as its first bytes say]"
@@ -93,7 +125,9 @@ source_options = together(
         type=click.Choice([".", ",", " "]),
         help="CSV mark between groups of three digits, as in 1.234,5.",
     ),
-    Section.TEXT.option("--array", help="NPZ: the array to read, where there are several."),
+    Section.TEXT.option(
+        "--array", help="The array of an NPZ file, sheet of XLSX or file in a ZIP, where there are several."
+    ),
 )
 
 standardize_option = Section.LEARN.flag(
@@ -108,12 +142,14 @@ keep_options = together(
         "--keep", help="Columns to copy to the output as they are, such as 'unit,id'; they are not learnt."
     ),
     Section.READ.option(
-        "--time-column", help="The column with the time of a row; kept, not learnt, and the axis of pictures."
+        "--time-column",
+        help="The column with the time of a row, or several (Date+Time); kept, not learnt, and the axis of "
+        "pictures.",
     ),
     Section.READ.option(
         "--time-format",
-        help="Format of --time-column: iso, s, ms, us or ns since 1970, or such as '%d.%m.%Y %H:%M'.  "
-        "[default: auto-detected]",
+        help="Format of --time-column: an example such as '31.12.2024 23:59', iso, s, ms, us or ns since "
+        "1970, or such as '%d.%m.%Y %H:%M'.  [default: auto-detected]",
     ),
 )
 

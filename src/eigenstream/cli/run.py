@@ -142,8 +142,8 @@ def job_options(*own: Decorator, output: str, picture: str, quiet: str, as_json:
 def run(ctx: click.Context, /, **given: Any) -> None:
     """Learn from a stream, and follow its dimension.
 
-    SOURCE is a file of CSV or JSON lines (gzip too), an NPY or NPZ file, a Parquet file or folder, a Zarr
-    array, a Redis stream (redis://HOST/0?stream=NAME), or - for CSV or JSON lines on standard input. Several
+    SOURCE is a file of CSV or JSON lines (gzip and ZIP too), an XLSX, NPY or NPZ file, a Parquet file or
+    folder, a Zarr array, a Redis stream (redis://HOST/0?stream=NAME), or - for CSV or JSON lines on standard input. Several
     files, or a folder of them, are read one after the other. Without SOURCE: a built-in stream whose
     number of components changes.
 

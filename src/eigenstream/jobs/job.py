@@ -207,7 +207,7 @@ class Job:
         self._began = True
         with self._writing("the output"):
             if self.sink is not None:
-                layout = self._stage.layout(self.source.reader.kept, self.request.residuals)
+                layout = self._stage.layout(self.source.kept, self.request.residuals)
                 self._output = self.sink(layout)
             if self.file is not None:
                 output = None if self._output is None else self._output.identity

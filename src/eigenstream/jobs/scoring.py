@@ -108,7 +108,7 @@ def score(
     try:
         for batch in source:
             scores = scorer.scores(batch)
-            layout = Layout(scores.shape[1], scores.dtype, source.reader.kept, scorer.residuals)
+            layout = Layout(scores.shape[1], scores.dtype, source.kept, scorer.residuals)
             output = output or sink(layout)
             output.write(batch.numbers, scores, batch.texts)
             rows += len(scores)

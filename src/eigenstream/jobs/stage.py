@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
+import numpy as np
+
 from ..io.durations import is_duration
 from ..io.sinks import Layout
 from ..keyed import Bank
@@ -118,8 +120,14 @@ class Scoring(Stage):
         if not scored:
             self.model.partial_fit(batch.rows, timestamps=times)
             return None
-        scores = self.model.learn_many(batch.rows, times, **({"residuals": True} if residuals else {}))
-        return Said(scores, batch.texts)
+        # There is no residual before the model starts, and so no score, rather than one of zero.
+        starts = isinstance(self.model, StreamModel) and not self.model.has_started
+        scores = self.model.learn_many(
+            batch.rows, times, **({"residuals": True} if residuals or starts else {})
+        )
+        if starts:
+            scores[np.isnan(scores[:, -1])] = np.nan
+        return Said(scores[:, :-1] if starts and not residuals else scores, batch.texts)
 
 
 class KeyedStage(Stage):

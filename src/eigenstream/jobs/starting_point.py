@@ -10,7 +10,7 @@ from typing import Any
 from ..io import files, sources
 from ..io.files import PathLike
 from ..io.sources import Hint, ReadOptions, Source, SourceError
-from ..io.sources.options import STORED
+from ..io.sources.options import STORED, called_by_number
 from ..io.sources.several import Identity, learnt_files, learnt_place
 from ..keyed import Bank, MonitorBank, is_bank, open_bank
 from ..model import StreamModel
@@ -173,11 +173,10 @@ class StartingPoint:
             source = sources.open(request.source, reading, position=self.position)
         except SourceError as error:
             raise self._explained(error, request) from None
-        if self.names and source.names and source.names != self.names:
+        named = source.reader.names and self.names
+        if named and named not in (source.names, called_by_number(source.reader.column_numbers)):
             source.close()
-            raise SourceError(
-                f"{source.name}: the columns chosen are not the model's: {', '.join(self.names)}"
-            )
+            raise SourceError(f"{source.name}: the columns chosen are not the model's: {', '.join(named)}")
         return source
 
     def learnt_before(self, source: Source, request: Request, relearn: bool) -> tuple[list[Identity], bool]:

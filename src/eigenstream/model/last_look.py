@@ -88,6 +88,11 @@ class LastLook(Marked):
             kept.append(self.learner.seen(self.decision.rank) if self.early is None else _seen_by(self.early))
         return kept[0]
 
+    @property
+    def started(self) -> bool:
+        """True once there has been a look, or the learner has axes: before, there is nothing to score by."""
+        return self.early is not None or self.learner.started
+
     def scores(self, rows: Floats, how: str) -> Floats:
         """Scores by the last block and look, zero beyond the rank; the same bits for any chunking.
 
@@ -111,7 +116,7 @@ class LastLook(Marked):
 
     def squared_residuals(self, rows: Floats) -> Floats:
         """Squared residuals by the last block and look, NaN before; the same bits for any chunking."""
-        if self.early is None and not self.learner.started:
+        if not self.started:
             return np.full_like(rows, np.nan, shape=(len(rows),))
         seen = self.seen()
         centered = rows - seen.mean.astype(rows.dtype)

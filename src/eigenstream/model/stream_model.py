@@ -131,6 +131,11 @@ class StreamModel(TrackedAttributes):
         meaning.check_words({**self.parameters, "missing": value})
         self.parameters["missing"] = value
 
+    @property
+    def has_started(self) -> bool:
+        """True once there is something to score rows by."""
+        return self.is_fitted and self.fitted().last_look.started
+
     @whole_call
     def learn_many(
         self, rows: NDArray[Any], timestamps: Any = None, *, residuals: bool = False

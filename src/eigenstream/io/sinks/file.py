@@ -176,7 +176,7 @@ class File(Sink):
 
 
 class CsvSink(File):
-    """CSV: one line per row, with its number in the source and its scores."""
+    """CSV: one line per row, with its number in the source and its scores; empty where there is none."""
 
     def head(self) -> bytes:
         return ",".join(map(_quoted, self.layout.columns)).encode(errors="replace") + b"\n"
@@ -195,15 +195,20 @@ class CsvSink(File):
         """Return the scores of each row between commas, as Python writes them."""
         table = self._values(scores)
         if scores.dtype != np.float64:
-            words = ([str(v) if isinstance(v, int) else f"{v:.9g}" for v in row] for row in table)
+            words = ([str(v) if isinstance(v, int) else _shortest(v) for v in row] for row in table)
             return [",".join(row).encode() for row in words]
         rows = [row[1:-1] for row in msgspec.json.Encoder().encode_lines(table).split(b"\n")]
         # Elsewhere it writes another exponent than Python, and null for what is not finite.
         size = np.abs(scores)
         alike = ((size >= 1e-4) & (size < 1e16)) | (size == 0)
         for i in np.flatnonzero(~alike.all(axis=1)):
-            rows[i] = ",".join(map(repr, table[i])).encode()
+            rows[i] = ",".join("" if v != v else repr(v) for v in table[i]).encode()
         return rows[: len(table)]
+
+
+def _shortest(value: float) -> str:
+    """Return a float32 as text that reads back exactly; empty for NaN."""
+    return "" if value != value else f"{value:.9g}"
 
 
 def _quoted(text: str) -> str:

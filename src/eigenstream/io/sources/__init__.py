@@ -3,6 +3,7 @@
     source                            continues by
     CSV, JSON lines                   going to the byte, after a check of the bytes before it
     the same, gzip or standard input  reading again from the beginning, comparing a hash
+    ZIP, XLSX                         the same
     NPY, NPZ, Zarr, Parquet           going to the row, after a check of the rows before it
     several files                     going to the file, after a check of the files before it
     Redis streams                     asking for the entries after the last id

@@ -29,8 +29,9 @@ class RowReader(Reader):
         self.name, self.row = name, 0
         self.total, self.full = shape
         self.dtype = float_type(name, dtype)
+        self.names = self.names or options.named(self.full, name)
         self.chosen, self._kept = options.choose(self.names, self.full, name)
-        self.kept = [str(number) for number in self._kept]
+        self.kept = [str(number) if self.names is None else self.names[number] for number in self._kept]
         self.column_numbers, self.width = self.chosen, len(self.chosen)
         self.names = None if self.names is None else [self.names[i] for i in self.chosen]
 

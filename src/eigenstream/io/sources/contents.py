@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from .batch import SourceError
 
@@ -229,7 +230,7 @@ class Unpacked:
 class Recoded:
     """Text in another encoding, recoded to UTF-8."""
 
-    def __init__(self, content: PlainFile | StandardInput | Unpacked, encoding: str) -> None:
+    def __init__(self, content: Content, encoding: str) -> None:
         self.content, self.name, self.encoding = content, content.name, encoding
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._ended = False
@@ -250,4 +251,13 @@ class Recoded:
         self.content.close()
 
 
-Content = PlainFile | StandardInput | Unpacked | Recoded
+class Content(Protocol):
+    """A source of bytes."""
+
+    name: str
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most ``size``; none at the end."""
+
+    def close(self) -> None:
+        """Close all files."""

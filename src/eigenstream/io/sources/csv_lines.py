@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,20 @@ from . import cells
 from .batch import SKIP, Hint, SourceError
 from .lines import WIDEST_TEXT, Complaint, Parser, Piece, refuse_wide, shortened
 from .options import GROUPED, ReadOptions
+from .time_formats import CLOCK
 from .times import time_hints
 
 DELIMITERS = (",", "\t", ";", "|")
 BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
-DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
+DECIMAL_COMMA = re.compile(r"[-+]?(?:\d+,\d*|,\d+)(?:[eE][-+]?\d+)?")
+MARKED = re.compile(r"[-+]?\d*([.,])\d*(?:[eE][-+]?\d+)?")
+"""A number with a decimal mark."""
+LOOK = 10_000
+"""Rows in which a decimal mark is looked for; after as many rows of whole numbers it is a point: a row with a
+comma is an error then, and looking takes no more time."""
+TO_POINT = bytes.maketrans(b".,\x01", b"\x01.,")
+"""A comma becomes a point, and a point something that no number has; each byte can be turned back."""
+TO_POINT_WORDS = {ord("."): "\x01", ord(","): ".", 1: ","}
 MARKER = re.compile(r"[^\d]{1,20}|#\w+.?")
 """Words that people write for a missing value; an error proposes them for `na`."""
 SKIP_LINES = Hint("skip_lines", None, "says how many lines stand before the names")
@@ -38,18 +48,29 @@ class CsvParser(Parser):
         Columns to read, and what is known about the text.
     peek
         Returns the line after the first, if there is one, where the first does not show the format.
+    remark
+        The comment right before the first line, if there is one that may hold names.
     """
 
     def __init__(
-        self, first: bytes, source: str, options: ReadOptions, line: int, peek: Callable[[], bytes | None]
+        self,
+        first: bytes,
+        source: str,
+        options: ReadOptions,
+        line: int,
+        peek: Callable[[], bytes | None],
+        remark: bytes | None = None,
     ) -> None:
         self.options, self.first = options, first
         for delimiter in (*DELIMITERS, " "):
             refuse_wide(first.count(delimiter.encode()), source, line)
         text = options.decoded(first)
         self.delimiter = options.delimiter or self._likely_delimiter(text, peek)
+        self.given = options.decimal is not None
+        """True if an option says which the decimal mark is."""
         fields = self._fields(text)
         self.full = len(fields)
+        self.settle(options.decimal or self._known_mark())
         self.counting = False
         """True if the names are the numbers from 0."""
         known = set(options.names or ())
@@ -58,22 +79,85 @@ class CsvParser(Parser):
             self.titled = bool(known) and known <= {field.strip() for field in fields}
             self.titled = self.titled or self._is_header(fields, peek)
         self.titles = [field.strip() for field in fields] if self.titled else None
+        self.remarked = False
+        """True if a comment holds the names."""
+        if remark is not None and options.header is not False and options.titles is None:
+            self._take_names(remark, fields)
         if self.titled and "\N{REPLACEMENT CHARACTER}" in text and options.encoding is None:
             raise SourceError(
                 f"{source}, line {line}: not text in UTF-8",
                 Hint("encoding", "latin-1", "reads many such files"),
             )
 
-        def without_numbers() -> list[int]:
-            example = self._fields(options.decoded(peek() or b"")) if self.titled else fields
-            return [i for i, field in enumerate(example) if not self._is_value(field)]
+        def example() -> list[str]:
+            return self._fields(options.decoded(peek() or b"")) if self.titled else fields
 
-        self.chosen, self._kept = options.choose(self.titles, self.full, source, without_numbers)
+        def without_numbers() -> list[int]:
+            return [i for i, field in enumerate(example()) if not self._is_value(field)]
+
+        columns = self._columns(example, source)
+        self.chosen, self._kept = options.choose(self.titles, columns, source, without_numbers)
+        if columns < self.full:
+            self.chosen = list(self.chosen)  # a range stands for all fields
         self.kept = [self.titles[i] if self.titles else str(i) for i in self._kept]
         self.width = len(self.chosen)
         self.names = None if self.titles is None else [self.titles[i] for i in self.chosen]
+        self.numbers = list(self.chosen)
         self._seen = False
         """True once a line has been parsed."""
+
+    def _known_mark(self) -> str | None:
+        """Return the decimal mark, if other marks leave but one; None if numbers have to show it."""
+        # A single field with a comma may as well be two behind a wrong delimiter.
+        if self.delimiter == "," or self.options.thousands == "," or self.full == 1:
+            return "."
+        return "," if self.options.thousands == "." else None
+
+    def settle(self, mark: str | None) -> None:
+        """Go on with this decimal mark; None: the first number that has one decides."""
+        self.mark = mark
+        self.options = replace(self.options, decimal=mark)
+
+    def look(self, piece: Piece, row: int) -> None:
+        """Look for the first number with a decimal mark, where none has been seen in the rows before."""
+        if row >= LOOK:
+            self.settle(".")
+        if self.mark is not None or not (b"," in piece.data or b"." in piece.data):
+            return
+        for line in piece.part(0, min(len(piece), LOOK - row)).lines():
+            fields = self._fields(self.options.decoded(line))
+            words = (fields[i].strip() for i in self.chosen if i < len(fields))
+            found = next(filter(None, map(MARKED.fullmatch, words)), None)
+            if found is not None:
+                self.settle(found[1])
+                return
+
+    def _take_names(self, remark: bytes, fields: Sequence[str]) -> None:
+        """Take the names from a comment that has as many as there are fields of data."""
+        titles = [field.strip() for field in self._fields(self.options.decoded(remark))]
+        fits = len(titles) == len(fields) and len(set(titles)) == len(titles) and all(titles)
+        if fits and any(map(self._is_number, fields)) and not any(map(self._is_number, titles)):
+            self.titles, self.titled, self.remarked, self.counting = titles, False, True, False
+
+    def _columns(self, example: Callable[[], list[str]], source: str) -> int:
+        """Return the number of columns: fields at the end without a name and a value are none.
+
+        Names that are given replace those of the file.
+        """
+        titles = self.titles if self.options.titles is None else list(self.options.titles)
+        named = self.full if titles is None else len(titles)
+        while titles is not None and named > 1 and not titles[named - 1]:
+            named -= 1
+        whole = named == self.full
+        if titles is not None and named < self.full:
+            values = example()
+            whole = not any(map(str.strip, values[named:]))
+            if whole:
+                titles, self.full = titles[:named], len(values) if len(values) >= named else self.full
+        if not whole:
+            self.options.named(self.full, source)  # raises where names were given
+        self.titles = titles
+        return self.full if titles is None else len(titles)
 
     def quick(self, piece: Piece) -> NDArray[np.float64] | None:
         data, separator = piece.data, self.delimiter.encode()
@@ -82,20 +166,19 @@ class CsvParser(Parser):
             return None
         if self.delimiter == " ":
             data = b"".join(b" ".join(line.split()) + b"\n" for line in piece.lines())
+        missing = self.options.missing
         if self.options.decimal == ",":
-            if b"." in data:
-                return None
-            data = data.replace(b",", b".")
+            data = data.translate(TO_POINT)
+            missing = tuple(word.translate(TO_POINT_WORDS) for word in missing)
         rows, in_place = None, len(separator) == 1 and cells.available()
         if in_place:
-            missing = self.options.missing
             rows = cells.parsed(data, len(piece), self.full, separator, self.chosen, missing)
         if rows is None and (self.delimiter != " " if quoted else not in_place):
-            rows = self._taken_apart(data, len(piece))
+            rows = self._taken_apart(data, len(piece), missing)
         self._seen = self._seen or rows is not None
         return rows
 
-    def _taken_apart(self, data: bytes, count: int) -> NDArray[np.float64] | None:
+    def _taken_apart(self, data: bytes, count: int, missing: Sequence[str]) -> NDArray[np.float64] | None:
         """Parse lines cell by cell: where quotes may hide delimiters, and without pyarrow."""
         text = self.options.decoded(data)
         lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
@@ -105,7 +188,7 @@ class CsvParser(Parser):
             return None
         if len(rows) != count or any(len(row) != self.full for row in rows):
             return None
-        return cells.parsed_fields(rows, self.chosen, self.options.missing)
+        return cells.parsed_fields(rows, self.chosen, missing)
 
     def row(self, line: bytes) -> list[float] | Complaint:
         if line.count(b'"') % 2 and b'"' in line.rpartition(self.delimiter.encode())[2]:
@@ -114,17 +197,17 @@ class CsvParser(Parser):
         separators = line.count(self.delimiter.encode())
         plain = b'"' not in line and self.delimiter != " "
         if separators > WIDEST_TEXT or (plain and separators + 1 != self.full):
-            return self._wrong_width(separators + 1)
+            return self._wrong_width(separators + 1, line)
         fields = self._fields(self.options.decoded(line))
         if len(fields) != self.full:
-            return self._wrong_width(len(fields))
+            return self._wrong_width(len(fields), line)
         numbers = []
         for place, i in enumerate(self.chosen):
             try:
                 numbers.append(self._number(fields[i]))
             except ValueError:
                 what = f"{shortened(fields[i])} is not a number"
-                return Complaint(self.column(place), what, self._hints(i, fields))
+                return Complaint(self.column(place), what, self._hints(i, fields, line))
         self._seen = True
         return numbers
 
@@ -140,31 +223,37 @@ class CsvParser(Parser):
         i = self.chosen[number]
         return f"column {i}" if self.titles is None else f"column {i} ({self.titles[i]})"
 
-    def note(self) -> str | None:
-        if not self.counting:
-            return None
-        return "the first line counts from 0: it is taken for names; without a header it is data"
+    def notes(self) -> list[str]:
+        notes = list[str]()
+        if self.counting:
+            notes.append("the first line counts from 0: it is taken for names; without a header it is data")
+        if self.remarked and self.titles:
+            named = ", ".join(self.titles[:3]) + (", ..." if len(self.titles) > 3 else "")
+            notes.append(f"the comment before the first row is taken for names ({named})")
+        if self.mark == "," and not self.given:
+            notes.append("a comma is taken for the decimal mark")
+        return notes
 
     def may_count_rows(self) -> bool:
         """Return True if the first column has the name of an index that pandas writes."""
         return self.titles is not None and self.chosen[0] == 0 and self.titles[0] in INDEX_NAMES
 
-    def _wrong_width(self, found: int) -> Complaint:
+    def _wrong_width(self, found: int, line: bytes) -> Complaint:
         what, hints = f"has {found} fields where {self.full} were expected", tuple[Hint, ...]()
-        if not self._seen and self._begins_as_comment():
+        if line.lstrip()[:1] == b"#" or (not self._seen and self._begins_as_comment()):
             hints = (self._comment(),)
-        elif not self._seen and self.titled:
-            hints = self._other_delimiter() or (SKIP_LINES,)
+        elif not self._seen:
+            hints = self._other_delimiter(line) or ((SKIP_LINES,) if self.titled else ())
         return Complaint("", what, hints)
 
-    def _hints(self, i: int, fields: Sequence[str]) -> tuple[Hint, ...]:
+    def _hints(self, i: int, fields: Sequence[str], line: bytes) -> tuple[Hint, ...]:
         word = fields[i].strip()
         if fields[0].lstrip()[:1] == "#" or (not self._seen and self._begins_as_comment()):
             return (self._comment(),)
-        other = () if self._seen else self._other_delimiter()
+        other = () if self._seen else self._other_delimiter(line)
         if other:
             return other
-        timed = () if self._seen or self.kept else time_hints(self.titles[i] if self.titles else str(i), word)
+        timed = () if self._seen or self.kept else time_hints(*self._time(i, fields))
         if timed:
             return timed
         grouped = self._grouped(word)
@@ -178,6 +267,14 @@ class CsvParser(Parser):
             return (SKIP,) if self.full > 1 else (SKIP_LINES,)  # a line of units, or one before the names
         return ()
 
+    def _time(self, i: int, fields: Sequence[str]) -> tuple[str, str]:
+        """Return the name and the text of a column, of two if the next one holds a time of day."""
+        names, word = self.titles or list(map(str, range(self.full))), fields[i].strip()
+        following = fields[i + 1].strip() if i + 1 < len(names) else ""
+        if CLOCK.fullmatch(following) and not CLOCK.search(word):
+            return f"{names[i]}+{names[i + 1]}", f"{word} {following}"
+        return names[i], word
+
     def _grouped(self, word: str) -> tuple[Hint, ...]:
         """Return hints for a number with thousands marks."""
         for mark, decimal in ((".", ","), (",", "."), (" ", None)):
@@ -190,12 +287,17 @@ class CsvParser(Parser):
                 return (*turned, Hint("thousands", mark, "reads groups of three digits"))
         return ()
 
-    def _other_delimiter(self) -> tuple[Hint, ...]:
-        """Return a hint if the given delimiter is not in the first line, but another is."""
-        there = [d for d in DELIMITERS if d.encode() in self.first and d != self.options.decimal]
-        if self.options.delimiter is None or self.full > 1 or not there:
+    def _other_delimiter(self, following: bytes) -> tuple[Hint, ...]:
+        """Return a hint if the given delimiter is not in the first line, or less often than another."""
+        if self.options.delimiter is None:
             return ()
-        return (Hint("delimiter", there[0], f"fits the first line, which has no {self.delimiter!r}"),)
+        text = self.options.decoded(self.first)
+        likely = self._likely_delimiter(text, lambda: following)
+        words = len(BETWEEN_SPACES.findall(text)) if likely == " " else text.count(likely) + 1
+        if likely == self.delimiter or words <= self.full:
+            return ()
+        why = f"which has no {self.delimiter!r}" if self.full == 1 else f"better than {self.delimiter!r}"
+        return (Hint("delimiter", likely, f"fits the first line, {why}"),)
 
     def _begins_as_comment(self) -> bool:
         return self.first.lstrip()[:1] in (b"#", b"%", b"!")
@@ -230,7 +332,7 @@ class CsvParser(Parser):
         try:
             return not np.isnan(self._number(field))
         except ValueError:
-            return False
+            return self.mark is None and bool(DECIMAL_COMMA.fullmatch(field.strip()))
 
     def _likely_delimiter(self, text: str, peek: Callable[[], bytes | None]) -> str:
         there = [d for d in DELIMITERS if d in text and d != self.options.decimal]
@@ -239,11 +341,25 @@ class CsvParser(Parser):
         for delimiter in there:
             if delimiter != "," and all(map(_is_decimal, text.split(delimiter))):
                 return delimiter
-        return max(there, key=lambda d: (text.count(d), d == ","))
+        words = BETWEEN_SPACES.findall(text)
+        if there == [","] and len(words) > 1 and all(map(_is_decimal, words)):
+            # "1,5 2,5" has decimal commas, "1, 2" has not.
+            return "," if all(map(_is_decimal, text.split(","))) else " "
+        if len(there) == 1:
+            return there[0]
+        following = self.options.decoded(peek() or b"")
+
+        def fit(delimiter: str) -> tuple[bool, float, int, bool]:
+            """Return how well a delimiter fits: as often in the next line, between numbers there, often."""
+            count, values = text.count(delimiter), following.split(delimiter)
+            share = sum(map(_is_decimal, values)) / len(values)
+            return len(values) == count + 1, share, count, delimiter == ","
+
+        return max(there, key=fit)
 
     def _spaces_or_none(self, text: str, peek: Callable[[], bytes | None]) -> str:
         """Return a space if numbers stand between spaces, else a comma: a name may have spaces too."""
-        only = "," if self.options.decimal == "." else ";"
+        only = ";" if self.options.decimal == "," else ","
         words = BETWEEN_SPACES.findall(text)
         if len(words) < 2:
             return only

@@ -51,20 +51,21 @@ class JsonLines(Parser):
         self.keys: list[Any] = list(example) if isinstance(example, dict) else list(range(len(example)))
         self.full = len(self.keys)
         refuse_wide(self.full, source, line)
-        names = self.keys if self.type is dict else None
+        names = self.keys if self.type is dict else options.named(self.full, source)
         values = list(example.values()) if isinstance(example, dict) else example
         chosen, kept = options.choose(
             names, self.full, source, lambda: [i for i, v in enumerate(values) if not _fits(v)]
         )
         self._kept = [self.keys[i] for i in kept]
-        self.kept = [str(key) for key in self._kept]
+        self.kept = [str((names or self.keys)[i]) for i in kept]
         self.chosen = [self.keys[i] for i in chosen]
         self._seen = False
         """True once a line has been parsed."""
         self._decode = _decoder(self.chosen if self.type is dict else self.keys, self.type is list)
         self._named_nan = any(NAN.decode() in str(key) for key in self.keys)
         self.width = len(self.chosen)
-        self.names = self.chosen if self.type is dict else None
+        self.names = None if names is None else [names[i] for i in chosen]
+        self.numbers = list(chosen)
 
     def quick(self, piece: Piece) -> NDArray[np.float64] | None:
         data = piece.data
@@ -118,7 +119,9 @@ class JsonLines(Parser):
         return [_text(found.get(key)) if isinstance(found, dict) else "" for key in self._kept]
 
     def column(self, number: int) -> str:
-        return f"column {self.chosen[number]}" if self.type is list else f"{self.chosen[number]!r}"
+        if self.type is dict:
+            return f"{self.chosen[number]!r}"
+        return f"column {self.chosen[number]}" + (f" ({self.names[number]})" if self.names else "")
 
     def _numbers(self, values: Sequence[Any]) -> list[float] | Complaint:
         numbers = []

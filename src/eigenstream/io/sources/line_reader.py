@@ -17,12 +17,16 @@ from .batch import BadValue, Chunk, Hint, Place, Reader, SourceError, texts_of
 from .contents import Content, PlainFile
 from .csv_lines import CsvParser
 from .json_lines import JsonLines
-from .lines import FEW, NOTHING, Lines, Parsed, Parser, Piece
+from .lines import FEW, NOTHING, Lines, Parsed, Parser, Piece, joined
 from .options import ReadOptions
 
 BYTE_ORDER_MARK = codecs.BOM_UTF8
 BLANK = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 """True for each byte that a blank line may have."""
+COMMENTS = (b"#", b"%", b"!")
+"""Signs with which comments at the top begin, where no option says so."""
+MOST_COMMENTS = 1000
+"""Comments at the top that are looked at one by one for names; more are passed over at once."""
 EMPTIEST = 1 << 25
 """Most bytes of blank lines and comments between two rows: beyond, it is a file without rows, such as a disk
 image of zeros, and reading it to its end would take hours."""
@@ -56,6 +60,8 @@ class LineReader(Reader):
         self._taken = np.zeros(0, dtype=np.int64)
         """Numbers of the lines taken last."""
         self._notes: list[str] = []
+        self._blank, self._without_values = BLANK, 0
+        """Bytes of a line that is no row; number of the lines passed over that had delimiters alone."""
         self._first = np.zeros(0)
         """First column of the first rows."""
         try:
@@ -65,10 +71,14 @@ class LineReader(Reader):
             raise
         self.full, self.width = self.parser.full, self.parser.width
         self.names, self.kept = self.parser.names, self.parser.kept
+        self.column_numbers = self.parser.numbers
+        if self.kept and isinstance(self.parser, CsvParser) and self.parser.delimiter != " ":
+            # Where a row has a time or a key, a line of delimiters alone is none.
+            self._blank = BLANK | (np.arange(256) == self.parser.delimiter.encode()[0])
 
     def _understand(self) -> Parser:
         self.lines.pass_over(self.options.skip_lines)
-        piece = self._next(1)
+        piece, remark = self._past_comments(self._next(1))
         if not len(piece):
             raise SourceError(f"{self.name} is empty: there is nothing to learn from")
         line, first = int(piece.numbers[0]), piece.data.removeprefix(BYTE_ORDER_MARK)
@@ -85,11 +95,29 @@ class LineReader(Reader):
         if first.lstrip().startswith((b"{", b"[")):
             parser: Parser = JsonLines(first, self.name, self.options, line)
         else:
-            parser = CsvParser(first, self.name, self.options, line, self._peek)
+            parser = CsvParser(first, self.name, self.options, line, self._peek, remark)
         if not parser.titled:
             shorter = len(piece.data) - len(first)
             self._held = Piece(first, piece.ends - shorter, piece.numbers)
         return parser
+
+    def _past_comments(self, piece: Piece) -> tuple[Piece, bytes | None]:
+        """Pass over comments at the top, if no option says how they begin; return the last one's words."""
+        sign = _comment_sign(piece.data.removeprefix(BYTE_ORDER_MARK))
+        if self.options.comment is not None or self.options.header or sign is None:
+            return piece, None
+        before = piece
+        for _ in range(MOST_COMMENTS):
+            piece = self._next(1)
+            if not piece.data.lstrip().startswith(sign):
+                break
+            before = piece
+        self.options = replace(self.options, comment=sign.decode())
+        if piece.data.lstrip().startswith(sign):
+            return self._next(1), None
+        words = before.data.removeprefix(BYTE_ORDER_MARK).lstrip().lstrip(sign)
+        self._notes.append(f"{self.name}: lines that begin with {sign.decode()!r} are taken for comments")
+        return piece, words
 
     def _peek(self) -> bytes | None:
         """Return the next line that is not empty, without taking it."""
@@ -102,6 +130,7 @@ class LineReader(Reader):
         if not len(piece):
             return None
         self._taken = piece.numbers
+        self.parser.look(piece, self.row)
         numbers = np.arange(self.row, self.row + len(piece))
         rows, bad = self._parsed(piece)
         self._notice_index(rows)
@@ -139,11 +168,15 @@ class LineReader(Reader):
         return f"{self.name}, line {self._taken[row]}"
 
     def notes(self) -> list[str]:
-        note = self.parser.note()
-        return [f"{self.name}: {note}"] * (note is not None) + self._notes
+        notes = [f"{self.name}: {note}" for note in self.parser.notes()] + self._notes
+        if self._without_values:
+            notes.append(f"{self.name}: {self._without_values:,} lines of delimiters alone are no rows")
+        return notes
 
     def place(self) -> Callable[[], Place]:
-        at = {"row": self.row, "line": self.lines.line, "offset": self.lines.seen.offset}
+        at: Place = {"row": self.row, "line": self.lines.line, "offset": self.lines.seen.offset}
+        if isinstance(self.parser, CsvParser) and not self.parser.given:
+            at["decimal"] = self.parser.mark
         seen = self.lines.fingerprint()
         return lambda: {**at, "fingerprint": seen()}
 
@@ -151,6 +184,9 @@ class LineReader(Reader):
         row, line, offset = (index(place[name]) for name in ("row", "line", "offset"))
         if not 0 <= row <= line <= offset:
             raise ValueError(f"row {row} in line {line} at byte {offset}")
+        mark = place.get("decimal")
+        if mark not in (None, ".", ","):
+            raise ValueError(f"decimal mark {mark!r}")
         if self.file is not None:
             self._jump(self.file, line, offset)
         else:
@@ -164,6 +200,8 @@ class LineReader(Reader):
         if self.file is not None and not self.file.ends_line(offset):
             raise SourceError(f"{self.name}, line {line}: it had no end when it was read, and may have grown")
         self._held, self.row = NOTHING, row
+        if isinstance(self.parser, CsvParser) and not self.parser.given and mark is not None:
+            self.parser.settle(mark)
 
     def _jump(self, file: PlainFile, line: int, offset: int) -> None:
         size = file.size()
@@ -194,6 +232,8 @@ class LineReader(Reader):
     def _next(self, count: int) -> Piece:
         """Take lines that are not empty, at most ``count``, the held one first; none at the end."""
         piece, self._held = self._held, NOTHING
+        if len(piece) and count > 1 and self.lines.has_come():
+            piece = joined(piece, self._filled(self.lines.take(count - 1)))
         if not len(piece):
             piece = self._filled(self.lines.take(count))
         if not len(piece):
@@ -203,7 +243,11 @@ class LineReader(Reader):
 
     def _filled(self, piece: Piece) -> Piece:
         """Return the lines that are neither blank nor comments."""
-        return piece.without(self._empty(piece)) if len(piece) else piece
+        if not len(piece):
+            return piece
+        empty = self._empty(piece)
+        self._count_without_values(piece, empty)
+        return piece.without(empty)
 
     def _pass_over_empty(self) -> None:
         """Take the blank lines and comments that come next; raise if there are too many."""
@@ -211,7 +255,9 @@ class LineReader(Reader):
         while len(coming := self.lines.coming(number)):
             empty = self._empty(coming)
             some = len(coming) if empty.all() else int(empty.argmin())
-            passed_over += len(self.lines.take(some).data)
+            taken = self.lines.take(some)
+            passed_over += len(taken.data)
+            self._count_without_values(taken, np.ones(len(taken), dtype=bool))
             if passed_over > EMPTIEST:
                 raise SourceError(
                     f"{self.name}, line {self.lines.line}: {passed_over:,} bytes of blank lines or comments "
@@ -221,15 +267,22 @@ class LineReader(Reader):
                 return
             number *= 2
 
+    def _count_without_values(self, piece: Piece, passed: NDArray[np.bool_]) -> None:
+        """Count those lines passed over that have delimiters and nothing else."""
+        if self._blank is not BLANK and passed.any():
+            comment = (self.options.comment or "\0").encode()[0]
+            values = piece.has_any(~BLANK) & (piece.starts() != comment)
+            self._without_values += int(np.count_nonzero(passed & values))
+
     def _empty(self, piece: Piece) -> NDArray[np.bool_]:
         """Return True for each line that is blank or a comment."""
         starts, comment = piece.starts(), self.options.comment
-        perhaps = BLANK[starts]
+        perhaps = self._blank[starts]
         if comment is not None:
             perhaps = perhaps | (starts == comment.encode()[0])
         if not perhaps.any():
             return perhaps
-        empty: NDArray[np.bool_] = perhaps & ~piece.has_any(~BLANK)
+        empty: NDArray[np.bool_] = perhaps & ~piece.has_any(~self._blank)
         if comment is not None:
             for i in np.flatnonzero(perhaps & ~empty).tolist():
                 empty[i] = piece.part(i, i + 1).data.strip().startswith(comment.encode())
@@ -246,3 +299,12 @@ class LineReader(Reader):
                 f"{self.name}: the first column has no name and counts rows, as the index does that pandas "
                 "writes; it is read like any other column unless it is excluded"
             )
+
+
+def _comment_sign(line: bytes) -> bytes | None:
+    """Return the sign with which a line begins, if it is a comment: names such as ``#1,#2`` are none."""
+    start = line.lstrip()
+    sign = next((one for one in COMMENTS if start.startswith(one)), None)
+    if sign is None or any(one + sign in start for one in (b",", b";", b"\t", b"|")):
+        return None
+    return sign

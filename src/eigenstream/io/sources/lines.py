@@ -74,6 +74,12 @@ class Piece(NamedTuple):
         return np.concatenate((np.zeros(1, dtype=np.int64), self.ends[:-1]))
 
 
+def joined(first: Piece, second: Piece) -> Piece:
+    """Return the lines of both; the first piece must end in a line feed."""
+    ends = np.concatenate((first.ends, second.ends + len(first.data)))
+    return Piece(first.data + second.data, ends, np.concatenate((first.numbers, second.numbers)))
+
+
 NOTHING = Piece(b"", np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
@@ -126,6 +132,10 @@ class Lines:
         """Take so many lines, or all that are left."""
         while count and (taken := len(self.take(count))):
             count -= taken
+
+    def has_come(self) -> bool:
+        """Return True if there is a line that need not be waited for."""
+        return self._next < len(self._ends)
 
     def ready(self, seconds: float) -> bool:
         """Wait for a line or the end, ``seconds`` at most; return True if there is one."""
@@ -208,6 +218,8 @@ class Parser(ABC):
     names: list[str] | None
     kept: Sequence[str] = ()
     """Names of the columns kept as text."""
+    numbers: Sequence[int] = ()
+    """Number of each chosen column."""
     titled: bool = False
     """True if the first line holds names."""
 
@@ -227,9 +239,12 @@ class Parser(ABC):
     def column(self, number: int) -> str:
         """Return the name of a column for a message."""
 
-    def note(self) -> str | None:
-        """Return a remark for a person about how the lines are read, if there is one."""
-        return None
+    def look(self, piece: Piece, row: int) -> None:  # noqa: B027
+        """Look at lines before they are parsed, the first of which is this row of the source."""
+
+    def notes(self) -> list[str]:
+        """Return remarks for a person about how the lines are read."""
+        return []
 
     def parsed(self, piece: Piece) -> Parsed:
         """Parse lines; halve them until most can be parsed at once."""

@@ -6,6 +6,7 @@ import codecs
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import fields, replace
 from glob import glob
 from inspect import Parameter, signature
@@ -17,9 +18,10 @@ from numpy.typing import NDArray
 
 from ...streams import changing_rank
 from ..files import shown
+from . import archives
 from .arrays import Forward, Pieces, RowReader
 from .batch import Reader, SourceError
-from .contents import GZIP, PlainFile, Recoded, StandardInput, Unpacked
+from .contents import GZIP, Content, PlainFile, Ready, Recoded, StandardInput, Unpacked
 from .line_reader import LineReader
 from .lines import Lines
 from .matrices import Zarr, is_sparse_npz, matrix_market, sparse_npz
@@ -32,7 +34,10 @@ from .source import Source
 
 # Byte order marks of encodings in which lines cannot be cut; that of UTF-8 is left to the line reader.
 WIDE_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".gz", ".npy", ".npz", ".mtx")
+SUFFIXES = (
+    *(".csv", ".tsv", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".gz"),
+    *(".npy", ".npz", ".mtx", ".zip", ".xlsx"),
+)
 """Suffixes of the files read from a folder; other files in it are ignored."""
 
 
@@ -56,8 +61,8 @@ def open(
     Parameters
     ----------
     source
-        A CSV or JSON-lines file (gzip too), an NPY or NPZ file, a sparse matrix (Matrix Market, or NPZ of
-        ``scipy.sparse.save_npz``), a Parquet file or folder, a Zarr array;
+        A CSV or JSON-lines file (gzip and ZIP too), an XLSX file, an NPY or NPZ file, a sparse matrix (Matrix
+        Market, or NPZ of ``scipy.sparse.save_npz``), a Parquet file or folder, a Zarr array;
         several files, as a list, a pattern (``"2024-*.csv"``) or a folder, which are read in the order of
         their names; ``"-"`` for lines on standard input; an address of `SCHEMES`; None for a built-in stream
         of 64 inputs whose rank changes twice.
@@ -80,6 +85,8 @@ def open(
     try:
         if options.keeps and not reader.kept:
             raise SourceError(f"{reader.name}: a source of this kind cannot keep columns as text")
+        if options.titles is not None and not set(reader.names or ()) <= set(options.titles):
+            raise SourceError(f"{reader.name}: its columns have names of their own: read it without others")
         opened = Source(reader, options, on_skip=on_skip)
         if position is not None:
             opened.continue_from(position)
@@ -197,13 +204,25 @@ def open_lines(path: Path | None, options: ReadOptions) -> LineReader:
         raise SourceError(f"{path}: {kind} cannot be followed; only a plain file of lines can grow")
     unpacked = Unpacked(file) if packed else file
     content = Recoded(unpacked, encoding) if encoding else unpacked
+    kind = "pipe" if piped else "gzip" if packed and not encoding else "recoded" if encoding else "text"
+    ready = file.ready if piped or follow else None
+    return _line_reader(path, content, kind, options, growing=follow, ready=ready)
+
+
+def _line_reader(
+    path: Path | None,
+    content: Content,
+    kind: str,
+    options: ReadOptions,
+    *,
+    growing: bool = False,
+    ready: Ready | None = None,
+) -> LineReader:
     # What is not a plain file is continued by reading it again from the beginning, comparing a hash.
     again = not isinstance(content, PlainFile)
-    ready = file.ready if piped or follow else None
-    lines = Lines(content.read, file.name, growing=follow, digest=again, ready=ready)
-    kind = "pipe" if piped else "gzip" if packed and not encoding else "recoded" if encoding else "text"
+    lines = Lines(content.read, content.name, growing=growing, digest=again, ready=ready)
     reader = LineReader(lines, content, kind, options)
-    reader.live, reader.lasts = piped or follow, not piped
+    reader.live, reader.lasts = ready is not None, path is not None
     reader.files = [] if path is None else [path]
     return reader
 
@@ -213,10 +232,19 @@ def _refuse_following(path: Path, options: ReadOptions) -> None:
         raise SourceError(f"{path} cannot be followed: only a plain file of lines can grow")
 
 
-def _open_npz(path: Path, options: ReadOptions) -> Reader:
-    if is_sparse_npz(path):
-        return sparse_npz(path, options)
-    return Npz(path, options)
+def _open_zip(path: Path, options: ReadOptions) -> Reader:
+    """Open what a ZIP file holds: arrays of NumPy, a sheet, or one file of text."""
+    with closing(archives.opened(path)) as archive:
+        if archives.is_spreadsheet(archive):
+            tabs = replace(options, delimiter="\t", encoding=None)
+            return _line_reader(path, archives.Sheet(path, options.array), "xlsx", tabs)
+        arrays = any(name.endswith(".npy") for name in archive.namelist())
+    if arrays:
+        return sparse_npz(path, options) if is_sparse_npz(path) else Npz(path, options)
+    content = archives.ZippedFile(path, options.array)
+    if not options.recoded():
+        return _line_reader(path, content, "zip", options)
+    return _line_reader(path, Recoded(content, options.encoding or ""), "zip", options)
 
 
 Kind = Callable[[Path, ReadOptions], Reader]
@@ -228,7 +256,8 @@ FOLDERS: list[tuple[tuple[str, ...], Kind]] = [
 """Readers of folders, by files of which one is in the folder."""
 FILES: list[tuple[bytes, Kind]] = [
     (b"\x93NUMPY", NpyReader),
-    (b"PK\x03\x04", _open_npz),
+    (b"PK\x03\x04", _open_zip),
+    (b"PK\x05\x06", _open_zip),
     (b"%%Matr", matrix_market),
     (b"PAR1", ParquetReader),
 ]

@@ -67,26 +67,33 @@ class ReadOptions:
         CSV: the field separator (a space: any run of spaces), and True if the first line holds names;
         detected if None.
     decimal
-        CSV: the decimal mark, ``"."`` or ``","``.
+        CSV: the decimal mark, ``"."`` or ``","``. If None, a point between commas, and otherwise what the
+        first number with a mark has.
     comment, skip_lines
-        Text: the start of lines to ignore, and the number of lines at the top to ignore.
+        Text: the start of lines to ignore, and the number of lines at the top to ignore. If ``comment`` is
+        None and the first line begins with ``#``, ``%`` or ``!``, such lines are ignored, but for the last
+        one at the top if it holds as many names as there are columns.
     encoding
         Encoding of text. If None, UTF-8, or UTF-16 where a byte order mark says so.
     na
         Words and numbers that stand for a missing value (``"-999,?,Bad Input"``), besides the usual ones.
     array
-        NPZ: the name of the array to read, where there are several.
+        Name of the array in an NPZ file, of the sheet in an XLSX file, or of the file in a ZIP file, where
+        there are several.
     thousands
         CSV: the mark between groups of three digits, ``"."``, ``","`` or a space.
     keep
         Columns to hand out as text (`Batch.texts`), such as a name; they are not among the numbers.
     time_column, time_format
         The column that says when each row was taken (`Batch.times`, in seconds since 1970), which is kept,
-        too, and how it is written: ``"iso"``, ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` since 1970, or a format
-        of `datetime.strptime`; detected if None. A row whose time is before that of an earlier row, or far
-        ahead of those before and behind it, is bad.
+        too, and how it is written: ``"iso"``, ``"s"``, ``"ms"``, ``"us"`` or ``"ns"`` since 1970, an example
+        (``"31.12.2024 23:59"``), or a format of `datetime.strptime`; detected if None. Several columns
+        (``"Date+Time"``) are read with a space between them. A row whose time is before that of an earlier
+        row, or far ahead of those before and behind it, is bad.
     key
         The column that says whose a row is (`Batch.keys`), which is kept, too; a row without one is bad.
+    titles
+        Names of all columns, in the place of a header (``"a,b,c"`` or a sequence).
     allow_nan
         True hands out missing values as NaN; otherwise they make a row bad.
     names
@@ -111,7 +118,7 @@ class ReadOptions:
     on_bad_row: Literal["fail", "skip"] = "fail"
     delimiter: str | None = None
     header: bool | None = None
-    decimal: str = "."
+    decimal: str | None = None
     comment: str | None = None
     skip_lines: int = 0
     encoding: str | None = None
@@ -122,6 +129,7 @@ class ReadOptions:
     time_column: str | int | None = None
     time_format: str | None = None
     key: str | int | None = None
+    titles: str | Sequence[str] | None = None
     allow_nan: bool = _not_stored(False)
     names: Sequence[str] | None = _not_stored(None)
     follow: bool = _not_stored(False)
@@ -138,6 +146,7 @@ class ReadOptions:
             "rows": _rows(self.rows),
             "names": None if self.names is None else tuple(self.names),
             "na": _na(self.na),
+            "titles": _titles(self.titles),
             "delimiter": NAMED_DELIMITERS.get(self.delimiter or "", self.delimiter),
         }
         for name, value in normal.items():
@@ -165,11 +174,11 @@ class ReadOptions:
     def _check_marks(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise SourceError(f"the delimiter must be one character and no quote, got {self.delimiter!r}")
-        if self.decimal not in (".", ","):
+        if self.decimal not in (None, ".", ","):
             raise SourceError(f"the decimal mark must be a point or a comma, got {self.decimal!r}")
-        if self.decimal == self.delimiter:
+        if self.decimal is not None and self.decimal == self.delimiter:
             raise SourceError(f"delimiter and decimal mark cannot both be {self.decimal!r}")
-        if self.thousands not in (None, *GROUPED) or self.thousands == self.decimal:
+        if self.thousands is not None and self.thousands not in set(GROUPED) - {self.decimal}:
             raise SourceError(
                 "the thousands mark must be a point, a comma or a space, and not the decimal mark, got "
                 f"{self.thousands!r}"
@@ -206,12 +215,29 @@ class ReadOptions:
             return None
         return Clock(self.time_format) if self.key is None else KeyedClock(self.time_format)
 
+    def time_parts(self, names: Sequence[str] | None) -> list[str | int]:
+        """Return the columns that hold the time of a row: none, one, or several (``Date+Time``)."""
+        column = self.time_column
+        if not isinstance(column, str) or column in (names or ()):
+            return [] if column is None else [column]
+        return list(map(str.strip, column.split("+")))
+
+    def named(self, width: int, source: str) -> list[str] | None:
+        """Return the names given for all columns of a source that has none of its own, if there are some."""
+        if self.titles is None:
+            return None
+        if len(self.titles) != width:
+            what = f"{source}: {len(self.titles)} names were given for {width} columns"
+            raise SourceError(what, Hint("titles", None, "gives each column its name"))
+        return list(self.titles)
+
     def choose(
         self,
         names: Sequence[str] | None,
         width: int,
         source: str,
         text: Callable[[], Collection[int]] = tuple,
+        aside: Collection[int] = (),
     ) -> Chosen:
         """Return the columns to read of a source that has these.
 
@@ -223,6 +249,8 @@ class ReadOptions:
             Its name, for messages.
         text
             Returns the columns that hold no numbers; called if they are to be excluded.
+        aside
+            Columns that are not learnt unless ``columns`` asks for them, such as one that numbers rows.
 
         Examples
         --------
@@ -231,21 +259,26 @@ class ReadOptions:
         >>> ReadOptions(keep="time").choose(["time", "a", "b"], 3, "x.csv")
         Chosen(learnt=[1, 2], kept=[0])
         """
-        marks = [one for one in (self.time_column, self.key) if one is not None]
+        marks = self.time_parts(names) + ([] if self.key is None else [self.key])
         marked = column_numbers(marks, names, width, source)
         if len(marked) > len(marks):
             raise SourceError(f"{source}: expected one column for the time and one for the key, got {marks}")
         if len(set(marked)) < len(marked):
             raise SourceError(
-                f"{source}: column {marks[0]} cannot be both the time and the key of a row",
+                f"{source}: column {self.time_column} cannot be both the time and the key of a row",
                 Hint("key", None, "names the column that says whose a row is"),
             )
         kept = list(dict.fromkeys([*marked, *column_numbers(self.keep or (), names, width, source)]))
-        if self.names is not None and names is not None:
+        # An input called x4 is column 4 of a source without names.
+        numbered = self.names is not None and not set(self.names) & set(names or self.names)
+        if self.names is not None and names is not None and not numbered:
             return Chosen(named_columns(self.names, names, width, source), kept)
         learnt = chosen_columns(self.columns, names, width, source, self.exclude, text)
-        if kept:
-            learnt = [number for number in learnt if number not in kept]
+        left_out = {*kept, *(aside if self.columns is None else ())}
+        if left_out:
+            learnt = [number for number in learnt if number not in left_out]
+        if numbered and called_by_number(learnt) != list(self.names or ()):
+            return Chosen(named_columns(self.names or (), names or (), width, source), kept)
         if not learnt:
             raise SourceError(f"{source}: all columns are kept as text: nothing is left to learn from")
         return Chosen(learnt, kept)
@@ -316,6 +349,29 @@ def _na(value: Any) -> str | tuple[str | float, ...] | None:
     if not all(isinstance(one, str | Real) for one in words):
         raise SourceError(f"na must be words and numbers for a missing value, got {value!r}")
     return words
+
+
+def called_by_number(columns: Sequence[int]) -> list[str] | None:
+    """Return names by their numbers for chosen columns without names; None if these are the first ones.
+
+    Examples
+    --------
+    >>> called_by_number([2, 3]), called_by_number([0, 1])
+    (['x2', 'x3'], None)
+    """
+    numbers = list(columns)
+    return None if numbers == list(range(len(numbers))) else [f"x{number}" for number in numbers]
+
+
+def _titles(value: Any) -> tuple[str, ...] | None:
+    """Return names of columns, each without blanks around it."""
+    if value is None:
+        return None
+    words = value.split(",") if isinstance(value, str) else value
+    names = tuple(words) if isinstance(words, Iterable) else (None,)
+    if not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise SourceError(f"titles must be names of columns such as 'a,b,c', got {value!r}")
+    return tuple(map(str.strip, names))
 
 
 def _count(name: str, value: Any, least: int) -> int:

@@ -24,11 +24,13 @@ from .batch import (
     Place,
     Reader,
     SourceError,
+    Texts,
     joined,
+    texts_of,
 )
 from .keyed_times import KeyedClock
 from .lines import is_text, shortened
-from .options import ReadOptions
+from .options import ReadOptions, called_by_number
 from .times import AHEAD, BEFORE, GOOD, HOW, OPEN, Clock
 from .waiting import Waiting
 
@@ -74,6 +76,14 @@ class Source:
         options = replace(options or ReadOptions(), **reading)
         self.reader, self.options, self.on_skip = reader, options, on_skip
         self.name, self.width, self.names = reader.name, reader.width, reader.names
+        if self.names is None:
+            # As errors and options count them, whichever are chosen.
+            self.names = called_by_number(reader.column_numbers)
+        self._timing = max(len(options.time_parts(reader.kept)), 1)
+        """Number of columns that hold the time."""
+        self.kept = list(reader.kept)
+        """Names of the columns kept as text; several that hold the time are one."""
+        self.kept[: self._timing] = ["+".join(self.kept[: self._timing])] if self.kept else []
         self.stop, self.clock = options.rows[1], options.clock()
         self.batch_rows = options.batch_rows or max(1, min(ROWS, CELLS // (reader.full or reader.width)))
         self.count = self.skipped = self._read = 0
@@ -88,7 +98,7 @@ class Source:
     def notes(self) -> list[str]:
         """Remarks for a person about how it is read; reading may add some."""
         timed = self.clock is not None and self.clock.taken
-        times = [f"{self.name}: times in {self.reader.kept[0]!r} are read as {timed}"] if timed else []
+        times = [f"{self.name}: times in {self.kept[0]!r} are read as {timed}"] if timed else []
         return list(map(printable, self.reader.notes() + times))
 
     @property
@@ -165,7 +175,7 @@ class Source:
 
     def _set_clock(self, clock: Clock | KeyedClock, position: dict[str, Any]) -> Waiting:
         """Continue with the times of a position; return the rows that waited then."""
-        width, kept = self.width, len(self.reader.kept)
+        width, kept = self.width, len(self.kept)
         waiting = Waiting.from_document(position["waiting"], width, kept, keyed=self.options.key is not None)
         held, times = waiting.held, list[float]()
         if held is not None and held.times is not None:
@@ -207,6 +217,8 @@ class Source:
         if chunk is None:
             return None
         self._read += len(chunk.rows)
+        if self._timing > 1 and chunk.texts is not None:
+            chunk = chunk._replace(texts=_first_joined(chunk.texts, self._timing))
         return chunk._replace(rows=as_numbers(chunk.rows, self.name))  # a reader of one's own may mask some
 
     def _usable(self, chunk: Chunk) -> Chunk:
@@ -266,7 +278,7 @@ class Source:
     def _bad(self, chunk: Chunk, column: int, row: int, place: str, what: str, *hints: Hint) -> BadValue:
         """Return the complaint about the time or the key of a row, which are kept as text."""
         assert chunk.texts is not None
-        is_time, name = column == 0 and self.clock is not None, self.reader.kept[column]
+        is_time, name = column == 0 and self.clock is not None, self.kept[column]
         where = f"{place}, {'time' if is_time else 'key'} {name!r}"
         return BadValue(row, where, f"{shortened(chunk.texts[row, column])} {what}", hints)
 
@@ -311,6 +323,11 @@ class Source:
         rows = [row for row in np.flatnonzero(np.isnan(chunk.times)).tolist() if row not in known]
         where = self.reader.where_row
         return [self._bad(chunk, 0, row, where(chunk, row), "is not a time", HOW, SKIP) for row in rows]
+
+
+def _first_joined(texts: Texts, count: int) -> Texts:
+    """Return the texts with the first ``count`` of each row as one, a space between them."""
+    return texts_of([[" ".join(row[:count]), *row[count:]] for row in texts], texts.shape[1] - count + 1)
 
 
 def _wrong_key(key: str) -> str | None:

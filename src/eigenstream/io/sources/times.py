@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import NO_TEXT, Hint, SourceError
+from .time_formats import formats_of, is_written
 
 Times = NDArray[np.float64]
 
@@ -37,7 +38,12 @@ a row after a pause waits for some three more."""
 GOOD, BEFORE, AHEAD, OPEN = range(4)
 """Verdicts on the time of a row: in order, before an earlier row, ahead of the rows behind it, undecided."""
 
-HOW = Hint("time_format", None, "says how times are written: iso, s, ms, us, ns, or such as '%d.%m.%Y %H:%M'")
+HOW = Hint(
+    "time_format",
+    None,
+    "says how times are written: iso, s, ms, us, ns, an example such as '31.12.2024 23:59', or such as "
+    "'%d.%m.%Y %H:%M'",
+)
 
 
 class Clock:
@@ -52,8 +58,8 @@ class Clock:
     ----------
     format
         ``"iso"`` (``2024-01-31 12:00:00.5+01:00``, UTC where it does not say), ``"s"``, ``"ms"``, ``"us"`` or
-        ``"ns"`` since 1970, or a format of `datetime.strptime`. If None, detected from the first time, but
-        for the last.
+        ``"ns"`` since 1970, an example (``"31.12.2024 23:59"``), or a format of `datetime.strptime`. If None,
+        detected from the first time; of day and month, which comes first may show in a later one.
 
     Examples
     --------
@@ -68,7 +74,7 @@ class Clock:
 
     def __init__(self, format: str | None = None) -> None:
         if format is not None and format not in ("iso", *UNITS) and "%" not in format:
-            raise SourceError(f"{format!r} is not a format of times", HOW)
+            format = _by_example(format)
         self.format = format
         self.last = self.first = -np.inf
         """Times of the last row in order, and of the first one behind the last pause."""
@@ -89,7 +95,7 @@ class Clock:
     def read(self, texts: Sequence[str]) -> Times:
         """Parse times to seconds, NaN where a text is not a time."""
         if self.format is None:
-            self.format = next(filter(None, map(_likely, texts)), None)
+            self.format = _detected(texts)
         if self.format is None:
             return np.full(len(texts), np.nan)
         seconds = _reader(self.format)
@@ -168,9 +174,39 @@ class Clock:
 
 def time_hints(column: str, text: str) -> tuple[Hint, ...]:
     """Return hints for a column where numbers were expected; none if its text is not a time."""
-    if np.isnan(_or_nan(_iso, text)):
+    if np.isnan(_or_nan(_iso, text)) and not formats_of(text):
         return ()
     return (Hint("time_column", column, "takes it as the time of each row"), NO_TEXT)
+
+
+def _by_example(example: str) -> str:
+    """Return the format of a time that is given as an example."""
+    if not np.isnan(_or_nan(_iso, example)):
+        return "iso"
+    formats = formats_of(example)
+    if len(formats) != 1:
+        why = "day and month cannot be told apart" if formats else "it is no time either"
+        raise SourceError(f"{example!r} is not a format of times, and no example of one: {why}", HOW)
+    return formats[0]
+
+
+def _detected(texts: Sequence[str]) -> str | None:
+    """Return the format of the first text that is a time; `SourceError` if it may be two."""
+    for text in texts:
+        formats = formats_of(text) if (likely := _likely(text)) is None else [likely]
+        if len(formats) > 1:
+            others = ([one for one in formats if is_written(other, one)] for other in texts)
+            formats = next((fitting for fitting in others if len(fitting) == 1), formats)
+        if len(formats) > 1:
+            first, second = (f"{datetime.strptime(text.strip(), one):%-d %B}" for one in formats)
+            raise SourceError(
+                f"the time {text.strip()!r} may be the {first} or the {second}",
+                Hint("time_format", f"{datetime(2024, 12, 31, 23, 59):{formats[0]}}", "says: the day first"),
+                Hint("time_format", f"{datetime(2024, 12, 31, 23, 59):{formats[1]}}", "the month first"),
+            )
+        if formats:
+            return formats[0]
+    return None
 
 
 def _likely(text: str) -> str | None:
