@@ -114,6 +114,9 @@ def test_the_decimal_mark_is_that_of_the_first_number_that_has_one(tmp_path, mon
         for position in positions[:-1]:
             rest = rows_of(tmp_path / "x.csv", batch_rows=size, position=position, **options)
             np.testing.assert_array_equal(rest, rows[-len(rest) :])
+    (tmp_path / "x.csv").write_text("a;b\n" + "1,5;2\n" * 60)
+    for decimal in (None, ","):
+        assert rows_of(tmp_path / "x.csv", batch_rows=7, decimal=decimal).tolist() == [[1.5, 2]] * 60
     (tmp_path / "x.csv").write_text("a;b\n1.5;2\n3;4\n1,5;2\n")
     _, positions = read(tmp_path / "x.csv", batch_rows=1, rows=(0, 2))
     with pytest.raises(SourceError, match=r"line 4.*'1,5' is not a number"):

@@ -120,7 +120,7 @@ class CsvParser(Parser):
 
     def look(self, piece: Piece, row: int) -> None:
         """Look for the first number with a decimal mark, where none has been seen in the rows before."""
-        if row >= LOOK:
+        if self.mark is None and row >= LOOK:
             self.settle(".")
         if self.mark is not None or not (b"," in piece.data or b"." in piece.data):
             return
