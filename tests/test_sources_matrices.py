@@ -143,5 +143,5 @@ def test_npz_that_is_damaged_is_refused(tmp_path):
             refused += 1
     assert refused > len(good) / 97 * 0.8
     (tmp_path / "x.npz").write_bytes(good[:-30])
-    with pytest.raises(SourceError, match="is not a readable NPZ file"):
+    with pytest.raises(SourceError, match="is not a readable NPZ, XLSX or ZIP file"):
         sources.open(tmp_path / "x.npz")

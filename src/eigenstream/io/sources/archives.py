@@ -48,7 +48,7 @@ def opened(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except Exception as error:  # a damaged file raises whatever its decoders raise
-        raise SourceError(f"{path} is not a readable ZIP file: {error}") from None
+        raise SourceError(f"{path} is not a readable NPZ, XLSX or ZIP file: {error}") from None
 
 
 def is_spreadsheet(archive: zipfile.ZipFile) -> bool:
