@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from benchmarks.peers.similarity_matching import PlainFSM
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -9,8 +10,13 @@ from scipy.optimize import minimize
 from eigenstream import (
     ConvergenceError,
     EqualizingNetwork,
+    FastSimilarityMatching,
     HardThresholdNetwork,
     HebbianNetwork,
+    MinMaxNetwork,
+    NonnegativeNetwork,
+    SimilarityMatchingNetwork,
+    metrics,
     offline,
     streams,
 )
@@ -311,6 +317,11 @@ def test_random_lateral_weights_are_drawn_after_the_others():
     [
         (lambda: EqualizingNetwork(4, 2, SquaredOutput(0.1)), "measures by the output"),
         (lambda: EqualizingNetwork(4, 2, InputOutput(0.1), gamma=0), "gamma"),
+        (lambda: EqualizingNetwork(4, 2, InputOutput(0.1), SquaredOutput(1.0)), "measures by the output"),
+        (lambda: EqualizingNetwork(4, 2, InputOutput(0.1), ScaleDependent(0.0)), "gamma must be positive"),
+        (lambda: MinMaxNetwork(4, 2, InputOutput(0.1), tau=0), "tau"),
+        (lambda: HebbianNetwork.with_weights(np.eye(2), np.eye(2), [1, 1], InputOutput(0.1)), "self-conn"),
+        (lambda: HebbianNetwork.with_weights(np.eye(2), np.zeros((3, 3)), [1, 1], InputOutput(0.1)), "2 x 2"),
         (lambda: HardThresholdNetwork(4, 5, InputOutput(0.1)), "n_inputs=4, got 5"),
         (lambda: HardThresholdNetwork(4, 2, InputOutput(0.1), beta=2), "beta=2"),
         (lambda: HardThresholdNetwork(4, 2, InputOutput(0.0)), "alpha must be positive"),
@@ -340,3 +351,88 @@ def test_what_does_not_settle_raises_and_leaves_the_network_alone(form):
         network.step(X[0])
     for now, then in zip(weights(network), before, strict=True):
         np.testing.assert_array_equal(now, then)
+
+
+# --- further relatives -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+def test_a_fixed_gamma_with_a_measured_threshold_is_gain_control(scale):
+    """As many modes, and as large an output, whatever the input's scale; offline and online."""
+    X = scale * np.vstack(list(streams.paper_stream(1500, random_state=0)))
+    threshold, goal = InputOutput.for_threshold(SPECTRUM, THRESHOLD), ScaleDependent(GAMMA)
+    solution = offline.solve_equalizing(X, threshold, goal, 6)
+    np.testing.assert_allclose(solution.output_eigenvalues[:4], [GAMMA] * 3 + [0], atol=1e-12)
+    best = [offline.cost_equalizing(X, solution.Y, s * solution.Z, threshold, goal) for s in (0.9, 1, 1.1)]
+    assert best == pytest.approx([best[1]] * 3, rel=1e-9)  # flat: Z is at its saddle
+    options = {"beta": 0.995, "settling": "gauss-seidel"}
+    network = EqualizingNetwork(64, 6, threshold, goal, **options).start_from(X[:200], 0)
+    Y = network.run(X[200:])
+    found = np.linalg.eigvalsh(Y.T @ Y / len(Y))[::-1]
+    np.testing.assert_allclose(found[:3], GAMMA, rtol=0.15)
+    assert found[3] < 0.05 * GAMMA
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.99])
+def test_equal_rates_make_the_min_max_form_the_papers_network(kind, beta):
+    X = np.vstack(list(streams.paper_stream(200, random_state=0)))
+    options = {"beta": beta, "settling": "gauss-seidel", "tol": 1e-12, "random_state": 0}
+    mine, paper = (make(64, 8, kind(0.1), **options) for make in (MinMaxNetwork, HebbianNetwork))
+    np.testing.assert_allclose(mine.run(X), paper.run(X), atol=1e-10)
+    np.testing.assert_allclose(mine.filter, paper.filter, atol=1e-10)
+
+
+def test_two_rates_reach_the_same_answer_and_settle_in_both_ways():
+    X = np.vstack(list(streams.paper_stream(3000, random_state=0)))
+    regularizer = InputOutput.for_threshold(SPECTRUM, 2.0)
+    best = offline.solve(X, regularizer, 6).output_eigenvalues
+    network = MinMaxNetwork(64, 6, regularizer, tau=0.25, settling="gauss-seidel", random_state=0)
+    Y = network.run(X)[1000:]
+    np.testing.assert_allclose(np.linalg.eigvalsh(Y.T @ Y / len(Y))[::-1][:3], best[:3], rtol=0.1)
+    one_by_one = network.respond(X[0])
+    network.settling, network.tol = "jacobi", 1e-12
+    np.testing.assert_allclose(network.respond(X[0]), one_by_one, atol=1e-4)
+    network.eta, network.max_iter = 1.0, 0
+    with pytest.raises(ConvergenceError, match="smaller eta"):
+        network.respond(X[0])
+
+
+def test_fast_similarity_matching_is_the_published_one():
+    """From the same start it answers as the rewrite that benchmarks compare with."""
+    X = np.vstack(list(streams.paper_stream(300, random_state=0)))
+    network = FastSimilarityMatching(64, 3, random_state=0)
+    peer = PlainFSM(64, 3)
+    peer.W, peer.Minv, peer.t = network.W_yx.copy(), network.M_inverse.copy(), 0
+    peer._consume(X)
+    network.run(X)
+    np.testing.assert_allclose(network.filter, peer.Minv @ peer.W, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SimilarityMatchingNetwork(64, 3, settling="gauss-seidel", random_state=0),
+        lambda: FastSimilarityMatching(64, 3, random_state=0),
+    ],
+)
+def test_without_a_threshold_the_principal_subspace_is_found(make):
+    X = np.vstack(list(streams.paper_stream(2000, random_state=0)))
+    network = make()
+    network.run(X)
+    axes = offline.solve(X, ScaleDependent(0.0), 3).components
+    assert metrics.subspace_error(network.filter, axes, 3) < 0.01
+
+
+@pytest.mark.parametrize("settling", ["jacobi", "gauss-seidel"])
+def test_rectified_outputs_minimize_over_what_is_not_negative(settling):
+    """The conditions of Karush, Kuhn and Tucker: no slope where active, none downhill where silent."""
+    X = np.vstack(list(streams.paper_stream(150, random_state=0)))
+    network = NonnegativeNetwork(64, 6, InputOutput(0.05), settling=settling, tol=1e-11, random_state=0)
+    assert network.run(X[:-1]).min() >= 0
+    y = network.respond(X[-1])
+    slope = y + network.W_yy @ y - network.W_yx @ X[-1]
+    assert (y > 0).any()
+    assert np.max(np.abs(slope[y > 0])) < 1e-8
+    assert np.all(slope[y == 0] > -1e-8)
+    with pytest.raises(AttributeError, match="no linear filter"):
+        _ = network.filter

@@ -31,8 +31,12 @@ if TYPE_CHECKING:
     from .model.portable import export_json as export_json
     from .network import ConvergenceError as ConvergenceError
     from .network import EqualizingNetwork as EqualizingNetwork
+    from .network import FastSimilarityMatching as FastSimilarityMatching
     from .network import HardThresholdNetwork as HardThresholdNetwork
     from .network import HebbianNetwork as HebbianNetwork
+    from .network import MinMaxNetwork as MinMaxNetwork
+    from .network import NonnegativeNetwork as NonnegativeNetwork
+    from .network import SimilarityMatchingNetwork as SimilarityMatchingNetwork
     from .rank import FixedRank as FixedRank
     from .rank import NoiseEdge as NoiseEdge
     from .rank import ParallelAnalysis as ParallelAnalysis
@@ -49,7 +53,10 @@ _HOMES = {
     "model.calibration": ("calibrate_alpha",),
     "model.network": ("Network",),
     "model.portable": ("export_json",),
-    "network": ("ConvergenceError", "EqualizingNetwork", "HardThresholdNetwork", "HebbianNetwork"),
+    "network": (
+        *("ConvergenceError", "EqualizingNetwork", "FastSimilarityMatching", "HardThresholdNetwork"),
+        *("HebbianNetwork", "MinMaxNetwork", "NonnegativeNetwork", "SimilarityMatchingNetwork"),
+    ),
     "rank": ("FixedRank", "NoiseEdge", "ParallelAnalysis", "VarianceShare"),
     "regularizers": ("InputOutput", "ScaleDependent", "SquaredOutput"),
 }
@@ -68,15 +75,19 @@ __all__ = [
     "AdaptivePCA",
     "ConvergenceError",
     "EqualizingNetwork",
+    "FastSimilarityMatching",
     "FixedRank",
     "HardThresholdNetwork",
     "HebbianNetwork",
     "InputOutput",
+    "MinMaxNetwork",
     "Network",
     "NoiseEdge",
+    "NonnegativeNetwork",
     "OnlineAdaptivePCA",
     "ParallelAnalysis",
     "ScaleDependent",
+    "SimilarityMatchingNetwork",
     "SquaredOutput",
     "StreamMonitor",
     "VarianceShare",

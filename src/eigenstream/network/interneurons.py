@@ -14,8 +14,9 @@
               W_zz <- W_zz + (z z' - e W_zz) / E                     off the diagonal; hard threshold only
 
 with ``c = alpha (r0 + r1 |x|^2 + r2 |y|^2)`` and ``e = c + z^2`` (hard threshold) or
-``e = gamma (r0 + r1 |x|^2)`` (equalizing). ``(1, 0, 0)`` are the published networks; the self-calibrating
-forms take the other regularizers of Chen, Pehlevan and Chklovskii (2016).
+``e = gamma (r0 + r1 |x|^2)`` (equalizing, where r0 and r1 may be others than in c). ``(1, 0, 0)`` are the
+published networks; the self-calibrating forms take the other regularizers of Chen, Pehlevan and Chklovskii
+(2016).
 
 Pehlevan and Chklovskii, "A Normative Theory of Adaptive Dimensionality Reduction in Neural Networks",
 NIPS 2015, doi:10.48550/arXiv.1511.09426. The rules follow from the costs in `eigenstream.offline`.
@@ -122,7 +123,7 @@ class InterneuronNetwork(LocalNetwork):
         d, z = (np.zeros(k) for _ in range(2))
         d[: len(solution.output_eigenvalues)] = solution.output_eigenvalues
         z[: len(solution.interneuron_eigenvalues)] = solution.interneuron_eigenvalues
-        d, z = np.maximum(d, SEED_GAIN**2 * lam), np.maximum(z, SEED_GAIN**4 * lam)
+        d, z = np.maximum(d, SEED_GAIN**2 * self._unit(solution) * lam), np.maximum(z, SEED_GAIN**4 * lam)
         total = float(weights.sum())
         self.D = total * solution.threshold
         self.E = total * self._interneuron_activity(data, weights, solution.threshold, z)
@@ -196,6 +197,10 @@ class InterneuronNetwork(LocalNetwork):
     def _optimum(self, X: Array, k: int, weights: Array) -> offline.SaddleSolution:
         """The offline answer for these rows."""
 
+    def _unit(self, solution: offline.SaddleSolution) -> float:
+        """Unit of the output's variance over that of the input's: the same unless gamma has its own."""
+        return 1.0
+
     @abstractmethod
     def _interneuron_activity(self, X: Array, weights: Array, threshold: float, z: Array) -> Array:
         """E per sample at the optimum."""
@@ -247,7 +252,9 @@ class EqualizingNetwork(InterneuronNetwork):
         As in `InterneuronNetwork`. The regularizer must not measure by the output: gamma sets its power.
     gamma
         The output eigenvalue per unit of the regularizer's measure: the eigenvalue itself for
-        `ScaleDependent`, its share of the input's power for `InputOutput`.
+        `ScaleDependent`, its share of the input's power for `InputOutput`. Or a regularizer that measures it
+        in another way than the threshold: `InputOutput` for the threshold and ``gamma=ScaleDependent(1.0)``
+        are gain control, with as many modes and as large an output whatever the input's scale.
     random_state, **options
         As in `InterneuronNetwork`.
     """
@@ -257,22 +264,28 @@ class EqualizingNetwork(InterneuronNetwork):
         n_inputs: int,
         n_outputs: int,
         regularizer: Regularizer,
-        gamma: float = 1.0,
+        gamma: float | Regularizer = 1.0,
         *,
         random_state: int | np.random.Generator | None = None,
         **options: Unpack[Options],
     ) -> None:
-        offline.check_gamma(regularizer, gamma)
+        self.goal = offline.goal_of(regularizer, gamma)
         super().__init__(n_inputs, n_outputs, regularizer, random_state=random_state, **options)
-        self.gamma = gamma
+        self.gamma = self.goal.alpha
 
     def _optimum(self, X: Array, k: int, weights: Array) -> offline.SaddleSolution:
-        return offline.solve_equalizing(X, self.regularizer, self.gamma, k, sample_weight=weights)
+        return offline.solve_equalizing(X, self.regularizer, self.goal, k, sample_weight=weights)
+
+    def _unit(self, solution: offline.SaddleSolution) -> float:
+        if type(self.goal) is type(self.regularizer):
+            return 1.0
+        r0, r1, _ = self.goal.increment
+        return self.gamma * (r0 + r1 * float(np.sum(solution.eigenvalues))) / solution.threshold
 
     def _interneuron_activity(self, X: Array, weights: Array, threshold: float, z: Array) -> Array:
-        r0, r1, _ = self.regularizer.increment
+        r0, r1, _ = self.goal.increment
         trace = float(weights @ np.einsum("ij,ij->i", X, X) / weights.sum())
         return np.full(len(z), self.gamma * (r0 + r1 * trace))
 
     def _leak(self, x: Array, y: Array, z: Array, c: float) -> Array:
-        return np.full(len(z), self.gamma * self._measured(x, y))
+        return np.full(len(z), self.gamma * self._measured(x, y, self.goal))

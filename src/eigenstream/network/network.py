@@ -110,9 +110,9 @@ class LocalNetwork(ABC):
         """Take a `step` for each row of X, and return the responses as rows."""
         return np.array([self.step(x) for x in np.asarray(X)]).reshape(-1, len(self.W_yx))
 
-    def _measured(self, x: Array, y: Array) -> float:
-        """Increment of the threshold's measure: the number that all synapses share, over alpha."""
-        r0, r1, r2 = self.regularizer.increment
+    def _measured(self, x: Array, y: Array, by: Regularizer | None = None) -> float:
+        """Increment of a regularizer's measure, the network's own if None: what all synapses share."""
+        r0, r1, r2 = (by or self.regularizer).increment
         return float(r0 + r1 * (x @ x) + r2 * (y @ y))
 
     def _checked(self, x: ArrayLike) -> Array:
@@ -148,11 +148,14 @@ def jacobi(step: Callable[[Array], Array], start: Array, eta: float) -> Iterator
         y = (1 - eta) * y + eta * step(y)
 
 
-def gauss_seidel(drive: Array, A: Array) -> Iterator[Array]:
-    """Zero, then ``A y = drive`` sweep by sweep, each neuron seeing the newest of the others."""
+def gauss_seidel(drive: Array, A: Array, least: float = -np.inf) -> Iterator[Array]:
+    """Zero, then ``A y = drive`` sweep by sweep, each neuron seeing the newest of the others.
+
+    With ``least``, no activity is lower than that.
+    """
     y = np.zeros_like(drive)
     off_diagonal, diagonal = A - np.diag(np.diag(A)), np.diag(A)
     while True:
         yield y.copy()  # `settled` holds it against the next sweep, which writes into y
         for i in range(len(y)):
-            y[i] = (drive[i] - off_diagonal[i] @ y) / diagonal[i]
+            y[i] = max((drive[i] - off_diagonal[i] @ y) / diagonal[i], least)

@@ -18,9 +18,9 @@ from .closed_forms import leading as leading
 from .closed_forms import solve as solve
 from .closed_forms import spectrum as spectrum
 from .interneurons import SaddleSolution as SaddleSolution
-from .interneurons import check_gamma as check_gamma
 from .interneurons import cost_equalizing as cost_equalizing
 from .interneurons import cost_hard as cost_hard
+from .interneurons import goal_of as goal_of
 from .interneurons import hard_spectrum as hard_spectrum
 from .interneurons import solve_equalizing as solve_equalizing
 from .interneurons import solve_hard as solve_hard

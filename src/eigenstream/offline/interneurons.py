@@ -83,7 +83,7 @@ def hard_spectrum(
 def solve_equalizing(
     X: ArrayLike,
     regularizer: Regularizer,
-    gamma: float = 1.0,
+    gamma: float | Regularizer = 1.0,
     max_components: int | None = None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -91,7 +91,7 @@ def solve_equalizing(
     """The saddle point of `cost_equalizing` in closed form: one variance for all modes above the threshold.
 
     ``d = gamma (r0 + r1 sum(lam))`` where ``lam > theta = alpha (r0 + r1 sum(lam))``, else 0; the
-    interneurons have ``max(lam - theta, 0)``.
+    interneurons have ``max(lam - theta, 0)``. If gamma is a regularizer, its r0 and r1 are those of d.
 
     Examples
     --------
@@ -99,25 +99,33 @@ def solve_equalizing(
     >>> solve_equalizing(np.diag([3.0, 2.0, 1.0]), ScaleDependent(1.0), gamma=5.0).output_eigenvalues
     array([5., 5., 0.])
     """
-    check_gamma(regularizer, gamma)
+    goal = goal_of(regularizer, gamma)
     data, lam, U = decomposed(X, max_components, sample_weight)
-    r0, r1, _ = regularizer.increment
-    measured = r0 + r1 * float(lam.sum(dtype=np.float64))
-    theta = regularizer.alpha * measured
+    trace = float(lam.sum(dtype=np.float64))
+    theta, variance = (by.alpha * (by.increment[0] + by.increment[1] * trace) for by in (regularizer, goal))
     passing = lam[: len(U)] > theta
-    d = np.where(passing, gamma * measured, 0.0)
+    d = np.where(passing, variance, 0.0)
     return _saddle(data, lam, U, theta, d, np.where(passing, lam[: len(U)] - theta, 0.0), max_components)
 
 
-def check_gamma(regularizer: Regularizer, gamma: float) -> None:
-    """Raise if gamma is not positive, or if the regularizer measures by the output, whose power it sets."""
-    if not 0 < gamma < np.inf:
-        raise ValueError(f"gamma must be a finite number > 0, got {gamma!r}")
-    if regularizer.increment[2]:
-        raise ValueError(
-            f"{regularizer.name!r} measures by the output, whose power gamma itself sets: equalizing has no "
-            "scale then. Use 'input-output' or 'scale-dependent'."
-        )
+def goal_of(regularizer: Regularizer, gamma: float | Regularizer) -> Regularizer:
+    """Measure of the output's variance, its alpha being gamma; a number is of the regularizer's own kind.
+
+    Raises if gamma is not positive, or if something measures by the output, whose power gamma sets.
+    """
+    if not isinstance(gamma, Regularizer):
+        if not 0 < gamma < np.inf:
+            raise ValueError(f"gamma must be a finite number > 0, got {gamma!r}")
+        gamma = type(regularizer)(gamma)
+    if not gamma.alpha > 0:
+        raise ValueError(f"gamma must be positive, got {gamma!r}")
+    for measure in (regularizer, gamma):
+        if measure.increment[2]:
+            raise ValueError(
+                f"{measure.name!r} measures by the output, whose power gamma itself sets: equalizing has no "
+                "scale then. Use 'input-output' or 'scale-dependent'."
+            )
+    return gamma
 
 
 def cost_hard(
@@ -150,15 +158,15 @@ def cost_equalizing(
     Y: ArrayLike,
     Z: ArrayLike,
     regularizer: Regularizer,
-    gamma: float = 1.0,
+    gamma: float | Regularizer = 1.0,
     *,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """``Tr(-XX'YY' + YY'ZZ' + theta T YY' - gamma T ZZ')``: minimized over Y, maximized over Z."""
-    check_gamma(regularizer, gamma)
+    by = goal_of(regularizer, gamma)
     (A, B, C), theta, T = _weighted(X, Y, Z, regularizer, sample_weight)
-    r0, r1, _ = regularizer.increment
-    goal = gamma * (r0 * T + r1 * float(np.sum(A**2)))
+    r0, r1, _ = by.increment
+    goal = by.alpha * (r0 * T + r1 * float(np.sum(A**2)))
     matched = np.sum((B.T @ C) ** 2) - np.sum((A.T @ B) ** 2)
     return float(matched + theta * np.sum(B**2) - goal * np.sum(C**2))
 

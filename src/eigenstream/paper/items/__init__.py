@@ -11,6 +11,7 @@ from . import (
     open_choices,
     phase_diagram,
     random_weights,
+    relatives,
     signal_to_noise,
     sudden_change,
     table_1,
@@ -31,8 +32,9 @@ ITEMS: dict[str, Item] = {
         open_choices,
         derivations,
         large_alpha,
-        weaknesses,
+        weaknesses.ITEM,
         family,
+        relatives.ITEM,
     )
 }
 """Every item by name, in the order of the paper; what the authors left out comes last."""

@@ -251,7 +251,7 @@ def eigenvalues(moment: Array) -> Array:
 
 def recent_eigenvalues(Z: Array, times: Sequence[int]) -> list[list[float]]:
     """The top eigenvalues of the second moment of the last min(T, 1000) rows, for each T."""
-    sums = scatter_sums(Z, times)
+    sums = scatter_sums(Z, sorted({*times, *(T - WINDOW for T in times if T > WINDOW)}))
     recent = ((sums[T] - sums[max(T - WINDOW, 0)]) / min(T, WINDOW) for T in times)
     return [eigenvalues(moment)[:LINES].tolist() for moment in recent]
 
