@@ -147,6 +147,7 @@ class AdaptivePCA(ReadingTransformer):
             input_variances=found.input_variances,
             rounding=float(np.finfo(lam.dtype).eps),
             profile=Profile.of(found.input_variances, np.sqrt(lam[: len(axes), None]) * axes),
+            persistence=found.persistence,
         )
         decision = decide(kind, alpha, evidence)
         rank, threshold = decision.rank, decision.threshold

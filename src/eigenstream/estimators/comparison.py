@@ -13,6 +13,7 @@ from ..learners.arrays import fetched
 from ..learners.knowledge import Profile, Vector
 from ..learners.scale import scale_of_rows
 from ..model import row_times
+from ..model.moments import persistence_of
 from ..model.pace import EvenPace
 from ..model.reading import Floats
 from ..offline import spectrum
@@ -20,6 +21,9 @@ from ..rank import Evidence, Rule
 from ..rank.decision import decide
 from .online_adaptive_pca import OnlineAdaptivePCA, require_online
 from .validation import FLOAT_TYPES, filled, times_of
+
+FADED = 0.02
+"""Rows that count less than this share of the last one do not tell how alike rows are."""
 
 
 class Comparison(NamedTuple):
@@ -107,6 +111,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
         input_variances=powers,
         rounding=float(np.finfo(data.dtype).eps),
         profile=Profile.of(powers, np.sqrt(lam[: len(axes), None]) * axes),
+        persistence=persistence_of(data[weights > FADED * weights.max()], plan.k),
     )
     if plan.seconds is not None:
         pace = EvenPace(float(weights.sum()), float(weights @ weights))

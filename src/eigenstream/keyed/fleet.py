@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..learners.axes import matched_overlap
 from ..learners.knowledge import Floats, Knowledge, Profile
+from ..learners.lags import block_sums, comes_due, persistence, projections_on
 from ..learners.learner import Steps, center_block
 from ..learners.marks import Mark
 from ..learners.scatter import Scatter
@@ -120,6 +121,7 @@ class Fleet:
         stacks, learner, blocks = self.stacks, _scatter(tracker), tracker.blocks
         stacks.waiting[slot], stacks.C[slot] = blocks.waiting.rows, learner.C
         stacks.count[slot] = learner.count
+        stacks.take_lags(slot, learner.lags)
         stacks.origin[slot], stacks.offset[slot] = learner.origin, learner.offset
         stacks.time[slot], stacks.all_vary[slot] = tracker.time, blocks.inputs.all_vary
         blocks.waiting.steps = self._even.part(slice(None))
@@ -137,7 +139,8 @@ class Fleet:
         moved = before // block != time // block
         tracker.advance(time, moved=moved)
         if moved:
-            learner.follow(stacks.origin[slot].copy(), stacks.offset[slot].copy(), float(stacks.count[slot]))
+            origin, offset = stacks.origin[slot].copy(), stacks.offset[slot].copy()
+            learner.follow(origin, offset, float(stacks.count[slot]), stacks.lags(slot))
         return tracker
 
     def taken_out(self, slot: int) -> Tracker:
@@ -239,6 +242,32 @@ class Fleet:
         self.stacks.offset[slots] += block.shift
         self.stacks.count[slots] = np.asarray(block.effective)[:, 0]
         self.stacks.mean[slots] = self.stacks.origin[slots] + self.stacks.offset[slots]
+        self._compare_neighbours(slots, R)
+
+    def _compare_neighbours(self, slots: Slots, R: Floats) -> None:
+        """`Scatter` says what this does; here for many at once that have all axes."""
+        stacks, decay = self.stacks, self._even.fading.decay
+        due = np.array([comes_due(blocks, decay) for blocks in stacks.lag_blocks[slots].tolist()])
+        passed = slots[~due]
+        stacks.lag_blocks[passed] += 1
+        stacks.lag_faded[passed] *= decay
+        number, n_axes = stacks.lag_sums.shape[-1] - 1, stacks.n_axes[slots]
+        together = due & (n_axes == self.plan.k)
+        for i in np.flatnonzero(due & ~together):
+            learner = _scatter(self.tracker(int(slots[i])))
+            learner.compare_neighbours(R[i], self._even)
+            stacks.take_lags(int(slots[i]), learner.lags)
+        whose, R = slots[together], R[together]
+        if not len(whose):
+            return
+        Y = projections_on(R, stacks.axes_before[whose], number)
+        sums, pairs = block_sums(R @ R.transpose(0, 2, 1), Y, self._even.fading.scales)
+        begins = ~stacks.lag_sums[whose, 0, 1:].any(axis=-1)
+        faded = np.where(begins, 0.0, stacks.lag_faded[whose] * decay)
+        stacks.lag_sums[whose] = faded[:, None, None] * stacks.lag_sums[whose] + sums
+        stacks.lag_pairs[whose] = faded[:, None] * stacks.lag_pairs[whose] + pairs
+        stacks.lag_blocks[whose] += 1
+        stacks.lag_faded[whose] = 1.0
 
     def _look(self, slots: Slots) -> list[tuple[int, RankChange]]:
         """A look at each of them, all of the same age; `Tracker.look` for the few that are special."""
@@ -263,6 +292,7 @@ class Fleet:
             inputs / count[:, None],
             rounding=float(np.finfo(self.plan.dtype).eps),
             profile=Profile(inputs, np.square(np.sqrt(lam[:, :k, None]) * axes), np.ones(n)),
+            persistence=persistence(self.stacks.lag_sums[slots], self.stacks.lag_pairs[slots]),
         )
         decisions = self._decisions(trackers, evidence)
         U = fixed_signs(axes.reshape(-1, n)).reshape(-1, k, n)

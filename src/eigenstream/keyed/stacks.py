@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Floats
+from ..learners.lags import LagSums
 from ..model.plan import Plan
 
 
@@ -21,6 +22,11 @@ class Stacks:
     origin: NDArray[np.float64]
     offset: NDArray[np.float64]
     count: NDArray[np.float64]
+    lag_sums: NDArray[np.float64]
+    """This and what follows: the parts of `LagSums`."""
+    lag_pairs: NDArray[np.float64]
+    lag_blocks: NDArray[np.int64]
+    lag_faded: NDArray[np.float64]
     time: NDArray[np.int64]
     look_at: NDArray[np.int64]
     all_vary: NDArray[np.bool_]
@@ -37,12 +43,17 @@ class Stacks:
     def of(cls, plan: Plan, slots: int) -> Self:
         """Zeros for the trackers of these slots, all with this plan."""
         n, k, b, dtype = plan.n, plan.k, plan.block, plan.dtype
+        lags = LagSums.none(k)
         return cls(
             waiting=np.zeros((slots, b, n), dtype),
             C=np.zeros((slots, n, n)),
             origin=np.zeros((slots, n)),
             offset=np.zeros((slots, n)),
             count=np.zeros(slots),
+            lag_sums=np.zeros((slots, *lags.sums.shape)),
+            lag_pairs=np.zeros((slots, *lags.pairs.shape)),
+            lag_blocks=np.zeros(slots, np.int64),
+            lag_faded=np.ones(slots),
             time=np.zeros(slots, np.int64),
             look_at=np.zeros(slots, np.int64),
             all_vary=np.zeros(slots, np.bool_),
@@ -53,6 +64,16 @@ class Stacks:
             axes=np.zeros((slots, k, n), dtype),
             factors=np.zeros((slots, k), dtype),
         )
+
+    def lags(self, slot: int) -> LagSums:
+        """Likeness of rows to their predecessors in one tracker."""
+        sums, pairs = self.lag_sums[slot].copy(), self.lag_pairs[slot].copy()
+        return LagSums(sums, pairs, int(self.lag_blocks[slot]), float(self.lag_faded[slot]))
+
+    def take_lags(self, slot: int, lags: LagSums) -> None:
+        """Take over likeness of rows to their predecessors."""
+        self.lag_sums[slot], self.lag_pairs[slot] = lags.sums, lags.pairs
+        self.lag_blocks[slot], self.lag_faded[slot] = lags.blocks, lags.faded
 
     def entries(self, slots: NDArray[np.intp]) -> list[NDArray[Any]]:
         """Copies of the entries of some trackers."""

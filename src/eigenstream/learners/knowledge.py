@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..array_types import Floats as Floats
 from ..array_types import Matrix as Matrix
 from ..array_types import Vector as Vector
 from .arrays import host
+from .lags import LagSums as LagSums
 from .scale import gain_of, scale_of
 
 WIDEST = 1024
@@ -73,6 +75,8 @@ class Knowledge(NamedTuple):
     """True if eigenvalues below the threshold are the input's own; False: lower bounds, as of a network."""
     n_inputs: int | None = None
     """Number of inputs that vary, at least 1; None if the learner leaves it to others to count them."""
+    lags: LagSums | None = None
+    """Likeness of rows to their predecessors; None if that is not known."""
 
     def on_host(self) -> Knowledge:
         """The same with NumPy's arrays."""
@@ -87,6 +91,7 @@ class Knowledge(NamedTuple):
             effective=factor * self.effective,
             trace=factor * self.trace,
             inputs=None if self.inputs is None else factor * self.inputs,
+            lags=None if self.lags is None else self.lags.discounted(factor),
         )
 
     def factor(self) -> Matrix:
@@ -148,5 +153,19 @@ def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowl
         U[:, gain == 0] = 0.0  # exactly: rounding errors would count as an input
     known = s > s[0] * rounding
     return Knowledge(
-        s[known][:directions] ** 2, U[known][:directions], total, trace, mean, inputs, None, scale
+        s[known][:directions] ** 2,
+        U[known][:directions],
+        total,
+        trace,
+        mean,
+        inputs,
+        None,
+        scale,
+        lags=_joined_lags(parts),
     )
+
+
+def _joined_lags(parts: Sequence[Knowledge]) -> LagSums | None:
+    """Likeness to predecessors in all parts, whose axes are taken for the same ones in the same order."""
+    known = [part.lags for part in parts if part.lags is not None]
+    return reduce(LagSums.joined, known) if len(known) == len(parts) else None

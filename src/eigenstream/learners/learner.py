@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -57,6 +58,20 @@ class Steps:
         counts = self.weight * later
         scales = None if (counts == 1).all() else np.sqrt(counts)
         return Fading(counts, float(counts.sum()), float(later[0] * self.discount[0]), scales)
+
+    @cached_property
+    def stretches(self) -> list[slice]:
+        """Parts of the block without a pause in them: within one, rows next to each other are neighbours."""
+        if (self.discount == self.discount[0]).all():
+            return [slice(None)]
+        passed = -np.log(np.maximum(self.discount, np.finfo(np.float64).tiny))
+        after_pause = 1 + np.flatnonzero(passed[1:] > PAUSE * np.median(passed))
+        return [slice(*ends) for ends in pairwise([0, *after_pause.tolist(), len(passed)])]
+
+
+# A ratio of times. Readers of files call the same a pause.
+PAUSE = 16
+"""A step this many times as long as the median one of its block parts rows that are no neighbours."""
 
 
 class BlockTotals(NamedTuple):

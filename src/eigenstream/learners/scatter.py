@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..offline import fixed_signs
 from .axes import matched
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
+from .lags import LagSums, block_sums, projections_on
 from .learner import Seen, Steps, center_block
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
@@ -50,7 +51,7 @@ class Scatter(Marked):
         Whether to divide each input by its standard deviation.
     """
 
-    LEARNT = ("C", "origin", "offset", "count", "extra", "axes", "aligned", "_mean", "_gain")
+    LEARNT = ("C", "origin", "offset", "count", "extra", "axes", "aligned", "lags", "_mean", "_gain")
 
     def __init__(self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False) -> None:
         self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
@@ -64,6 +65,8 @@ class Scatter(Marked):
         """The aligned axes of the last look."""
         self.aligned = 0
         """Number of them that were kept."""
+        self.lags = LagSums.none(k)
+        """Likeness of rows to their predecessors."""
         self._spectra: list[tuple[Vector, Matrix]] = []
         """All eigenpairs of C, once somebody has asked; a list, because readers may be late: see `_moved`."""
         self._mean: Vector = self.offset
@@ -95,11 +98,31 @@ class Scatter(Marked):
         self.offset = self.offset + block.shift
         self.count = block.effective
         self._moved()
+        self.compare_neighbours(R, steps)
         if lacking is not None:
             if self._gain is not None:
                 lacking = lacking * scale_of(self._gain)
             self.C = self.C + lacking.T @ lacking
             self._moved()
+
+    def compare_neighbours(self, R: Matrix, steps: Steps) -> None:
+        """Add products of rows with their predecessors, as of the axes of the last look."""
+        decay = steps.fading.decay
+        if not self.lags.is_due(decay, whole=len(R) == self.block):
+            self.lags = self.lags.passed(decay)
+            return
+        if self._gain is not None:
+            R = R * self._gain
+        axes = self._axes_for_neighbours()
+        Y = projections_on(R, axes, self.lags.directions)
+        before = self.lags if len(axes) == 0 or self.lags.knows_axes else self.lags.begun_anew()
+        self.lags = before.after(decay, *block_sums(R @ R.T, Y, steps.fading.scales, steps.stretches))
+
+    def _axes_for_neighbours(self) -> Matrix:
+        """Axes of the last look; before it, those of the first rows if a block is enough to have all."""
+        if len(self.axes):
+            return self.axes
+        return self._eigenpairs()[1] if self.n <= self.block else self.axes
 
     def known(self, *, axes: bool = True) -> Knowledge:
         if not axes:
@@ -117,9 +140,9 @@ class Scatter(Marked):
         """Take over aligned axes that a stack of learners has found."""
         self.axes, self.aligned = axes, rank
 
-    def follow(self, origin: Vector, offset: Vector, count: float) -> None:
+    def follow(self, origin: Vector, offset: Vector, count: float, lags: LagSums) -> None:
         """Take over sums that a stack of learners has moved, as it has C."""
-        self.origin, self.offset, self.count = origin, offset, count
+        self.origin, self.offset, self.count, self.lags = origin, offset, count, lags
         self._moved()
 
     def seen(self, rank: int) -> Seen:
@@ -136,6 +159,7 @@ class Scatter(Marked):
         self.origin = known.mean.copy() if self.center else np.zeros(self.n)
         self.offset = np.zeros(self.n)
         self.count, self.extra = known.effective, max(known.trace - float(known.lam.sum()), 0.0)
+        self.lags = known.lags or LagSums.none(self.k)
         self._moved()
 
     def copy(self) -> Self:
@@ -144,7 +168,7 @@ class Scatter(Marked):
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {
+        return self.lags.arrays() | {
             "C": self.C,
             "origin": self.origin,
             "offset": self.offset,
@@ -162,6 +186,7 @@ class Scatter(Marked):
         if not aligned <= len(self.axes) <= self.k or not _may_be_scatter(self.C):
             raise ValueError("the scatter matrix or its axes do not fit together")
         self.aligned = int(aligned)
+        self.lags = LagSums.restored(arrays, self.k)
         self._moved()
 
     def _moved(self) -> None:
@@ -204,7 +229,9 @@ class Scatter(Marked):
             trace, share = float(inputs.sum()), share * (self._gain > 0)
         inputs, trace = inputs + share, trace + self.extra
         profile = Profile.of(inputs, np.sqrt(lam[: self.k, None]) * U[: self.k])
-        return Knowledge(lam, U, self.count, trace, self._mean, inputs, None, scale, profile)
+        return Knowledge(
+            lam, U, self.count, trace, self._mean, inputs, None, scale, profile, lags=self.lags
+        )
 
     def _standardized(self) -> Matrix:
         """C, of standardized inputs where that is asked for."""

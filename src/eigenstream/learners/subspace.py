@@ -32,6 +32,7 @@ from ..offline import fixed_signs
 from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
+from .lags import LagSums, block_sums
 from .learner import Seen, Steps, center_block
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
@@ -98,7 +99,7 @@ class Subspace(Marked):
 
     LEARNT = (
         *("rows", "lam", "origin", "offset", "inputs", "gain"),
-        *("count", "extra", "blocks", "aligned", "decays"),
+        *("count", "extra", "blocks", "aligned", "decays", "lags"),
     )
 
     def __init__(
@@ -124,6 +125,8 @@ class Subspace(Marked):
         self.count, self.extra, self.blocks, self.aligned = 0.0, 0.0, 0, 0
         self.decays = True
         """True if variances go on falling beyond the components: what is let go then is not mere noise."""
+        self.lags = LagSums.none(k)
+        """Likeness of rows to their predecessors."""
 
     @property
     def r(self) -> int:
@@ -158,13 +161,13 @@ class Subspace(Marked):
         return super().mark()
 
     def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
-        self._absorb(*self.enter(rows, steps))
+        self._absorb(self.enter(rows, steps), steps.fading.decay, steps)
         self.blocks += 1
         if lacking is not None:
             self._spread(lacking)
 
-    def enter(self, rows: Floats, steps: Steps) -> tuple[Any, float]:
-        """The block R, centered and weighted, and the discount over it; unless sparse, R stands below L."""
+    def enter(self, rows: Floats, steps: Steps) -> Any:
+        """The block R, centered and weighted; unless sparse, it stands below L."""
         self._live_beside(rows)
         if self.standardize and self._marked:  # what follows changes L in place
             L = self.L
@@ -189,7 +192,7 @@ class Subspace(Marked):
         self.count = block.effective
         if self.standardize and self.count > 0:
             self._rescale(R)
-        return R, block.decay
+        return R
 
     def _spread(self, factor: Matrix) -> None:
         """Add ``factor' factor`` to the scatter matrix."""
@@ -208,7 +211,9 @@ class Subspace(Marked):
         trace, inputs = float(sums.sum()) + self.extra, sums + share
         profile = Profile.of(inputs, self.L[: self.k])
         U = self.L / np.sqrt(self.lam)[:, None] if axes else np.zeros((self.r, 0))
-        return Knowledge(self.lam, U, self.count, trace, self.mean, inputs, None, scale, profile)
+        return Knowledge(
+            self.lam, U, self.count, trace, self.mean, inputs, None, scale, profile, lags=self.lags
+        )
 
     def align(self, rank: int, alpha: float) -> Vector:
         self.aligned = rank
@@ -231,6 +236,7 @@ class Subspace(Marked):
         self.offset = np.zeros(self.n)
         self.inputs, self.count, self.extra = known.input_sums().copy(), known.effective, 0.0
         self.inputs *= known.trace / max(float(self.inputs.sum()), np.finfo(np.float64).tiny)
+        self.lags = known.lags or LagSums.none(self.k)
         if known.scale is not None:
             self.gain = 1 / known.scale
             self.inputs *= np.square(known.scale)
@@ -249,7 +255,7 @@ class Subspace(Marked):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         gain = {} if self.gain is None else {"gain": host(self.gain)}
-        return gain | {
+        return self.lags.arrays() | gain | {
             "L": host(self.L),
             "lam": self.lam,
             "origin": host(self.origin),
@@ -274,6 +280,7 @@ class Subspace(Marked):
         if len(L) > self.most or self.aligned > self.k or not (self.lam > 0).all():
             raise ValueError(f"its {len(L)} directions and {self.aligned} components do not fit together")
         self.L[:] = L
+        self.lags = LagSums.restored(arrays, self.k)
 
     def _live_beside(self, rows: Floats) -> None:
         """Move to where these rows live."""
@@ -301,10 +308,10 @@ class Subspace(Marked):
         self.lam = np.maximum(host(np.einsum("ij,ij->i", L, L)), tiny)  # no longer all there is of L L'
         self.gain = gain
 
-    def _absorb(self, R: Any, decay: float) -> None:
-        """Replace L and lam by the leading directions of L and R."""
+    def _absorb(self, R: Any, decay: float, steps: Steps | None = None) -> None:
+        """Replace L and lam by the leading directions of L and R, which are rows with these steps, or none."""
         first = not self.r
-        self.turn(*self.leading(self.products(R, decay), decay), R)
+        self.turn(*self.leading(self.products(R, decay), decay, steps), R)
         if first:  # there is nothing to follow: the largest entry of each axis is positive
             self.L[:] = fixed_signs(self.L)
 
@@ -318,8 +325,11 @@ class Subspace(Marked):
         M[r:, r:] = R.gram() if isinstance(R, SparseRows) else R @ R.T
         return M
 
-    def leading(self, M: Matrix, decay: float) -> tuple[Vector, Matrix]:
-        """New eigenvalues, and P by which the new L is ``P' [L; R]``, of the products over all features."""
+    def leading(self, M: Matrix, decay: float, steps: Steps | None = None) -> tuple[Vector, Matrix]:
+        """New eigenvalues, and P by which the new L is ``P' [L; R]``, of the products over all features.
+
+        Where R are rows, ``steps`` says what each of them counts: they are compared with their neighbours.
+        """
         r, others = self.r, max(len(M) - self.directions, 0)
         if not self._refreshes:  # diagonal by construction
             M[np.arange(r), np.arange(r)] = decay * self.lam
@@ -328,9 +338,30 @@ class Subspace(Marked):
         e, P = host(e[others:])[::-1], host(P[:, others:])[:, ::-1]
         keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
+        if steps is not None:
+            self._compare_neighbours(M[r:], e, P, steps)
         if decay != 1:
             P[:r] *= np.sqrt(decay)
         return e, P
+
+    def _compare_neighbours(self, M: Matrix, e: Vector, P: Matrix, steps: Steps) -> None:
+        """Add products of rows with their predecessors: M holds ``R [L; R]'``, and so their projections.
+
+        Axes are those from before the block, which have not been fitted to it. Of the first block they are
+        its own.
+        """
+        decay, first = steps.fading.decay, self.lags.directions
+        if not self.lags.is_due(decay, whole=len(M) == self.block):
+            self.lags = self.lags.passed(decay)
+            return
+        products, r = host(M), min(self.r, first)
+        Y = np.zeros((len(products), first))
+        if r:
+            Y[:, :r] = products[:, :r] / np.sqrt(decay * self.lam[:r])
+        else:
+            Y[:, : len(e)] = products @ P[:, :first] / np.sqrt(e[:first])
+        gram = products[:, self.r :]
+        self.lags = self.lags.after(decay, *block_sums(gram, Y, steps.fading.scales, steps.stretches))
 
     def turn(self, e: Vector, P: Matrix, R: Any) -> None:
         """``L <- P' [L; R]`` and ``lam <- e``, where R is sparse or stands below L."""

@@ -1,7 +1,7 @@
-"""Moments of rows that the closed form needs: mean, scale and spectrum.
+"""Moments of rows that the closed form needs: mean, scale, spectrum, and likeness to predecessors.
 
-Rows are an array, or sparse, or of a library that registers its own `levels`, `sums_of_squares` and
-`spectrum_of` (see `eigenstream.integrations.dask`).
+Rows are an array, or sparse, or of a library that registers its own `levels`, `sums_of_squares`,
+`spectrum_of` and `stretches_of` (see `eigenstream.integrations.dask`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,18 @@ from numpy.typing import NDArray
 
 from ..array_types import Floats as Floats
 from ..array_types import Vector as Vector
+from ..learners.lags import LagSums, block_sums, projections_on
 from ..learners.scale import gain_of, scale_of
 from ..learners.sparse import SparseRows
 from ..learners.sparse_spectrum import leading_spectrum
 from ..offline import spectrum
+from .plan import BLOCK
+
+STRETCHES = 256
+"""Stretches of rows by which likeness to predecessors is judged, at most: likeness needs no more."""
+
+LARGEST_SAMPLE = 2**25
+"""Numbers in all stretches together, at most: 256 MiB."""
 
 
 class Moments(NamedTuple):
@@ -35,6 +43,8 @@ class Moments(NamedTuple):
     """Eigenvalues of the second moment, largest first: all of them, or the first of a large sparse matrix."""
     axes: Floats
     """The first of its axes, as rows."""
+    persistence: Vector | None
+    """Number of rows that say as much as an independent one, after 0, 1, ... components; None: 1."""
 
     @property
     def total(self) -> float:
@@ -57,7 +67,39 @@ def moments(rows: Any, k: int, *, center: bool, standardize: bool) -> Moments:
         scale = scale_of(gain_of(sums_of_squares(rows), T, np.zeros(n))).astype(rows.dtype)
         rows = rows / scale
     lam, axes, variances = spectrum_of(rows, min(k, T))
-    return Moments(T, mean, scale, int(varies.sum()), variances, lam, axes)
+    return Moments(T, mean, scale, int(varies.sum()), variances, lam, axes, persistence_of(rows, k))
+
+
+def persistence_of(rows: Any, k: int) -> Vector | None:
+    """Number of rows that say as much as an independent one, after 0, 1, ... components of centered rows.
+
+    By stretches of rows from all over, each judged by axes from the other half: axes that were fitted to a
+    stretch take its slowest movement with them, and leave it more lively than it is.
+    """
+    T, n = rows.shape
+    block = BLOCK if T >= 2 * BLOCK else T
+    most = max(min(STRETCHES, LARGEST_SAMPLE // (block * n)), 2)
+    starts = np.unique(np.linspace(0, T // block - 1, most).astype(np.int64)) * block
+    R = np.asarray(stretches_of(rows, starts, block), dtype=np.float64)
+    half, lags = len(R) // 2, LagSums.none(min(k, n))
+    for part, others in ((R[:half], R[half:]), (R[half:], R[:half] if half else R)):
+        if len(part):
+            axes = spectrum(others.reshape(-1, n), min(lags.directions, others.shape[0] * block))[1]
+            Y = projections_on(part, axes, lags.directions)
+            sums, pairs = block_sums(part @ part.transpose(0, 2, 1), Y, None)
+            lags = lags.after(1.0, sums.sum(axis=0), len(part) * pairs)
+    return lags.persistence()
+
+
+@singledispatch
+def stretches_of(rows: Any, starts: NDArray[np.int64], length: int) -> Floats:
+    """Stretches of rows that begin there, one behind the other (m, length, n)."""
+    return np.stack([np.asarray(rows[start : start + length]) for start in starts.tolist()])
+
+
+@stretches_of.register
+def _(rows: SparseRows, starts: NDArray[np.int64], length: int) -> Floats:
+    return np.stack([rows[start : start + length].get() for start in starts.tolist()])
 
 
 @singledispatch

@@ -138,7 +138,8 @@ def _deviations(judgement: Judgement, evidence: Evidence, held: int, wanted: int
     crossed = float(judgement.ratios[: held + (wanted > held)].min(initial=math.inf))
     if wanted == held or not crossed:
         return 0.0 if wanted == held else MOST_DEVIATIONS
-    return min(abs(math.log(crossed)) / math.sqrt(2 / evidence.effective), MOST_DEVIATIONS)
+    samples = evidence.effective * float(evidence.worth(max(held, wanted) + 1)[-1])
+    return min(abs(math.log(crossed)) / math.sqrt(2 / samples), MOST_DEVIATIONS)
 
 
 def _is_clear(evidence: Evidence, deviations: float, more: bool, since: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def independence_edge(variances: Vector, n_samples: float) -> float:
     return float(independence_edges(variances, np.ones(len(variances)), n_samples))
 
 
-def independence_edges(variances: Vector, weights: Vector, n_samples: float) -> Vector:
+def independence_edges(variances: Vector, weights: Vector, n_samples: Vector | float) -> Vector:
     """`independence_edge` for each of the last axes, whose inputs stand for so many (``weights``) each.
 
     The smallest value is where ``sum (v / (s - v))^2 = T``. Newton's method finds it, on one over the
@@ -41,7 +42,8 @@ def independence_edges(variances: Vector, weights: Vector, n_samples: float) -> 
     """
     largest = variances.max(axis=-1, initial=0.0)[..., None]
     w = np.divide(variances, largest, out=np.ones_like(variances), where=largest > 0)
-    target = 1 / math.sqrt(n_samples)
+    samples = np.asarray(n_samples)[..., None]
+    target = 1 / np.sqrt(samples)
     mean = (weights * w).sum(axis=-1, keepdims=True) / weights.sum()
     s = np.maximum(1 + target, mean * (1 + math.sqrt(float(weights.sum())) * target))
     moving = np.ones(s.shape, dtype=bool)
@@ -57,7 +59,7 @@ def independence_edges(variances: Vector, weights: Vector, n_samples: float) -> 
         if not moving.any():
             break
     share = (weights * w / (s - w)).sum(axis=-1, keepdims=True)
-    return np.asarray((largest * s * (1 + share / n_samples))[..., 0])
+    return np.asarray((largest * s * (1 + share / samples))[..., 0])
 
 
 def noise_edge(n_features: int, n_samples: float, beta2: float = 1.0) -> float:
@@ -98,21 +100,80 @@ def _steady_edge(n_features: int, beta2: float) -> float:
     return e
 
 
-def samples_of(n: int, edge: float) -> float:
-    """The number of samples without forgetting that has this edge."""
-    return n / max((math.sqrt(edge) - 1) ** 2, TINY)
+def samples_of(n: int, edge: Vector) -> Vector:
+    """The number of independent samples, without forgetting, that have this edge."""
+    return np.asarray(n / np.maximum((np.sqrt(edge) - 1) ** 2, TINY))
 
 
 @lru_cache(maxsize=1024)
-def edge_of_noise(n: int, n_samples: float, beta2: float, share: float) -> tuple[float, float, float]:
+def samples_in_window(n: int, n_samples: float, beta2: float) -> float:
+    """The number of samples without forgetting whose noise has the same edge as these, which fade."""
+    return max(float(samples_of(n, np.asarray(noise_edge(n, n_samples, beta2)))), 1.0)
+
+
+def independent_samples(n: int, n_samples: float, persistence: Vector) -> Vector:
+    """The number of independent samples that have the same edge as this many of which each is like the last.
+
+    Inputs that follow first-order autoregressions have a sample covariance with the largest eigenvalue
+
+        min over s of  s n/T + s / sqrt(s^2 - 2 tau s + 1)
+
+    in units of their variance, for many inputs n and samples T, with tau their persistence, the sum of their
+    squared autocorrelations. It is the law of Silverstein and Choi with inputs and samples exchanged: the
+    spectral density of the process takes the place of the variances, and its integrals have a closed form.
+    For tau = 1 this is ``(1 + sqrt(n/T))^2``. Where T is large it is that of T / tau samples; where few are
+    left it is higher. Newton's method finds s from above on a convex function, so it does not overshoot.
+
+    Parameters
+    ----------
+    n
+        The number of inputs.
+    n_samples
+        The number of samples T.
+    persistence
+        The persistence tau, at least 1.
+
+    Examples
+    --------
+    >>> independent_samples(30, 2000, np.array([1.0, 9.5, 99.5])).round()
+    array([2000.,  184.,   14.])
+    """
+    found = np.full(persistence.shape, float(n_samples))
+    slow = persistence > 1
+    if not slow.any():
+        return found
+    tau, ratio = persistence[slow], n_samples / n
+    s = 4 * tau + 1.7 * np.sqrt(tau * ratio) + 1
+    for _ in range(50):
+        power = ((tau * s - 1) * ratio) ** (2 / 3)
+        step = (s * s - 2 * tau * s + 1 - power) / (2 * (s - tau) - 2 / 3 * tau * power / (tau * s - 1))
+        s = s - step
+        if (step <= 1e-9 * s).all():
+            break
+    edge = s / ratio + s / np.sqrt(s * s - 2 * tau * s + 1)
+    found[slow] = np.maximum(samples_of(n, edge), 1.0)
+    return found
+
+
+def edges_of_noise(n: int, samples: Vector, share: float) -> tuple[Vector, Vector, Vector]:
     """Edge of white noise, how far the largest eigenvalue strays beyond it, and the shape of the law below.
 
     The second is two standard deviations of Tracy and Widom's law (Johnstone 2001), and room for what that
     law does not know of very few samples. The third is the edge over the eigenvalue that has ``share`` of all
     above it, by the square root with which the density of Marchenko and Pastur's law vanishes at its edge.
     """
-    edge = noise_edge(n, n_samples, beta2)
-    T = max(samples_of(n, edge), 1.0)
-    scale = (math.sqrt(T) + math.sqrt(n)) / T * (1 / math.sqrt(T) + 1 / math.sqrt(n)) ** (1 / 3)
-    fall = (1.5 * math.pi * edge * share * (n / T) ** 0.75) ** (2 / 3)
-    return edge, 2 * scale + 512 / T**2, edge / max(edge - fall, 0.2 * edge)
+    if not any(samples.strides):  # one number for all
+        found = _edges_of_noise(n, float(samples.flat[0]), share)
+        return tuple(np.broadcast_to(part, samples.shape) for part in found)  # type: ignore[return-value]
+    return _edges_at(n, samples, share)
+
+
+def _edges_at(n: int, samples: Any, share: float) -> tuple[Any, Any, Any]:
+    root, ratio = np.sqrt(samples), n / samples
+    edge = (1 + np.sqrt(ratio)) ** 2
+    scale = (root + math.sqrt(n)) / samples * (1 / root + 1 / math.sqrt(n)) ** (1 / 3)
+    fall = (1.5 * math.pi * share * edge * ratio**0.75) ** (2 / 3)
+    return edge, 2 * scale + 512 / samples**2, edge / np.maximum(edge - fall, 0.2 * edge)
+
+
+_edges_of_noise = lru_cache(maxsize=1024)(_edges_at)

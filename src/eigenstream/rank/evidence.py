@@ -10,7 +10,7 @@ import numpy as np
 from ..array_types import Vector as Vector
 from ..learners.arrays import host
 from ..learners.knowledge import Knowledge, Profile
-from .edges import effective_samples
+from .edges import effective_samples, independent_samples, samples_in_window
 
 
 class Evidence(NamedTuple):
@@ -46,6 +46,9 @@ class Evidence(NamedTuple):
     """Number of samples at that pace that count as much as all: few after a long pause. None: all."""
     profile: Profile | None = None
     """Share of the leading directions in each input, in any unit; None if that is not known."""
+    persistence: Vector | None = None
+    """Number of rows that say as much as one independent row, by what 0, 1, ... components leave of them;
+    the last stands for more. None: rows are independent."""
 
     @classmethod
     def of(
@@ -64,6 +67,7 @@ class Evidence(NamedTuple):
             host(known.inputs) / count if known.inputs is not None else None,
             own,  # type: ignore[arg-type]
             profile=known.profile,
+            persistence=None if known.lags is None else known.lags.persistence(),
             **more,
         )
 
@@ -76,6 +80,7 @@ class Evidence(NamedTuple):
                 total=float(total),
                 input_variances=None if inputs is None else inputs[i],
                 profile=profile and profile._replace(inputs=profile.inputs[i], held=profile.held[i]),
+                persistence=None if self.persistence is None else self.persistence[i],
             )
 
     @property
@@ -87,6 +92,23 @@ class Evidence(NamedTuple):
     def span(self) -> float:
         """Number of samples at the pace of ``beta2`` that the evidence amounts to."""
         return self.n_samples if self.remembered is None else self.remembered
+
+    def independent(self, number: int) -> Vector:
+        """Number of independent samples that judge what 0, 1, ... components leave, for so many of these.
+
+        Each has the edge of the samples that there are, see `independent_samples`.
+        """
+        samples = samples_in_window(self.n_inputs, self.span, self.beta2)
+        if self.persistence is None:
+            return np.broadcast_to(samples, (*self.variances.shape[:-1], number))
+        known = self.persistence.shape[-1]
+        found = independent_samples(self.n_inputs, samples, self.persistence[..., :number])
+        last = np.repeat(found[..., -1:], max(number - known, 0), axis=-1)
+        return np.concatenate((found, last), axis=-1)
+
+    def worth(self, number: int) -> Vector:
+        """Share of the samples that are worth an independent one, for what 0, 1, ... components leave."""
+        return self.independent(number) / samples_in_window(self.n_inputs, self.span, self.beta2)
 
     @property
     def ground(self) -> float:

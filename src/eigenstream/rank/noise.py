@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Profile
-from .edges import edge_of_noise, independence_edges, samples_of
+from .edges import edges_of_noise, independence_edges
 from .evidence import Evidence, Vector
 from .rule import TINY, Judgement, Rule
 
@@ -29,6 +29,9 @@ inputs, and where a component does not stand out from its neighbours."""
 
 DOUBTFUL = 0.7
 """Below this share of the lowest line that there may be, an eigenvalue is no component in any case."""
+
+PER_COMPONENT = 4
+"""Independent samples that there must be for each component."""
 
 GAP = 2.5
 """A drop between two neighbours by this factor separates components from noise, wherever it is."""
@@ -66,16 +69,17 @@ class NoiseEdge(Rule):
     name: ClassVar[str] = "edge"
 
     def judge(self, evidence: Evidence) -> Judgement:
-        lam, n, samples = evidence.variances, evidence.n_inputs, evidence.effective
+        lam, n = evidence.variances, evidence.n_inputs
         r = lam.shape[-1]
+        samples = evidence.independent(r + 1)
         if not r:
             return Judgement(lam, np.zeros((*lam.shape[:-1], 1)))
-        above_inputs, above_neighbours = self._lines(evidence)
+        above_inputs, above_neighbours = self._lines(evidence, samples)
         ground = np.maximum(evidence.grounds, TINY)
         lines = np.maximum(above_inputs, ground)
         np.maximum(lines[..., :-1], above_neighbours, out=lines[..., :-1])
         ratios = lam / lines[..., :-1]
-        most = min(r, int(min(n // 2, samples // 4)) if n > 1 else 1)
+        most = min(r, int(min(n // 2, evidence.effective // PER_COMPONENT)) if n > 1 else 1)
         if r > 1 and most:
             last = min(most, r - 1)
             after = np.maximum(GAP * lam[..., 1 : last + 1], above_inputs[..., 1 : last + 1])
@@ -84,15 +88,18 @@ class NoiseEdge(Rule):
                 ratios[..., :last], np.maximum.accumulate(gaps, axis=-1)[..., ::-1]
             )
         ratios[..., most:] = 0.0
+        if n > 1 and evidence.persistence is not None:
+            counts = evidence.effective * evidence.worth(r)
+            ratios[np.arange(1, r + 1) > counts / PER_COMPONENT] = 0.0
         return Judgement(ratios, lines)
 
     judge_together = judge  # it takes a stack as it is
 
-    def _lines(self, evidence: Evidence) -> tuple[Vector, Vector]:
+    def _lines(self, evidence: Evidence, samples: Vector) -> tuple[Vector, Vector]:
         """Lines of each eigenvalue above independent inputs (one more: none is left) and above neighbours."""
         lam, n = evidence.variances, evidence.n_inputs
         neighbours = min(max(n // 8, 3), NEIGHBOURS)
-        edge, spread, shape = edge_of_noise(n, evidence.span, evidence.beta2, (neighbours + 0.5) / n)
+        edge, spread, shape = edges_of_noise(n, samples, (neighbours + 0.5) / n)
         r = lam.shape[-1]
         left = np.empty((*lam.shape[:-1], r + 1))
         """Variance that is left after this many components."""
@@ -107,9 +114,11 @@ class NoiseEdge(Rule):
             return (2 * edge + 1) * noise, np.zeros(lam.shape)
         above_neighbours = np.zeros(lam.shape)
         unknown = evidence.profile is None or n == 1
-        shape *= CAUTIOUS if unknown else STANDING_OUT
-        above_neighbours[..., : max(r - neighbours, 0)] = shape * lam[..., neighbours:]
-        np.minimum(above_neighbours, (edge + spread + VERY_UNEVEN) * behind[..., :-1], out=above_neighbours)
+        shape = shape * (CAUTIOUS if unknown else STANDING_OUT)
+        later = max(r - neighbours, 0)
+        above_neighbours[..., :later] = shape[..., :later] * lam[..., neighbours:]
+        widest = (edge + spread + VERY_UNEVEN) * behind
+        np.minimum(above_neighbours, widest[..., :-1], out=above_neighbours)
         if evidence.profile is None or n == 1:  # one input alone is not uneven
             return (edge + spread + UNEVEN) * behind, above_neighbours
         # Even inputs have the lowest line: what stays far below that needs no other.
@@ -118,12 +127,10 @@ class NoiseEdge(Rule):
         doubtful[..., :-1] |= lam[..., :-1] > DOUBTFUL * GAP * lam[..., 1:]
         needed = r + 1 - doubtful[..., ::-1].argmax(axis=-1)
         needed = np.where(doubtful.any(axis=-1), needed, 1)
-        return even * unevenness(
-            evidence.profile, needed, r + 1, samples_of(n, edge)
-        ) / edge, above_neighbours
+        return even * unevenness(evidence.profile, needed, r + 1, samples) / edge, above_neighbours
 
 
-def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, n_samples: float) -> Vector:
+def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, samples: Vector) -> Vector:
     """The edge of independent inputs, as uneven as the first 0, 1, ... directions leave them, of mean 1.
 
     Parameters
@@ -135,8 +142,8 @@ def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, n_sampl
         that the profile does not know.
     number
         How many edges to return.
-    n_samples
-        The number of samples.
+    samples
+        The number of independent samples for each edge.
     """
     needed = np.minimum(needed, profile.held.shape[-2] + 1)
     most = int(needed.max())
@@ -146,5 +153,5 @@ def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, n_sampl
     np.subtract(inputs, left, out=left)
     np.maximum(left, 0.0, out=left)
     mean = (profile.weights * left).sum(axis=-1) / profile.weights.sum()
-    edges = independence_edges(left, profile.weights, n_samples) / np.maximum(mean, TINY)
+    edges = independence_edges(left, profile.weights, samples[..., :most]) / np.maximum(mean, TINY)
     return np.take_along_axis(edges, np.minimum(np.arange(number), needed[..., None] - 1), axis=-1)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .edges import edge_of_noise, independence_edge, samples_of
+from .edges import edges_of_noise, independence_edges
 from .evidence import Evidence
 from .rule import TINY, Judgement, Rule
 
@@ -40,9 +40,11 @@ class ParallelAnalysis(Rule):
         v = evidence.input_variances
         if v is None:
             v = np.full(n, evidence.total / n)
-        edge, spread, _ = edge_of_noise(n, evidence.span, evidence.beta2, 0.5)
-        line = max(independence_edge(v, samples_of(n, edge)) * (1 + spread / edge), evidence.ground)
-        return Judgement(lam / max(line, TINY), np.full(len(lam) + 1, line))
+        samples = evidence.independent(len(lam) + 1)
+        edge, spread, _ = edges_of_noise(n, samples, 0.5)
+        uneven = independence_edges(np.broadcast_to(v, (len(samples), len(v))), np.ones(len(v)), samples)
+        lines = np.maximum(uneven * (1 + spread / edge), max(evidence.ground, TINY))
+        return Judgement(lam / lines[:-1], lines)
 
 
 @dataclass(frozen=True)

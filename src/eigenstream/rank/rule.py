@@ -47,7 +47,7 @@ class Rule:
     def judge_together(self, evidence: Evidence) -> Judgement:
         """`judge` for evidence about many streams."""
         found = [self.judge(one) for one in evidence.each()]
-        return Judgement(np.array([one.ratios for one in found]), np.array([one.lines for one in found]))
+        return Judgement(*(np.array(parts) for parts in zip(*found, strict=True)))
 
     def __str__(self) -> str:
         """As the command line and a model file spell it; `rule_of` reads it."""

@@ -100,10 +100,12 @@ def _deviations_together(
     streams, r = np.arange(len(held)), judgement.ratios.shape[1]
     last = np.minimum(held + (wanted > held), r) - 1
     lowest = np.minimum.accumulate(judgement.ratios, axis=1)[streams, np.maximum(last, 0)]
-    deviation = math.sqrt(2 / evidence.effective)
+    worth = evidence.worth(r + 1)[streams, np.maximum(held, wanted)]
+    samples = evidence.effective * worth
     found = [
-        MOST_DEVIATIONS if not ratio else min(abs(math.log(ratio)) / deviation, MOST_DEVIATIONS)
-        for ratio in lowest.tolist()  # not NumPy's logarithm, whose last bit may differ
+        MOST_DEVIATIONS if not ratio else min(abs(math.log(ratio)) / math.sqrt(2 / number), MOST_DEVIATIONS)
+        for ratio, number in zip(lowest.tolist(), samples.tolist(), strict=True)
+        # not NumPy's logarithm, whose last bit may differ
     ]
     return np.where(wanted == held, 0.0, found)
 

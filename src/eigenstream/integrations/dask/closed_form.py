@@ -8,7 +8,7 @@ import dask
 import dask.array as da
 import numpy as np
 
-from ...model.moments import levels, spectrum_of, sums_of_squares
+from ...model.moments import levels, spectrum_of, stretches_of, sums_of_squares
 from ...offline import fixed_signs, leading
 
 LARGEST_SIDE = 8192
@@ -46,3 +46,8 @@ def _(X: da.Array, k: int) -> tuple[Any, Any, Any]:
     lam, V = leading(M, k)
     U = V.T if T >= n else np.linalg.qr((rows.T @ (V / np.sqrt(T))).compute())[0].T
     return lam.astype(X.dtype), fixed_signs(U).astype(X.dtype), variances
+
+
+@stretches_of.register(da.Array)
+def _(X: da.Array, starts: Any, length: int) -> Any:
+    return np.stack(dask.compute(*(X[start : start + length] for start in starts.tolist())))

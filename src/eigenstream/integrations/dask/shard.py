@@ -124,8 +124,9 @@ def led(lead: Lead, parts: Sequence[Part], b: int, plan: Plan, rank: int | None)
     core = lead.core.copy()
     if rank is not None:
         core.align(rank, 0.0)
-    R, decay = core.enter(np.zeros((b, 0)), Steps.even(b, plan.beta2))
-    e, P = core.leading(total.products, decay)
+    steps = Steps.even(b, plan.beta2)
+    R = core.enter(np.zeros((b, 0)), steps)
+    e, P = core.leading(total.products, steps.fading.decay, steps)
     core.turn(e, P, R)
     core.blocks += 1
     return Lead(core, P, total.trace, total.varying)

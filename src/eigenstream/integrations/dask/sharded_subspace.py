@@ -149,7 +149,12 @@ class ShardedSubspace(Marked):
         U, mean = np.zeros((len(lam), 0)), np.zeros(0)
         if axes:
             U, mean = self._in_shards(worker.axes_of, (len(lam),), self.lead), self._in_shards(worker.mean_of)
-        return Knowledge(lam, U, count, lead.trace, mean, inputs, profile=profile, n_inputs=varying)
+        return Knowledge(
+            *(lam, U, count, lead.trace, mean, inputs),
+            profile=profile,
+            n_inputs=varying,
+            lags=lead.core.lags,
+        )
 
     def align(self, rank: int, alpha: float) -> Vector:
         self.aligned = rank

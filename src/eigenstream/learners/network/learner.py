@@ -19,6 +19,7 @@ from ...offline import fixed_signs
 from ...regularizers import Regularizer
 from ..axes import matched
 from ..knowledge import Floats, Knowledge, Matrix, Vector, nothing_known
+from ..lags import LagSums, block_sums, projections_on
 from ..learner import Seen, Steps
 from ..marks import Mark, Marked
 from ..stored import LARGEST_VALUE, LATEST, stored_array
@@ -28,6 +29,10 @@ from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, WEIGHT, NetworkRule,
 
 LARGE, SMALL = State._fields[:2], State._fields[2:]
 """Arrays of the state that change with every fourth sample, and with every sample."""
+
+
+TOGETHER = 64
+"""Rows that are compared with their predecessors at a time, as other learners do by blocks."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class NetworkLearner(Marked):
     block = 1
     LEARNT = (
         *("state", "rows", "weights", "time", "consolidate_at"),
-        *("axes", "looked_mean", "aligned", "alpha", "rule"),
+        *("axes", "looked_mean", "aligned", "alpha", "rule", "lags", "neighbours"),
     )
 
     def __init__(self, settings: NetworkSettings, alpha: float) -> None:
@@ -95,6 +100,10 @@ class NetworkLearner(Marked):
         """Axes of the last look, and the mean at that moment."""
         self.looked_mean: Vector = np.zeros(settings.n)
         self.aligned = 0
+        self.lags = LagSums.none(settings.k)
+        """Likeness of rows to their predecessors."""
+        self.neighbours: tuple[Floats, ...] = ()
+        """Rows since the last `TOGETHER` that were compared with their predecessors, as they came."""
         self._recalibrate(alpha)
 
     def __setstate__(self, values: dict[str, Any]) -> None:
@@ -125,6 +134,34 @@ class NetworkLearner(Marked):
             part = slice(start, int(min(start + due, len(rows))))
             self._learn_until_due(rows[part], weights[part])
             start = part.stop
+        self._compare_neighbours(rows)
+
+    def _compare_neighbours(self, rows: Floats) -> None:
+        """Compare rows with their predecessors, whole groups at a time, as of the axes of the last look.
+
+        A row counts as one whatever its weight.
+        """
+        start, waiting = 0, sum(map(len, self.neighbours))
+        while start < len(rows):
+            part = rows[start : start + TOGETHER - waiting]
+            self.neighbours = *self.neighbours, part.copy()
+            start, waiting = start + len(part), waiting + len(part)
+            if waiting == TOGETHER:
+                self.lags = self._lags_after(self.neighbours, whole=True)
+                self.neighbours, waiting = (), 0
+
+    def _lags_after(self, groups: tuple[Floats, ...], *, whole: bool) -> LagSums:
+        """Likeness to predecessors after these rows as well."""
+        steps = Steps.even(sum(map(len, groups)), self.rule.beta2)
+        decay, scales = steps.fading.decay, steps.fading.scales
+        if not self.lags.is_due(decay, whole=whole):
+            return self.lags.passed(decay)
+        R = np.vstack(groups) - (self.looked_mean if self.settings.center else 0.0)
+        if scales is not None:
+            R *= scales[:, None]
+        Y = projections_on(R, self.axes, self.lags.directions)
+        before = self.lags if len(self.axes) == 0 or self.lags.knows_axes else self.lags.begun_anew()
+        return before.after(decay, *block_sums(R @ R.T, Y, scales))
 
     def _learn_until_due(self, rows: Floats, weights: Matrix) -> None:
         """Learn from rows up to the start of the network, or up to the next return to its optimum."""
@@ -141,7 +178,9 @@ class NetworkLearner(Marked):
             self.consolidate_at = self.settings.next_consolidation(self.time)
 
     def known(self, *, axes: bool = True) -> Knowledge:
-        known, kept = self._totals()._replace(tells_below_threshold=False), slice(self.aligned)
+        few = self.neighbours and not self.lags.pairs.any()
+        lags = self._lags_after(self.neighbours, whole=False) if few else self.lags
+        known, kept = self._totals()._replace(tells_below_threshold=False, lags=lags), slice(self.aligned)
         if not axes:
             return known
         lam = known.lam.copy()
@@ -175,6 +214,7 @@ class NetworkLearner(Marked):
     def restart(self, known: Knowledge, time: int, alpha: float) -> None:
         self._recalibrate(alpha)
         self.time, self._marked = time, False
+        self.lags, self.neighbours = known.lags or LagSums.none(self.settings.k), ()
         if known.trace > 0:
             self.state = self._started_from(known, time)
             self.consolidate_at = self.settings.next_consolidation(time)
@@ -195,7 +235,9 @@ class NetworkLearner(Marked):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         due = -1 if self.consolidate_at == math.inf else int(self.consolidate_at)
-        stored = {
+        neighbours = np.vstack((self.rows[:0], *self.neighbours))
+        stored = self.lags.arrays() | {
+            "neighbours": neighbours,
             "rows": self.rows,
             "weights": self.weights,
             "axes": self.axes,
@@ -218,6 +260,11 @@ class NetworkLearner(Marked):
         self.axes = stored_array(arrays, "axes", (None, n))
         self.looked_mean = stored_array(arrays, "looked_mean", (n,), most=largest)
         self._recalibrate(float(stored_array(arrays, "alpha", (1,), least=0.0)[0]))
+        self.lags = LagSums.restored(arrays, k)
+        neighbours = stored_array(arrays, "neighbours", (None, n), dtype, most=largest)
+        if len(neighbours) >= TOGETHER:
+            raise ValueError(f"{len(neighbours)} rows wait to be compared, expected fewer than {TOGETHER}")
+        self.neighbours = (neighbours,) if len(neighbours) else ()
         clock = stored_array(arrays, "clock", (3,), np.int64, least=-1, most=LATEST)
         self.time, due, self.aligned = map(int, clock)
         self.consolidate_at = math.inf if due < 0 else due
