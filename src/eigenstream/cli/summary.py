@@ -53,6 +53,7 @@ def described(model: Model, names: Sequence[str] | None = None) -> dict[str, Any
     return {
         "loadings": [dict(one) for one in loadings(model, names)],
         "samples": model.n_samples_seen_,
+        "samples_effective": model.n_samples_effective_,
         "features": model.n_features_in_,
         "rank": model.n_components_,
         "threshold": model.threshold_,
@@ -104,6 +105,9 @@ def rank_story(model: Model) -> str:
 def print_model(console: Console, model: Model, names: Sequence[str] | None, note: str) -> None:
     """Print rank, threshold, spectrum, loadings, changes of the rank, and a note on it."""
     say(console, f"rank {model.n_components_}, threshold {model.threshold_:.4g}", "bold")
+    worth = model.fitted().worth()
+    if worth and worth[1:] not in note:
+        say(console, worth)
     console.print(spectrum_table(model))
     if model.n_components_:
         say(console, "largest loadings (squares of all add up to 1):")

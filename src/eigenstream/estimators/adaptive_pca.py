@@ -87,6 +87,9 @@ class AdaptivePCA(ReadingTransformer):
         Names of the columns of ``components_``.
     scale_ : ndarray or None
         Divisor of each centered input (1 if it does not vary); None unless ``standardize``.
+    n_samples_effective_ : float
+        Number of independent samples that the rows are worth, by what the components leave of them: rows that
+        are like the one before say less than independent ones.
     mean_, n_samples_seen_, n_features_in_
         As in scikit-learn.
 
@@ -153,6 +156,7 @@ class AdaptivePCA(ReadingTransformer):
         rank, threshold = decision.rank, decision.threshold
         self._evidence = evidence
         self.advice_ = advice(evidence, rank, alpha)
+        self.n_samples_effective_ = evidence.count(rank)
         if rank == len(axes) < lam.size and lam[rank] > threshold and not isinstance(alpha, FixedRank):
             message = f"more than max_components={k} components exceed the threshold; {self.advice_}"
             warnings.warn(message, UserWarning, stacklevel=2)

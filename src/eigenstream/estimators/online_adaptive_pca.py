@@ -114,6 +114,8 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         When the rank changed, from what to what (the last 1,000 changes).
     n_samples_seen_ : int
         Rows learnt from.
+    n_samples_effective_ : float
+        Number of independent samples that the rows remembered are worth, as of `AdaptivePCA`.
     components_, explained_variance_, explained_variance_ratio_, singular_values_ : ndarray
         As of `AdaptivePCA`, of everything learnt so far.
     noise_variance_, threshold_ : float

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..learners.axes import matched_overlap
 from ..learners.knowledge import Floats, Knowledge, Profile
-from ..learners.lags import block_sums, comes_due, persistence, projections_on
+from ..learners.lags import block_sums, persistence, projections_on, stride_at
 from ..learners.learner import Steps, center_block
 from ..learners.marks import Mark
 from ..learners.scatter import Scatter
@@ -247,7 +247,8 @@ class Fleet:
     def _compare_neighbours(self, slots: Slots, R: Floats) -> None:
         """`Scatter` says what this does; here for many at once that have all axes."""
         stacks, decay = self.stacks, self._even.fading.decay
-        due = np.array([comes_due(blocks, decay) for blocks in stacks.lag_blocks[slots].tolist()])
+        strides = np.array([stride_at(blocks, decay) for blocks in stacks.lag_blocks[slots].tolist()])
+        due = stacks.lag_blocks[slots] % strides == 0
         passed = slots[~due]
         stacks.lag_blocks[passed] += 1
         stacks.lag_faded[passed] *= decay
@@ -257,15 +258,16 @@ class Fleet:
             learner = _scatter(self.tracker(int(slots[i])))
             learner.compare_neighbours(R[i], self._even)
             stacks.take_lags(int(slots[i]), learner.lags)
-        whose, R = slots[together], R[together]
+        whose, R, strides = slots[together], R[together], strides[together]
         if not len(whose):
             return
         Y = projections_on(R, stacks.axes_before[whose], number)
         sums, pairs = block_sums(R @ R.transpose(0, 2, 1), Y, self._even.fading.scales)
         begins = ~stacks.lag_sums[whose, 0, 1:].any(axis=-1)
         faded = np.where(begins, 0.0, stacks.lag_faded[whose] * decay)
-        stacks.lag_sums[whose] = faded[:, None, None] * stacks.lag_sums[whose] + sums
-        stacks.lag_pairs[whose] = faded[:, None] * stacks.lag_pairs[whose] + pairs
+        before = stacks.lag_sums[whose], stacks.lag_pairs[whose]
+        stacks.lag_sums[whose] = faded[:, None, None] * before[0] + strides[:, None, None] * sums
+        stacks.lag_pairs[whose] = faded[:, None] * before[1] + strides[:, None] * pairs
         stacks.lag_blocks[whose] += 1
         stacks.lag_faded[whose] = 1.0
 

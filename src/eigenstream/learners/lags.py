@@ -98,16 +98,16 @@ class LagSums(NamedTuple):
         Of a block that is not ``whole`` the sums would be of different rows at different distances: it is
         left out, unless there is nothing else.
         """
-        return comes_due(self.blocks, decay) if whole else not self.pairs.any()
+        return self.blocks % stride_at(self.blocks, decay) == 0 if whole else not self.pairs.any()
 
     def passed(self, decay: float) -> Self:
         """After a block that is not summed up."""
         return self._replace(blocks=self.blocks + 1, faded=self.faded * decay)
 
     def after(self, decay: float, sums: Matrix, pairs: Vector) -> Self:
-        """After a block with these sums and pairs."""
-        faded = self.faded * decay
-        return type(self)(faded * self.sums + sums, faded * self.pairs + pairs, self.blocks + 1)
+        """After a block with these sums and pairs, which stands for those that were not summed up."""
+        faded, stride = self.faded * decay, stride_at(self.blocks, decay)
+        return type(self)(faded * self.sums + stride * sums, faded * self.pairs + stride * pairs, self.blocks + 1)
 
     def discounted(self, factor: float) -> Self:
         """The same after more time, during which no row came."""
@@ -129,12 +129,10 @@ class LagSums(NamedTuple):
         return persistence(self.sums, self.pairs)
 
 
-def comes_due(blocks: int, decay: float) -> bool:
-    """True if a block is to be summed up that comes after so many, and over which everything fades so."""
+def stride_at(blocks: int, decay: float) -> int:
+    """Every how many blocks one is summed up, after so many, where everything fades so over each."""
     stride = STRIDES[min((blocks // OFTEN).bit_length(), len(STRIDES) - 1)]
-    if decay < 1:
-        stride = min(stride, max(int(1 / ((1 - decay) * PER_WINDOW)), 1))
-    return blocks % stride == 0
+    return stride if decay == 1 else min(stride, max(int(1 / ((1 - decay) * PER_WINDOW)), 1))
 
 
 def block_sums(

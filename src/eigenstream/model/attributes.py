@@ -111,6 +111,11 @@ class HistoryAttributes(ReadingAttributes):
         return self.fitted().time
 
     @property
+    def n_samples_effective_(self) -> float:
+        """Number of independent samples that the samples are worth, by what the components leave of them."""
+        return self.fitted().n_independent()
+
+    @property
     def tally_(self) -> Tally:
         return replace(self.fitted().tally)
 

@@ -26,7 +26,7 @@ from ..learners.learner import Learner, Spread, Steps
 from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
-from ..rank.advice import advice, second_opinion
+from ..rank.advice import advice, second_opinion, worth
 from ..rank.decision import Decision, decide
 from .blocks import Blocks, Missing
 from .delays import embedded, last_rows
@@ -434,6 +434,15 @@ class Tracker(Marked):
     def second_opinion(self) -> str:
         """Ranks of other rules, where they are clearly different; empty otherwise."""
         return self._said_by(second_opinion)
+
+    def worth(self) -> str:
+        """Number of independent rows that the rows are worth, in words; empty where nearly all are."""
+        return self._said_by(lambda evidence, rank, alpha: worth(evidence, rank))
+
+    def n_independent(self) -> float:
+        """Number of independent samples that judge what the components leave."""
+        known = self.known()
+        return self._evidence(known).count(self.reading().rank) if known.effective > 0 else 0.0
 
     def _said_by(self, adviser: Callable[[Evidence, int, float | Rule], str]) -> str:
         known = self.known()

@@ -80,6 +80,7 @@ def card(fitted: Any) -> str:
     facts = {
         "rank": f"{model.n_components_} of at most {model.max_components_}",
         "samples seen": f"{model.n_samples_seen_:,}",
+        "independent samples": f"about {model.n_samples_effective_:,.0f}",
         "inputs": f"{model.n_features_in_:,}",
         "variance kept": f"{float(np.sum(model.explained_variance_ratio_)):.1%}",
         "threshold": f"{model.threshold_:.3g}",

@@ -12,6 +12,9 @@ from . import Evidence, FixedRank, NoiseEdge, ParallelAnalysis, Rule, other_rank
 FEW_SAMPLES = 4
 """Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
 
+ALIKE = 2
+"""Rows that say as much as one independent row, from which on that is told."""
+
 UNLIKE = 1e3
 """Ratio of the largest to the median variance of inputs above which they may well have different units."""
 
@@ -45,7 +48,7 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
         return "nothing varies: all inputs are constant so far" if rank == 0 else ""
     units = _units(evidence)
     if rank == 0:
-        return " ".join([_flat(evidence), *_few(evidence), *units, _others(evidence, alpha)])
+        return " ".join([_flat(evidence), *_few(evidence, alpha), *units, _others(evidence, alpha)])
     if rank >= evidence.capacity < evidence.n_inputs and not isinstance(alpha, FixedRank):
         return " ".join([_full(evidence), *units, _others(evidence, alpha)])
     if isinstance(alpha, NoiseEdge) and rank >= evidence.n_inputs // 2 > 1:
@@ -97,14 +100,47 @@ def _flat(evidence: Evidence) -> str:
     return f"no component stands out: the largest variance, {largest:.3g}, is {ratio}."
 
 
-def _few(evidence: Evidence) -> list[str]:
-    n, T = evidence.n_inputs, evidence.n_samples
-    if evidence.beta2 < 1 and 1 / (1 - evidence.beta2) < FEW_SAMPLES * n:
+def worth(evidence: Evidence, rank: int) -> str:
+    """Say how many independent rows the rows are worth, by what the components leave; empty if nearly all.
+
+    Examples
+    --------
+    >>> slow = Evidence(np.ones(4), 4.0, capacity=4, n_inputs=4, n_samples=5000, persistence=np.array([400.0]))
+    >>> worth(slow, 0)
+    '5,000 rows, each like the one before: worth about 12 independent ones'
+    """
+    independent = evidence.count(rank)
+    if ALIKE * independent > evidence.effective:
+        return ""
+    amount = "1 independent one" if round(independent) == 1 else f"{independent:,.0f} independent ones"
+    which = "" if evidence.beta2 == 1 else " remembered"
+    return f"{evidence.effective:,.0f} rows{which}, each like the one before: worth about {amount}"
+
+
+def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
+    """Sentences about what more samples would show, where there are few for so many inputs."""
+    n, T, forgets = evidence.n_inputs, evidence.effective, evidence.beta2 < 1
+    independent = evidence.count(0)
+    needed = FEW_SAMPLES * n
+    alike = worth(evidence, 0)
+    if independent >= needed or not isinstance(alpha, Rule):
+        return [f"{alike[0].upper()}{alike[1:]}."] if alike else []
+    if alike:
+        factor = needed / independent
+        cure = (
+            f"a half-life {factor:.2g} times as long would do"
+            if forgets
+            else f"about {T * (factor - 1):,.0f} more rows like these would do"
+        )
+        return [
+            f"{alike[0].upper()}{alike[1:]}, for {n} input{'s' if n > 1 else ''}.",
+            f"Whether there are components cannot be told yet: {cure}.",
+            "Differences from row to row instead of the rows themselves may tell more.",
+        ]
+    if forgets:
         return [f"The half-life is short for {n} inputs: a longer one sees weaker components."]
-    if T < FEW_SAMPLES * n:
-        amount = "There is only 1 sample" if round(T) == 1 else f"There are only {T:.0f} samples"
-        return [f"{amount} for {n} input{'s' if n > 1 else ''}: more samples show weaker components."]
-    return []
+    amount = "There is only 1 sample" if round(T) == 1 else f"There are only {T:.0f} samples"
+    return [f"{amount} for {n} input{'s' if n > 1 else ''}: more samples show weaker components."]
 
 
 def _full(evidence: Evidence) -> str:

@@ -138,8 +138,8 @@ def _deviations(judgement: Judgement, evidence: Evidence, held: int, wanted: int
     crossed = float(judgement.ratios[: held + (wanted > held)].min(initial=math.inf))
     if wanted == held or not crossed:
         return 0.0 if wanted == held else MOST_DEVIATIONS
-    samples = evidence.effective * float(evidence.worth(max(held, wanted) + 1)[-1])
-    return min(abs(math.log(crossed)) / math.sqrt(2 / samples), MOST_DEVIATIONS)
+    deviation = math.sqrt(2 / evidence.count(max(held, wanted)))
+    return min(abs(math.log(crossed)) / deviation, MOST_DEVIATIONS)
 
 
 def _is_clear(evidence: Evidence, deviations: float, more: bool, since: float) -> bool:

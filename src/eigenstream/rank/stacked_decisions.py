@@ -101,7 +101,7 @@ def _deviations_together(
     last = np.minimum(held + (wanted > held), r) - 1
     lowest = np.minimum.accumulate(judgement.ratios, axis=1)[streams, np.maximum(last, 0)]
     worth = evidence.worth(r + 1)[streams, np.maximum(held, wanted)]
-    samples = evidence.effective * worth
+    samples = np.maximum(evidence.effective * worth, 1.0)
     found = [
         MOST_DEVIATIONS if not ratio else min(abs(math.log(ratio)) / math.sqrt(2 / number), MOST_DEVIATIONS)
         for ratio, number in zip(lowest.tolist(), samples.tolist(), strict=True)
