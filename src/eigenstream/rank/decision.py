@@ -47,6 +47,10 @@ ENTER, LEAVE = 5.0, 8.0
 """Standard deviations of an eigenvalue by which the rule must want more components, or fewer, for the rank to
 change at once."""
 
+# A share of the effective samples of a full window, which half of its weight has after one half-life.
+YOUNG = 1 / 3
+"""Before there are so many, next to nothing has been forgotten: the rank is decided as if nothing would be."""
+
 MOST_DEVIATIONS = 100.0
 """More than these are as good as any."""
 
@@ -146,7 +150,10 @@ def _is_clear(evidence: Evidence, deviations: float, more: bool, since: float) -
     """True if the rank has to change at once."""
     if evidence.beta2 == 1 and evidence.tells_below_threshold:
         return True
-    if evidence.effective < min(2 * since, 0.75 * effective_samples(math.inf, evidence.beta2)):
+    full = effective_samples(math.inf, evidence.beta2)
+    if evidence.effective < YOUNG * full:
+        return True
+    if evidence.effective < min(2 * since, 0.75 * full):
         return False
     return deviations > (ENTER if more else LEAVE)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..regularizers import Regularizer
 from . import Evidence, Judgement, Rule, effective_samples
-from .decision import ENTER, LARGEST_ALPHA, LEAVE, MOST_DEVIATIONS, PATIENCE, _window
+from .decision import ENTER, LARGEST_ALPHA, LEAVE, MOST_DEVIATIONS, PATIENCE, YOUNG, _window
 
 
 class Memories(NamedTuple):
@@ -116,8 +116,10 @@ def _is_clear_together(
     """`_is_clear` for many streams."""
     if evidence.beta2 == 1:
         return np.ones(len(since), dtype=bool)
-    full = 0.75 * effective_samples(math.inf, evidence.beta2)
-    settled = evidence.effective >= np.minimum(2 * since, full)
+    full = effective_samples(math.inf, evidence.beta2)
+    if evidence.effective < YOUNG * full:
+        return np.ones(len(since), dtype=bool)
+    settled = evidence.effective >= np.minimum(2 * since, 0.75 * full)
     return np.asarray(settled & (deviations > np.where(more, ENTER, LEAVE)))
 
 
