@@ -91,6 +91,8 @@ class NoiseEdge(Rule):
         if n > 1 and evidence.persistence is not None:
             counts = evidence.effective * evidence.worth(r)
             ratios[np.arange(1, r + 1) > counts / PER_COMPONENT] = 0.0
+        # What is larger than a component is one, too.
+        ratios = np.maximum.accumulate(ratios[..., ::-1], axis=-1)[..., ::-1]
         return Judgement(ratios, lines)
 
     judge_together = judge  # it takes a stack as it is
