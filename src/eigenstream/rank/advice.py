@@ -121,7 +121,7 @@ def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
     """Sentences about what more samples would show, where there are few for so many inputs."""
     n, T, forgets = evidence.n_inputs, evidence.effective, evidence.beta2 < 1
     independent = evidence.count(0)
-    needed = FEW_SAMPLES * n
+    needed = (1 + forgets) * FEW_SAMPLES * n  # a window of W samples has the weight of 2 W
     alike = worth(evidence, 0)
     if independent >= needed or not isinstance(alpha, Rule):
         return [f"{alike[0].upper()}{alike[1:]}."] if alike else []
@@ -135,7 +135,8 @@ def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
         return [
             f"{alike[0].upper()}{alike[1:]}, for {n} input{'s' if n > 1 else ''}.",
             f"Whether there are components cannot be told yet: {cure}.",
-            "Differences from row to row instead of the rows themselves may tell more.",
+            "Differences from row to row may tell more than the rows themselves; if the order of the rows means "
+            "nothing, shuffle them.",
         ]
     if forgets:
         return [f"The half-life is short for {n} inputs: a longer one sees weaker components."]

@@ -69,6 +69,19 @@ class NoiseEdge(Rule):
     name: ClassVar[str] = "edge"
 
     def judge(self, evidence: Evidence) -> Judgement:
+        by_rows = self._judged(evidence._replace(persistence=None))
+        if evidence.persistence is None:
+            return by_rows
+        # Components only become fewer by counting independent samples. What is larger than one is one, too:
+        # as long as slow components are left in the rows, these look slower than their noise is.
+        alike = self._judged(evidence)
+        ratios = np.maximum.accumulate(alike.ratios[..., ::-1], axis=-1)[..., ::-1]
+        return Judgement(np.minimum(ratios, by_rows.ratios), alike.lines)
+
+    judge_together = judge  # it takes a stack as it is
+
+    def _judged(self, evidence: Evidence) -> Judgement:
+        """The opinion on each eigenvalue by itself."""
         lam, n = evidence.variances, evidence.n_inputs
         r = lam.shape[-1]
         samples = evidence.independent(r + 1)
@@ -91,11 +104,9 @@ class NoiseEdge(Rule):
         if n > 1 and evidence.persistence is not None:
             counts = evidence.effective * evidence.worth(r)
             ratios[np.arange(1, r + 1) > counts / PER_COMPONENT] = 0.0
-        # What is larger than a component is one, too.
-        ratios = np.maximum.accumulate(ratios[..., ::-1], axis=-1)[..., ::-1]
         return Judgement(ratios, lines)
 
-    judge_together = judge  # it takes a stack as it is
+
 
     def _lines(self, evidence: Evidence, samples: Vector) -> tuple[Vector, Vector]:
         """Lines of each eigenvalue above independent inputs (one more: none is left) and above neighbours."""
