@@ -35,6 +35,10 @@ PER_WINDOW = 3
 NEGLIGIBLE = 0.1
 """An autocorrelation below this counts as none, and so do all at larger distances."""
 
+# A share of the whole. Sums along axes and of whole rows are rounded apart.
+ROUNDING = 1e-9
+"""What is left of the rows is nothing where it is below this share of them."""
+
 SMALLEST, LARGEST = 1e-6, 0.9999
 """Autocorrelations beyond these count as these: rows that never change are not infinitely alike."""
 
@@ -183,7 +187,7 @@ def projections_on(rows: Matrix, axes: Matrix, number: int) -> Matrix:
 
 def persistence(sums: Matrix, pairs: Vector) -> Vector | None:
     """`LagSums.persistence` of sums (..., lags, 1 + k) over pairs (..., lags)."""
-    known = np.count_nonzero(pairs, axis=-1)
+    known = np.cumprod(pairs > 0, axis=-1).sum(axis=-1)
     most = int(known.max(initial=0)) if known.ndim else int(known)
     if most < 2:
         return None
@@ -193,8 +197,10 @@ def persistence(sums: Matrix, pairs: Vector) -> Vector | None:
     left = sums[..., :most, :].copy()
     np.subtract(left[..., :1], np.cumsum(left[..., 1:], axis=-1), out=left[..., 1:])
     mean = left / pairs[..., :most, None]
-    power = np.maximum(mean[..., :1, :], np.finfo(np.float64).tiny)
-    rho = np.clip(np.abs(mean[..., 1:, :]) / power, SMALLEST, LARGEST)
+    power = mean[..., :1, :]
+    some = power > ROUNDING * np.abs(power[..., :1])
+    rho = np.where(some, np.abs(mean[..., 1:, :]) / np.where(some, power, 1.0), 0.0)
+    rho = np.clip(rho, SMALLEST, LARGEST)
     return None if rho[..., 0, :].max() < NEGLIGIBLE else _squares(rho)
 
 

@@ -33,6 +33,10 @@ DOUBTFUL = 0.7
 PER_COMPONENT = 4
 """Independent samples that there must be for each component."""
 
+PER_INPUT = 2
+"""Independent samples for each input in what a component leaves, from which on that is lively. Walks, whose
+first component leaves a quarter of its variance to the second, stay below."""
+
 GAP = 2.5
 """A drop between two neighbours by this factor separates components from noise, wherever it is."""
 
@@ -102,11 +106,12 @@ class NoiseEdge(Rule):
             )
         ratios[..., most:] = 0.0
         if n > 1 and evidence.persistence is not None:
-            counts = evidence.effective * evidence.worth(r)
-            ratios[np.arange(1, r + 1) > counts / PER_COMPONENT] = 0.0
+            counts = evidence.effective * evidence.worth(r + 1)
+            needed = PER_COMPONENT * np.arange(1, r + 1)
+            # A slow component alone makes rows alike. Where what it leaves is lively, that is no reason to doubt.
+            lively = counts[..., 1:] >= np.maximum(PER_INPUT * n, needed)
+            ratios[(counts[..., :-1] < needed) & ~lively] = 0.0
         return Judgement(ratios, lines)
-
-
 
     def _lines(self, evidence: Evidence, samples: Vector) -> tuple[Vector, Vector]:
         """Lines of each eigenvalue above independent inputs (one more: none is left) and above neighbours."""
