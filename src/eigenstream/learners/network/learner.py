@@ -103,7 +103,7 @@ class NetworkLearner(Marked):
         self.lags = LagSums.none(settings.k)
         """Likeness of rows to their predecessors."""
         self.neighbours: tuple[Floats, ...] = ()
-        """Rows since the last `TOGETHER` that were compared with their predecessors, as they came."""
+        """Rows since the last `TOGETHER` that were compared with their predecessors."""
         self._recalibrate(alpha)
 
     def __setstate__(self, values: dict[str, Any]) -> None:
@@ -141,22 +141,22 @@ class NetworkLearner(Marked):
 
         A row counts as one whatever its weight.
         """
-        start, waiting = 0, sum(map(len, self.neighbours))
+        start, waiting = 0, len(self.neighbours)
         while start < len(rows):
             part = rows[start : start + TOGETHER - waiting]
-            self.neighbours = *self.neighbours, part.copy()
+            self.neighbours = *self.neighbours, *part.copy()
             start, waiting = start + len(part), waiting + len(part)
             if waiting == TOGETHER:
                 self.lags = self._lags_after(self.neighbours, whole=True)
                 self.neighbours, waiting = (), 0
 
-    def _lags_after(self, groups: tuple[Floats, ...], *, whole: bool) -> LagSums:
+    def _lags_after(self, rows: tuple[Floats, ...], *, whole: bool) -> LagSums:
         """Likeness to predecessors after these rows as well."""
-        steps = Steps.even(sum(map(len, groups)), self.rule.beta2)
+        steps = Steps.even(len(rows), self.rule.beta2)
         decay, scales = steps.fading.decay, steps.fading.scales
         if not self.lags.is_due(decay, whole=whole):
             return self.lags.passed(decay)
-        R = np.vstack(groups) - (self.looked_mean if self.settings.center else 0.0)
+        R = np.array(rows, dtype=np.float64) - (self.looked_mean if self.settings.center else 0.0)
         if scales is not None:
             R *= scales[:, None]
         Y = projections_on(R, self.axes, self.lags.directions)
@@ -264,7 +264,7 @@ class NetworkLearner(Marked):
         neighbours = stored_array(arrays, "neighbours", (None, n), dtype, most=largest)
         if len(neighbours) >= TOGETHER:
             raise ValueError(f"{len(neighbours)} rows wait to be compared, expected fewer than {TOGETHER}")
-        self.neighbours = (neighbours,) if len(neighbours) else ()
+        self.neighbours = tuple(neighbours)
         clock = stored_array(arrays, "clock", (3,), np.int64, least=-1, most=LATEST)
         self.time, due, self.aligned = map(int, clock)
         self.consolidate_at = math.inf if due < 0 else due
