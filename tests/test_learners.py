@@ -82,7 +82,7 @@ def test_exact_is_the_closed_form(name, half_life):
         p = model.n_components_
         np.testing.assert_allclose(model.explained_variance_, lam[:p], rtol=1e-10, atol=1e-15 * lam[0])
         assert metrics.subspace_error(model.components_, axes[:p]) < 1e-10 if p else True
-        # How alike rows are is judged by other axes offline: where a line is that near, ranks may differ by one.
+        # Offline, other axes judge how alike rows are: where a line is near, ranks may differ by one.
         assert abs(compare_to_offline(model, rows).rank_offline - p) <= 1
 
 

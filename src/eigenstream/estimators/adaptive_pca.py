@@ -156,7 +156,7 @@ class AdaptivePCA(ReadingTransformer):
         rank, threshold = decision.rank, decision.threshold
         self._evidence = evidence
         self.advice_ = advice(evidence, rank, alpha)
-        self.n_samples_effective_ = evidence.count(rank)
+        self.n_samples_effective_ = evidence.n_independent(rank)
         if rank == len(axes) < lam.size and lam[rank] > threshold and not isinstance(alpha, FixedRank):
             message = f"more than max_components={k} components exceed the threshold; {self.advice_}"
             warnings.warn(message, UserWarning, stacklevel=2)

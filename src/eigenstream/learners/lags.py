@@ -31,7 +31,7 @@ OFTEN, STRIDES = 8, (1, 2, 4, 8, 16)
 PER_WINDOW = 3
 """Blocks that are summed up per window of a stream that forgets, at least."""
 
-# A correlation. Those of white noise stay below it by chance; smaller ones add less than 2 % to a persistence.
+# A correlation. Those of white noise stay below it by chance, and it adds 2 % to a persistence.
 NEGLIGIBLE = 0.1
 """An autocorrelation below this counts as none, and so do all at larger distances."""
 
@@ -67,7 +67,7 @@ class LagSums(NamedTuple):
     @property
     def directions(self) -> int:
         """Number of axes along which sums are kept."""
-        return self.sums.shape[-1] - 1
+        return int(self.sums.shape[-1]) - 1
 
     @property
     def knows_axes(self) -> bool:
@@ -111,7 +111,9 @@ class LagSums(NamedTuple):
     def after(self, decay: float, sums: Matrix, pairs: Vector) -> Self:
         """After a block with these sums and pairs, which stands for those that were not summed up."""
         faded, stride = self.faded * decay, stride_at(self.blocks, decay)
-        return type(self)(faded * self.sums + stride * sums, faded * self.pairs + stride * pairs, self.blocks + 1)
+        return type(self)(
+            faded * self.sums + stride * sums, faded * self.pairs + stride * pairs, self.blocks + 1
+        )
 
     def discounted(self, factor: float) -> Self:
         """The same after more time, during which no row came."""
@@ -177,7 +179,7 @@ def _pairs(rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.in
     return one, other, np.cumsum([0, *counts[:-1]])
 
 
-def projections_on(rows: Matrix, axes: Matrix, number: int) -> Matrix:
+def projections_on(rows: Floats, axes: Floats, number: int) -> Matrix:
     """Projections of rows (..., b, n) on at most this many axes (..., k, n), zeros beyond what there are."""
     used = axes[..., :number, :]
     Y = np.zeros((*rows.shape[:-1], number))

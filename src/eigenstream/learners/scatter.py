@@ -229,9 +229,7 @@ class Scatter(Marked):
             trace, share = float(inputs.sum()), share * (self._gain > 0)
         inputs, trace = inputs + share, trace + self.extra
         profile = Profile.of(inputs, np.sqrt(lam[: self.k, None]) * U[: self.k])
-        return Knowledge(
-            lam, U, self.count, trace, self._mean, inputs, None, scale, profile, lags=self.lags
-        )
+        return Knowledge(lam, U, self.count, trace, self._mean, inputs, None, scale, profile, lags=self.lags)
 
     def _standardized(self) -> Matrix:
         """C, of standardized inputs where that is asked for."""

@@ -255,15 +255,19 @@ class Subspace(Marked):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         gain = {} if self.gain is None else {"gain": host(self.gain)}
-        return self.lags.arrays() | gain | {
-            "L": host(self.L),
-            "lam": self.lam,
-            "origin": host(self.origin),
-            "offset": host(self.offset),
-            "inputs": host(self.inputs),
-            "totals": np.array([self.count, self.extra]),
-            "counters": np.array([self.blocks, self.aligned, self.decays], dtype=np.int64),
-        }
+        return (
+            self.lags.arrays()
+            | gain
+            | {
+                "L": host(self.L),
+                "lam": self.lam,
+                "origin": host(self.origin),
+                "offset": host(self.offset),
+                "inputs": host(self.inputs),
+                "totals": np.array([self.count, self.extra]),
+                "counters": np.array([self.blocks, self.aligned, self.decays], dtype=np.int64),
+            }
+        )
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         n, largest = self.n, LARGEST_VALUE[np.float64]
@@ -309,7 +313,7 @@ class Subspace(Marked):
         self.gain = gain
 
     def _absorb(self, R: Any, decay: float, steps: Steps | None = None) -> None:
-        """Replace L and lam by the leading directions of L and R, which are rows with these steps, or none."""
+        """Replace L and lam by the leading directions of L and R; R are rows if there are steps."""
         first = not self.r
         self.turn(*self.leading(self.products(R, decay), decay, steps), R)
         if first:  # there is nothing to follow: the largest entry of each axis is positive

@@ -442,7 +442,7 @@ class Tracker(Marked):
     def n_independent(self) -> float:
         """Number of independent samples that judge what the components leave."""
         known = self.known()
-        return self._evidence(known).count(self.reading().rank) if known.effective > 0 else 0.0
+        return self._evidence(known).n_independent(self.reading().rank) if known.effective > 0 else 0.0
 
     def _said_by(self, adviser: Callable[[Evidence, int, float | Rule], str]) -> str:
         known = self.known()

@@ -105,11 +105,12 @@ def worth(evidence: Evidence, rank: int) -> str:
 
     Examples
     --------
-    >>> slow = Evidence(np.ones(4), 4.0, capacity=4, n_inputs=4, n_samples=5000, persistence=np.array([400.0]))
+    >>> alike = np.array([400.0])
+    >>> slow = Evidence(np.ones(4), 4.0, capacity=4, n_inputs=4, n_samples=5000, persistence=alike)
     >>> worth(slow, 0)
     '5,000 rows, each like the one before: worth about 12 independent ones'
     """
-    independent = evidence.count(rank)
+    independent = evidence.n_independent(rank)
     if ALIKE * independent > evidence.effective:
         return ""
     amount = "1 independent one" if round(independent) == 1 else f"{independent:,.0f} independent ones"
@@ -120,7 +121,7 @@ def worth(evidence: Evidence, rank: int) -> str:
 def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
     """Sentences about what more samples would show, where there are few for so many inputs."""
     n, T, forgets = evidence.n_inputs, evidence.effective, evidence.beta2 < 1
-    independent = evidence.count(0)
+    independent = evidence.n_independent(0)
     needed = (1 + forgets) * FEW_SAMPLES * n  # a window of W samples has the weight of 2 W
     alike = worth(evidence, 0)
     if independent >= needed or not isinstance(alpha, Rule):
@@ -135,8 +136,8 @@ def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
         return [
             f"{alike[0].upper()}{alike[1:]}, for {n} input{'s' if n > 1 else ''}.",
             f"Whether there are components cannot be told yet: {cure}.",
-            "Differences from row to row may tell more than the rows themselves; if the order of the rows means "
-            "nothing, shuffle them.",
+            "Differences from row to row may tell more than the rows themselves; if their order means nothing, "
+            "shuffle them.",
         ]
     if forgets:
         return [f"The half-life is short for {n} inputs: a longer one sees weaker components."]

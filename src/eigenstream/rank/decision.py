@@ -49,7 +49,7 @@ change at once."""
 
 # A share of the effective samples of a full window: a tenth of a half-life has passed.
 YOUNG = 0.05
-"""Before there are so many, next to nothing has been forgotten: the rank is decided as if nothing would be."""
+"""Before there are so many, the rank is decided as if nothing would ever be forgotten."""
 
 MOST_DEVIATIONS = 100.0
 """More than these are as good as any."""
@@ -142,7 +142,7 @@ def _deviations(judgement: Judgement, evidence: Evidence, held: int, wanted: int
     crossed = float(judgement.ratios[: held + (wanted > held)].min(initial=math.inf))
     if wanted == held or not crossed:
         return 0.0 if wanted == held else MOST_DEVIATIONS
-    deviation = math.sqrt(2 / evidence.count(max(held, wanted)))
+    deviation = math.sqrt(2 / evidence.n_independent(max(held, wanted)))
     return min(abs(math.log(crossed)) / deviation, MOST_DEVIATIONS)
 
 

@@ -110,7 +110,7 @@ class Evidence(NamedTuple):
         """Share of the samples that are worth an independent one, for what 0, 1, ... components leave."""
         return self.independent(number) / samples_in_window(self.n_inputs, self.span, self.beta2)
 
-    def count(self, rank: int) -> float:
+    def n_independent(self, rank: int) -> float:
         """Number of independent samples that judge what this many components leave; at least 1."""
         return max(self.effective * float(self.worth(rank + 1)[..., -1]), 1.0)
 

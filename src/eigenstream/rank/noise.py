@@ -108,7 +108,7 @@ class NoiseEdge(Rule):
         if n > 1 and evidence.persistence is not None:
             counts = evidence.effective * evidence.worth(r + 1)
             needed = PER_COMPONENT * np.arange(1, r + 1)
-            # A slow component alone makes rows alike. Where what it leaves is lively, that is no reason to doubt.
+            # A slow component makes rows alike: no reason to doubt where what it leaves is lively.
             lively = counts[..., 1:] >= np.maximum(PER_INPUT * n, needed)
             ratios[(counts[..., :-1] < needed) & ~lively] = 0.0
         return Judgement(ratios, lines)
