@@ -18,7 +18,7 @@ STRENGTHS = (1.0, 4.0, 2.0, 1.4, 2.8)
 PERIOD = 100
 """Rows of a season."""
 ARMA = (0.95, -0.7)
-"""Coefficients of the last value and of the last shock: correlation 0.52 of neighbours, then slowly falling."""
+"""Coefficients of the last value and of the last shock. Neighbours correlate by 0.52; that falls slowly."""
 DRAWS = 8
 """Draws of noise whose largest eigenvalues, in the mean, are the edge."""
 Noise = Callable[[int, int, np.random.Generator], Array]
@@ -35,7 +35,7 @@ class Family:
     factors: float | None = None
     """Correlation of a factor from row to row; None: the noise's own law."""
     shared: int = 0
-    """Components that the noise itself has: a season of which each input has its phase is a sine and a cosine."""
+    """Components that the noise itself has: a season with a phase for each input is a sine and a cosine."""
     stationary: bool = True
 
 
@@ -92,11 +92,12 @@ FAMILIES = {
     "mixed": Family(_mixed, _tau(0.99), factors=0.9),
     "season": Family(_season, PERIOD, factors=0.0, shared=2),
     "random walks": Family(_walks, np.inf, stationary=False),
-    "slow factors in white": Family(autoregressive(0.0), 1.0, factors=0.99),
+    "AR 0.9 factors in white": Family(autoregressive(0.0), 1.0, factors=0.9),
+    "AR 0.99 factors in white": Family(autoregressive(0.0), 1.0, factors=0.99),
     "white factors in AR 0.9": Family(autoregressive(0.9), _tau(0.9), factors=0.0),
     "white factors in AR 0.99": Family(autoregressive(0.99), _tau(0.99), factors=0.0),
 }
-"""Kinds of streams. The number for *mixed* stands for its slowest third, which has the largest eigenvalues."""
+"""Kinds of streams. The tau of *mixed* is that of its slowest third, which has the largest eigenvalues."""
 
 
 class SlowStream(NamedTuple):
@@ -137,9 +138,7 @@ def noise_edge(family: str, n: int, T: int, half_life: int | None) -> float:
         draw, found = FAMILIES[family].noise, []
         for seed in range(DRAWS if half_life is None else 1):
             X = draw(T, n, np.random.default_rng(seed))
-            found.append(
-                np.linalg.eigvalsh(np.cov(X.T))[-1] if half_life is None else edge_of(X, half_life)
-            )
+            found.append(np.linalg.eigvalsh(np.cov(X.T))[-1] if half_life is None else edge_of(X, half_life))
         _edges[place] = float(np.mean(found))
     return _edges[place]
 

@@ -59,7 +59,7 @@ def eigenvalue_ratio(mu: Array, n: int, T: int) -> int:
 
 
 def growth_ratio(mu: Array, n: int, T: int) -> int:
-    """Count before the largest ratio of the growth of what is left; an invented eigenvalue before the first."""
+    """Count before the largest ratio of the growth of what is left; an invented one before the first."""
     m, most = min(n, T), min(MOST, len(mu) - 2)
     left = np.maximum(mu.sum() - np.cumsum(mu[: most + 1]), 1e-300)
     growth = np.log1p(np.concatenate(([1 / np.log(m)], mu[: most + 1] / left)))

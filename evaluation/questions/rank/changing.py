@@ -1,8 +1,8 @@
-"""(a) The right rank: components come and go in noise of several kinds; who knows how many there are?"""
+"""Components come and go in noise of several kinds; who knows how many there are?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
@@ -11,17 +11,15 @@ import numpy as np
 from benchmarks.markdown import table
 
 from eigenstream.paper.reproduction.item import Claim, Table
-from evaluation import rivals
 from evaluation.methods import Ours, ranks_of
 from evaluation.question import HINDSIGHT, OURS, Row, target
-from evaluation.rivals.rival import Ranks, RankTracker
+from evaluation.rivals.rival import Ranks
+from evaluation.rivals.settings import PUBLISHED, SAME_MEMORY, contenders
 from evaluation.streams import FAMILIES, RANKS, Known, Stream, changing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAME, LETTER, ALONE = "rank", "a", False
-TITLE = "The right rank"
 LEAST = 0.9
 """The target: at the right rank for this share of the time."""
 JUDGED = 1.5
@@ -30,7 +28,6 @@ SETTLE = 4
 """Half-lives after a change that do not count: a component four times the edge takes two to fade below it."""
 STEP = 50
 """A trace of the rank is kept every so many rows."""
-SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 INTRO = f"""Components come and go ({", ".join(map(str, RANKS))} of them, one after the other) in noise of
 six kinds: white; *uneven* (variances of the inputs uniform in [0, 2]); *very uneven* (exponentially
 distributed); *coloured* (variances fall by e^-3 along random axes); *coloured in time* (correlation 0.5
@@ -73,41 +70,6 @@ def cases(settings: Settings, seed: int) -> Sequence[Known]:
     ]
 
 
-def contenders(n: int, beta: float) -> dict[str, dict[str, Callable[[], RankTracker]]]:
-    """Each rival as published, with our half-life, and by the setting of its rank rule."""
-    with_share = {
-        "SPIRIT": lambda low: rivals.SPIRIT(n, beta, low, low + 0.03),
-        "FRAHST": lambda low: rivals.FRAHST(n, beta, low, low + 0.02),
-    }
-    found: dict[str, dict[str, Callable[[], RankTracker]]] = {
-        "SPIRIT": {
-            "as published": lambda: rivals.SPIRIT(n),
-            "our half-life": lambda: rivals.SPIRIT(n, beta),
-        },
-        "FRAHST": {
-            "as published": lambda: rivals.FRAHST(n),
-            "our half-life": lambda: rivals.FRAHST(n, beta),
-        },
-        "Federated PCA": {
-            "as published": lambda: rivals.FederatedPCA(n),
-            "our half-life": lambda: rivals.FederatedPCA(n, beta),
-        },
-        "incremental SVD": {"as published": lambda: rivals.ToleranceSVD(n)},
-        "ARAMS": {"as published": lambda: rivals.RankAdaptiveFrequentDirections(n)},
-    }
-    for share in SHARES:
-        for name, make in with_share.items():
-            found[name][f"share {share:g}"] = lambda make=make, share=share: make(share)
-        found["ARAMS"][f"error {share:g}"] = lambda e=share: rivals.RankAdaptiveFrequentDirections(n, e)
-    for upper in (0.03, 0.06, 0.15, 0.2, 0.3):
-        found["Federated PCA"][f"upper {upper:g}"] = lambda u=upper: rivals.FederatedPCA(n, beta, u / 10, u)
-    for tolerance in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
-        found["incremental SVD"][f"tolerance {tolerance:g}"] = lambda t=tolerance: rivals.ToleranceSVD(
-            n, beta, t
-        )
-    return found
-
-
 def simulate(case: Known) -> Table:
     stream = changing(case)
     beta = 0.5 ** (1 / case.half_life)
@@ -116,12 +78,13 @@ def simulate(case: Known) -> Table:
     found = {OURS: _judged(ranks_of(ours.model), stream, case)}
     for name, settings in contenders(case.n, beta).items():
         for setting, make in settings.items():
-            published = setting in ("as published", "our half-life")
+            published = setting in (PUBLISHED, SAME_MEMORY)
             if case.scale == 1 or published:
                 found[f"{name}, {setting}"] = _judged(make().learn(stream.rows), stream, case)
     energies = np.linalg.eigvalsh(np.cov(stream.rows[: case.stretch].T))[::-1]
     enough = int(np.searchsorted(np.cumsum(energies) / energies.sum(), 0.95)) + 1
     return {
+        "kind": "changing",
         "family": case.family,
         "weakest": case.weakest,
         "scale": case.scale,
@@ -173,7 +136,7 @@ def _columns(shares: dict[str, float]) -> dict[str, str]:
     columns = {OURS: OURS}
     for name in contenders(1, 1.0):
         runs = [key for key in shares if key.startswith(f"{name}, ")]
-        columns |= {key: key for key in runs if key.endswith(("as published", "our half-life"))}
+        columns |= {key: key for key in runs if key.endswith((PUBLISHED, SAME_MEMORY))}
         columns[f"{name}, {HINDSIGHT}"] = max(runs, key=lambda key: shares[key])
     return columns
 
@@ -221,7 +184,7 @@ def further(settings: Settings, tables: Sequence[Table]) -> str:
     mine = [t for t in tables if t["scale"] == 1 and t["seed"] == 0]
     first = RANKS[0]
     energy = [(t["family"], f"{t['weakest']:g}x", first, t["95 %"]) for t in mine]
-    names = [name for name in tables[0]["methods"] if name.endswith(("as published", "our half-life"))]
+    names = [name for name in tables[0]["methods"] if name.endswith((PUBLISHED, SAME_MEMORY))]
     scaled = [
         (
             t["family"],
