@@ -112,8 +112,8 @@ def slow(
     """Rows of a stream.
 
     The weakest factor has ``weakest`` times the largest eigenvalue of noise like this: in the mean over
-    draws, or, with a half-life, over time. Without a half-life the factors have exactly their variances, and
-    are uncorrelated, over these rows; with one in expectation.
+    draws, or, with a half-life, over time. Factors have exactly their variances, and are uncorrelated, in
+    these rows as they count at the end: a slow factor that happens to stand still is not there.
     """
     rng = np.random.default_rng(seed)
     kind = FAMILIES[family]
@@ -121,8 +121,9 @@ def slow(
     if factors:
         draw = kind.noise if kind.factors is None else autoregressive(kind.factors)
         F = draw(T, factors, rng)
-        if half_life is None:
-            F = np.sqrt(T) * np.linalg.qr(F - F.mean(axis=0))[0]
+        weights = np.ones(T) if half_life is None else 0.5 ** (np.arange(T)[::-1] / half_life)
+        F -= weights @ F / weights.sum()
+        F = np.linalg.solve(np.linalg.cholesky((weights * F.T) @ F / weights.sum()), F.T).T
         powers = weakest * noise_edge(family, n, T, half_life) * np.array(STRENGTHS[:factors])
         X = X + F * np.sqrt(powers) @ random_orthonormal(n, factors, rng)
     return SlowStream(X, factors + kind.shared)

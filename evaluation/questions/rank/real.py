@@ -29,7 +29,7 @@ RECORDS = {
     "bafu": "rivers of one country: 1 to 3 (snow melt, rain)",
     "chlorine": "simulated pipes, one daily wave with delays: 2, and overtones (there is no noise)",
     "climate": "many quantities over a continent, rows of stations mixed: unknown, 2 or more with the season",
-    "drift": "features of 16 sensors, six gases: unknown, 2 to 6; features of a sensor are functions of each other",
+    "drift": "features of 16 sensors, six gases: unknown, 2 to 6, and more where features follow each other",
     "eeg-alcohol": "64 electrodes for one second: unknown, 4 to 8 by custom",
     "eeg-reading": "33 electrodes: unknown, 3 to 8 by custom",
     "electricity": "clients of one country: 1 to 3 (day, week)",
@@ -38,7 +38,7 @@ RECORDS = {
     "motion": "attitude, gravity, acceleration and rotation of a telephone: unknown, 2 to 5",
     "soccer": "positions on a pitch during 25 s: cannot be told",
     "sport-activity": "69 nearly equal inputs: 1; the rest is unknown",
-    "stock-exchange": "rates against one currency, near random walks: levels cannot tell; 1 or 2 in differences",
+    "stock-exchange": "rates against one currency, near random walks: levels cannot tell; differences 1 or 2",
     "temperature": "stations of one country: 1 to 4 (season, weather of regions)",
     "traffic": "roads of one area: 1 to 3 (day, week)",
     "Tennessee Eastman (normal, 500 rows), standardized": PLANT,
@@ -48,7 +48,7 @@ RECORDS = {
 """What somebody who knows the record would say, and how sure."""
 
 INTRO = f"""At last real records, whose number of components nobody knows for certain: ours offline, online,
-with {BLOCKS} blocks of rows in other orders, and with a half-life that forgets nothing, beside everybody else."""
+with {BLOCKS} blocks of rows in other orders, and with a half-life that forgets nothing; all others beside."""
 
 
 @dataclass(frozen=True)

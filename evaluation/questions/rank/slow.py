@@ -59,7 +59,7 @@ WINDOWED: tuple[tuple[str, bool, int], ...] = (
     ("AR 0.99", False, 700),
     *((family, False, 1_000) for family in ("AR 0.999", "mixed", "season", "random walks")),
     ("AR 0.5", True, 200),
-    *((f, True, 300) for f in ("AR 0.9", "ARMA", "white factors in AR 0.9", "AR 0.99 factors in white")),
+    *((f, True, 300) for f in ("AR 0.9", "ARMA", "white factors in AR 0.9", "AR 0.9 factors in white")),
     *((family, True, 1_000) for family in ("AR 0.9", "AR 0.999", "mixed", "season", "random walks")),
     ("AR 0.99", True, 2_100),
 )
