@@ -13,7 +13,12 @@ from click.testing import CliRunner
 from evaluation import methods, page, sensors
 from evaluation.__main__ import SOURCES, main
 from evaluation.question import HINDSIGHT, OURS, Row, median_ratio, target, times, worst
-from evaluation.questions import QUESTIONS, memory, missing, rank
+from evaluation.questions import QUESTIONS, memory, missing
+from evaluation.questions.rank import changing as changing_rank
+from evaluation.questions.rank import real, slow
+from evaluation.rivals import factor_counts
+from evaluation.slow_streams import FAMILIES, independent_rows
+from evaluation.slow_streams import slow as slow_stream
 from evaluation.streams import RANKS, Known, Stream, changing, edge_of
 
 from eigenstream.paper.reproduction.runner import JudgedItem, Reproduction
@@ -160,14 +165,93 @@ def test_the_edge_of_white_noise_is_that_of_marchenko_and_pastur(rng):
 def test_time_at_the_right_rank_is_counted_after_settling():
     known = Known("white", 4, 100, 10, 0)
     ranks = np.repeat(RANKS, 100)
-    found = rank._judged(ranks.copy(), Stream(np.empty((500, 4)), ranks, 1.0), known)
+    found = changing_rank._judged(ranks.copy(), Stream(np.empty((500, 4)), ranks, 1.0), known)
     assert (found["share"], found["false"], found["delay"]) == (1.0, 0.0, 0.0)
     late = np.r_[ranks[:1].repeat(20), ranks[:-20]]  # everything 20 rows late
-    found = rank._judged(late, Stream(np.empty((500, 4)), ranks, 1.0), known)
+    found = changing_rank._judged(late, Stream(np.empty((500, 4)), ranks, 1.0), known)
     assert (found["share"], found["delay"]) == (1.0, 20.0)
-    found = rank._judged(np.r_[ranks[:450], ranks[450:] + 1], Stream(np.empty((500, 4)), ranks, 1.0), known)
+    found = changing_rank._judged(
+        np.r_[ranks[:450], ranks[450:] + 1], Stream(np.empty((500, 4)), ranks, 1.0), known
+    )
     assert found["share"] == pytest.approx(250 / 300)
     assert found["false"] == pytest.approx(1e4 / 300)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_slow_inputs_have_the_variance_and_the_likeness_that_are_told(family):
+    """Variance 1 and, where rows have a law of their own, the sum of squared autocorrelations."""
+    n, T = (40, 60_000) if family == "AR 0.99" else (40, 20_000)
+    X = slow_stream(family, n, T, 0, seed=1).rows
+    assert X.shape == (T, n)
+    assert X.var(axis=0).mean() == pytest.approx(1, rel=0.3)
+    if family in ("AR 0.5", "AR 0.9", "AR 0.99", "ARMA"):
+        power = np.square(np.abs(np.fft.rfft(X, 2 * T, axis=0))).sum(axis=1)
+        rho = np.fft.irfft(power)[:500]
+        tau = 1 + 2 * np.square(rho[1:] / rho[0]).sum()
+        assert independent_rows(family, T, None) == pytest.approx(T / tau, rel=0.15)
+
+
+@pytest.mark.parametrize("half_life", [None, 100])
+def test_factors_have_their_strengths_in_the_rows_as_they_count(half_life):
+    stream = slow_stream("AR 0.9", 30, 1000, 4, 3, half_life, weakest=50.0)
+    weights = np.ones(1000) if half_life is None else 0.5 ** (np.arange(1000)[::-1] / half_life)
+    X = stream.rows - weights @ stream.rows / weights.sum()
+    lam = np.linalg.eigvalsh((weights * X.T) @ X / weights.sum())[::-1]
+    np.testing.assert_allclose(lam[:4] / lam[3], [4, 2, 1.4, 1], rtol=0.1)
+    assert (stream.rank, lam[3] > 10 * lam[4]) == (4, True)
+
+
+@pytest.mark.parametrize("name", factor_counts.COUNTS)
+@pytest.mark.parametrize("factors", [0, 3])
+def test_economists_count_strong_factors_in_white_noise(name, factors):
+    found = factor_counts.counts(slow_stream("white", 40, 400, factors, 0, weakest=8.0).rows)
+    assert found[f"{name}, levels"] == found[f"{name}, differences"] == factors
+
+
+def test_economists_are_deceived_by_random_walks_and_look_at_differences():
+    """Spurious factors: unrelated walks seem to have common trends."""
+    found = factor_counts.counts(slow_stream("random walks", 40, 400, 0, 0).rows)
+    for name in factor_counts.COUNTS:
+        assert found[f"{name}, levels"] > 0
+        assert found[f"{name}, differences"] == 0
+
+
+def test_an_estimator_needs_more_inputs_than_it_looks_at():
+    assert factor_counts.onatski(np.ones(6), 6, 100) == 0
+
+
+def test_slow_streams_are_judged_by_targets():
+    cases = slow.cases(slow.QUICK, 0)
+    assert all(case.seed >= slow.FIRST_SEED for case in cases)
+    tables = [slow.simulate(case) for case in cases]
+    found = {row.anchor: row for row in slow.rows(slow.QUICK, tables)}
+    row = found["a/slow/AR-0.9/noise/300/offline/right"]
+    assert {OURS, "SPIRIT", "BEMA", f"Bai-Ng, levels, {HINDSIGHT}", "Onatski, differences"} <= set(row.values)
+    assert set(row.extra) == {slow.BY_ROWS}
+    assert "a/slow/AR-0.9/factors/h50/online/right" in found
+    assert len({claim.says for claim in slow.claims(slow.QUICK, tables)}) == 5
+    tables[0]["errors"]["online"] = [0, 1]
+    claim = slow.claims(slow.QUICK, tables)[0]
+    assert "missed by AR 0.9, noise only, 300 rows, online 50.0%" in claim.value
+    text = slow.further(slow.QUICK, tables)
+    assert "| AR 0.9, noise only, 300 rows | 31 | online | 2 | +1: 1 | 10001 |" in text
+
+
+def test_real_records_are_judged_by_agreement(tmp_path, monkeypatch):
+    monkeypatch.setattr(sensors, "FOLDER", tmp_path)
+    case, *_ = real.cases(real.QUICK, 0)
+    missing_table = real.simulate(case)
+    assert "Skipped: imputegap" in real.further(real.QUICK, [missing_table])
+    assert real.claims(real.QUICK, [missing_table]) == []
+    rows = slow_stream("white", 9, 400, 2, 0, weakest=9.0).rows
+    monkeypatch.setattr(sensors, "load", lambda name, most: rows[:most])
+    found = real.simulate(case)
+    assert found["ranks"]["online"] == found["ranks"]["offline"] == 2
+    assert all(str(claim.verdict) == "holds" for claim in real.claims(real.QUICK, [found]))
+    assert f"| meteo | 9 | 400 | {found['worth']:,.0f} | 2 | 2 | 2 | 2 |" in real.further(real.QUICK, [found])
+    found["ranks"]["half-life"], found["blocks"] = 3, [2, 4]
+    values = [claim.value for claim in real.claims(real.QUICK, [found])]
+    assert values == ["0 of 1; not meteo 2 / 2 / 2, 4", "0 of 1; not meteo 2 / 3"]
 
 
 @pytest.mark.parametrize("pattern", ["scattered", "blocks"])
