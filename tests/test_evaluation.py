@@ -15,7 +15,7 @@ from evaluation.__main__ import SOURCES, main
 from evaluation.question import HINDSIGHT, OURS, Row, median_ratio, target, times, worst
 from evaluation.questions import QUESTIONS, memory, missing
 from evaluation.questions.rank import changing as changing_rank
-from evaluation.questions.rank import real, slow
+from evaluation.questions.rank import real, slow, slow_results
 from evaluation.rivals import factor_counts
 from evaluation.slow_streams import FAMILIES, independent_rows
 from evaluation.slow_streams import slow as slow_stream
@@ -224,16 +224,16 @@ def test_slow_streams_are_judged_by_targets():
     cases = slow.cases(slow.QUICK, 0)
     assert all(case.seed >= slow.FIRST_SEED for case in cases)
     tables = [slow.simulate(case) for case in cases]
-    found = {row.anchor: row for row in slow.rows(slow.QUICK, tables)}
+    found = {row.anchor: row for row in slow_results.rows(slow.QUICK, tables)}
     row = found["a/slow/AR-0.9/noise/300/offline/right"]
     assert {OURS, "SPIRIT", "BEMA", f"Bai-Ng, levels, {HINDSIGHT}", "Onatski, differences"} <= set(row.values)
     assert set(row.extra) == {slow.BY_ROWS}
     assert "a/slow/AR-0.9/factors/h50/online/right" in found
-    assert len({claim.says for claim in slow.claims(slow.QUICK, tables)}) == 5
+    assert len({claim.says for claim in slow_results.claims(slow.QUICK, tables)}) == 5
     tables[0]["errors"]["online"] = [0, 1]
-    claim = slow.claims(slow.QUICK, tables)[0]
+    claim = slow_results.claims(slow.QUICK, tables)[0]
     assert "missed by AR 0.9, noise only, 300 rows, online 50.0%" in claim.value
-    text = slow.further(slow.QUICK, tables)
+    text = slow_results.further(slow.QUICK, tables)
     assert "| AR 0.9, noise only, 300 rows | 31 | online | 2 | +1: 1 | 10001 |" in text
 
 

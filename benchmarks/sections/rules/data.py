@@ -12,6 +12,7 @@ from sklearn import datasets
 from benchmarks.peers.peer import Array
 from eigenstream import streams
 from eigenstream.learners.knowledge import Profile
+from eigenstream.model.moments import persistence_of
 from eigenstream.rank import Evidence, independence_edge
 
 FOLDER = "EIGENSTREAM_DATA"
@@ -60,8 +61,16 @@ def evidence_of(X: Array) -> Evidence:
     n = X.shape[1]
     lam, V = np.linalg.eigh(X.T @ X / len(X))
     lam, powers = np.maximum(lam[::-1], 0.0), np.mean(X**2, axis=0)
-    profile = Profile.of(powers, np.sqrt(lam[:, None]) * V.T[::-1])
-    return Evidence(lam, float(lam.sum()), n, n, len(X) - 1, input_variances=powers, profile=profile)
+    return Evidence(
+        lam,
+        float(lam.sum()),
+        n,
+        n,
+        len(X) - 1,
+        input_variances=powers,
+        profile=Profile.of(powers, np.sqrt(lam[:, None]) * V.T[::-1]),
+        persistence=persistence_of(X, n),
+    )
 
 
 def standardized(X: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eigenstream.paper.reproduction.item import Claim, Table
 from evaluation.question import Row
-from evaluation.questions.rank import changing, real, slow
+from evaluation.questions.rank import changing, real, slow, slow_results
 from evaluation.streams import Known
 
 if TYPE_CHECKING:
@@ -52,14 +52,14 @@ def _of(kind: str, tables: Sequence[Table]) -> list[Table]:
 def rows(settings: Settings, tables: Sequence[Table]) -> list[Row]:
     return [
         *changing.rows(settings.changing, _of("changing", tables)),
-        *slow.rows(settings.slow, _of("slow", tables)),
+        *slow_results.rows(settings.slow, _of("slow", tables)),
     ]
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
     return [
         *changing.claims(settings.changing, _of("changing", tables)),
-        *slow.claims(settings.slow, _of("slow", tables)),
+        *slow_results.claims(settings.slow, _of("slow", tables)),
         *real.claims(settings.real, _of("real", tables)),
     ]
 
@@ -68,11 +68,16 @@ def further(settings: Settings, tables: Sequence[Table]) -> str:
     return "\n\n".join(
         (
             changing.further(settings.changing, _of("changing", tables)),
-            slow.further(settings.slow, _of("slow", tables)),
+            slow_results.further(settings.slow, _of("slow", tables)),
             real.further(settings.real, _of("real", tables)),
         )
     )
 
 
 def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    return changing.draw(settings.changing, _of("changing", tables))
+    from eigenstream.plotting import panels
+
+    figure, (bars, trace, noise, factors) = panels(4, 1, 9, 13)
+    changing.draw_on(bars, trace, settings.changing, _of("changing", tables))
+    slow_results.draw_on(noise, factors, _of("slow", tables))
+    return figure

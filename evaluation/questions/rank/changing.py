@@ -18,7 +18,7 @@ from evaluation.rivals.settings import PUBLISHED, SAME_MEMORY, contenders
 from evaluation.streams import FAMILIES, RANKS, Known, Stream, changing
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 LEAST = 0.9
 """The target: at the right rank for this share of the time."""
@@ -209,11 +209,11 @@ def further(settings: Settings, tables: Sequence[Table]) -> str:
     )
 
 
-def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
-    from eigenstream.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, panels
+def draw_on(bars: Axes, trace: Axes, settings: Settings, tables: Sequence[Table]) -> None:
+    """Shares of the time at the right rank, and the course of the rank on one stream."""
+    from eigenstream.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 
     colours = dict(zip(contenders(1, 1.0), (ORANGE, GREEN, PURPLE, SKY, RED), strict=True))
-    figure, (bars, trace) = panels(2, 1, 9, 7)
     shares = [row for row in rows(settings, tables) if row.anchor.endswith(f"/{JUDGED:g}/share")]
     names = [OURS, *(f"{name}, {HINDSIGHT}" for name in colours)]
     for i, name in enumerate(names):
@@ -240,4 +240,3 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
         yscale="symlog",
     )
     trace.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
-    return figure
