@@ -49,7 +49,8 @@ RECORDS = {
 """What somebody who knows the record would say, and how sure."""
 
 INTRO = f"""At last real records, whose number of components nobody knows for certain: ours offline, online,
-with blocks of {BLOCK} rows or more in other orders, and with a half-life that forgets nothing; others beside."""
+with blocks of {BLOCK} rows or more in other orders, and with a half-life that forgets nothing; others
+beside."""
 
 
 @dataclass(frozen=True)
