@@ -22,7 +22,7 @@ FIRST_SEED = 10_000
 """Seeds from here on; whoever tunes the rule leaves them alone."""
 LEAST, MOST = 40, 200
 """Draws of a case; between the two as many as make `ROWS` rows."""
-ROWS = 400_000
+ROWS = 200_000
 WINDOWS, SETTLE = 10, 4
 """Half-lives that a stream with a half-life lasts, and those at its start that do not count."""
 BY_ROWS = "as if rows were independent"
