@@ -219,5 +219,8 @@ FRAHST (dos Santos Teixeira, Milidiú 2010, doi:10.1145/1774088.1774434), Federa
 ARAMS (rank-adaptive Frequent Directions, Winnicki et al. 2024). Of fixed rank: scikit-learn's
 IncrementalPCA, block incremental SVD, Frequent Directions (Ghashami et al. 2016), CCIPCA (Weng et al.
 2003), FSM (Giovannucci et al. 2018), Oja's rule, process-improve's AdaptivePCA, and GROUSE (Balzano et
-al. 2010) for missing entries. One BLAS thread. Rivals have their papers' defaults; where one setting
-decides about the rank, also its best value in hindsight, which nobody knows in advance."""
+al. 2010) for missing entries. Counting components of rows at hand: parallel analysis, Gavish and Donoho
+2014, BEMA (Ke, Ma, Lin 2023), ScreeNOT (Donoho, Gavish, Romanov 2023), and the number of factors by Bai
+and Ng 2002, Onatski 2010, Ahn and Horenstein 2013, in rows and in their differences. One BLAS thread.
+Rivals have their papers' defaults; where one setting decides about the rank, also its best value in
+hindsight, which nobody knows in advance."""

@@ -229,7 +229,7 @@ def test_slow_streams_are_judged_by_targets():
     assert {OURS, "SPIRIT", "BEMA", f"Bai-Ng, levels, {HINDSIGHT}", "Onatski, differences"} <= set(row.values)
     assert set(row.extra) == {slow.BY_ROWS}
     assert "a/slow/AR-0.9/factors/h50/online/right" in found
-    assert len({claim.says for claim in slow_results.claims(slow.QUICK, tables)}) == 5
+    assert len({claim.says for claim in slow_results.claims(slow.QUICK, tables)}) == 4
     tables[0]["errors"]["online"] = [0, 1]
     claim = slow_results.claims(slow.QUICK, tables)[0]
     assert "missed by AR 0.9, noise only, 300 rows, online 50.0%" in claim.value

@@ -85,18 +85,19 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
     quick = [t for t in noise if t["family"] in AUTOREGRESSIVE and t["worth"] >= SOME]
     slowest = [t for t in noise if t["family"] not in AUTOREGRESSIVE]
     stationary = [t for t in tables if t["half-life"] and FAMILIES[t["family"]].stationary]
-    return [
+    asked = [
         _at_least(0.99, quick, f"nothing found in autoregressive noise up to 0.99 worth {SOME} rows or more"),
         _at_least(0.95, slowest, "nothing found in slower noise: AR 0.999, walks, mixed (a season: its 2)"),
         _at_least(0.95, enough, f"factors counted where rows are worth {ENOUGH} per input or more"),
         _at_least(0.95, fewer, "not too many factors where rows are worth less", too_many=True),
-        _changes(stationary),
-        *_early(tables),
     ]
+    return [*(claim for claim in asked if claim), _changes(stationary), *_early(tables)]
 
 
-def _at_least(least: float, tables: Iterable[Table], what: str, *, too_many: bool = False) -> Claim:
-    """Claim about all ways in which all these streams were learnt."""
+def _at_least(least: float, tables: Sequence[Table], what: str, *, too_many: bool = False) -> Claim | None:
+    """Claim about all ways in which all these streams were learnt; None if there are none."""
+    if not tables:
+        return None
     shares = {
         f"{name_of(t)}, {way}": (1 - share(t["errors"][way], too_many=True))
         if too_many
@@ -106,7 +107,7 @@ def _at_least(least: float, tables: Iterable[Table], what: str, *, too_many: boo
         if way in t["errors"]
     }
     missed = [f"{name} {s:.1%}" for name, s in shares.items() if s < least]
-    worst = min(shares.values(), default=1.0)
+    worst = min(shares.values())
     value = f"{worst:.1%} or more in each of {len(shares)} cases"
     return target(
         f"{what}: {least:.0%}",
@@ -207,6 +208,6 @@ def draw_on(noise: Axes, factors: Axes, tables: Sequence[Table]) -> None:
             axis.bar(np.arange(len(mine)) + 0.13 * (i - 2.5), heights, 0.12, color=colour, label=label)
         labels = [f"{t['family']}\n{t['rows']:,}".replace("factors in", "factors\nin") for t in mine]
         axis.set_xticks(range(len(mine)), labels, fontsize=6, rotation=60 if with_factors else 0)
-        what = "3 to 5 factors in" if with_factors else "nothing but"
-        axis.set(ylim=(0, 1.05), ylabel="share of streams", title=f"Right rank, {what} rows that are alike")
+        what = "3 to 5 factors in rows" if with_factors else "nothing but noise, its rows"
+        axis.set(ylim=(0, 1.05), ylabel="share of streams", title=f"The right rank: {what} alike")
         axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
