@@ -206,8 +206,8 @@ def draw_on(noise: Axes, factors: Axes, tables: Sequence[Table]) -> None:
             heights = [share(t["errors"][name]) for t in mine]
             label = OURS if name == "offline" else name
             axis.bar(np.arange(len(mine)) + 0.13 * (i - 2.5), heights, 0.12, color=colour, label=label)
-        labels = [f"{t['family']}\n{t['rows']:,}".replace("factors in", "factors\nin") for t in mine]
-        axis.set_xticks(range(len(mine)), labels, fontsize=6, rotation=60 if with_factors else 0)
+        labels = [f"{t['family']}, {t['rows']:,}" for t in mine]
+        axis.set_xticks(range(len(mine)), labels, fontsize=6, rotation=30, ha="right")
         what = "3 to 5 factors in rows" if with_factors else "nothing but noise, its rows"
         axis.set(ylim=(0, 1.05), ylabel="share of streams", title=f"The right rank: {what} alike")
         axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
