@@ -23,6 +23,10 @@ STANDING_OUT, CAUTIOUS = 1.7, 2.0
 INDEPENDENT = 1.2
 """Ratio to the edge of independent inputs: tails may be heavy, and rows alike."""
 
+LEAST_STANDING = 1.2
+PLENTY = 8
+CORRECTED = 0.5
+
 UNEVEN, VERY_UNEVEN = 1.2, 9.3
 """Ratio by which noise may exceed the edge of white noise of its mean: where nothing is known of single
 inputs, and where a component does not stand out from its neighbours."""
@@ -73,25 +77,25 @@ class NoiseEdge(Rule):
     name: ClassVar[str] = "edge"
 
     def judge(self, evidence: Evidence) -> Judgement:
-        by_rows = self._judged(evidence._replace(persistence=None))
+        by_rows = self._judged(evidence._replace(persistence=None), 1.0)
         if evidence.persistence is None:
             return by_rows
         # Components only become fewer by counting independent samples. What is larger than one is one, too:
         # as long as slow components are left in the rows, these look slower than their noise is.
-        alike = self._judged(evidence)
+        alike = self._judged(evidence, CORRECTED)
         ratios = np.maximum.accumulate(alike.ratios[..., ::-1], axis=-1)[..., ::-1]
         return Judgement(np.minimum(ratios, by_rows.ratios), alike.lines)
 
     judge_together = judge  # it takes a stack as it is
 
-    def _judged(self, evidence: Evidence) -> Judgement:
-        """The opinion on each eigenvalue by itself."""
+    def _judged(self, evidence: Evidence, largest: float) -> Judgement:
+        """The opinion on each eigenvalue by itself, with so much of the margins at most."""
         lam, n = evidence.variances, evidence.n_inputs
         r = lam.shape[-1]
         samples = evidence.independent(r + 1)
         if not r:
             return Judgement(lam, np.zeros((*lam.shape[:-1], 1)))
-        above_inputs, above_neighbours = self._lines(evidence, samples)
+        above_inputs, above_neighbours = self._lines(evidence, samples, largest)
         ground = np.maximum(evidence.grounds, TINY)
         lines = np.maximum(above_inputs, ground)
         np.maximum(lines[..., :-1], above_neighbours, out=lines[..., :-1])
@@ -107,13 +111,13 @@ class NoiseEdge(Rule):
         ratios[..., most:] = 0.0
         if n > 1 and evidence.persistence is not None:
             counts = evidence.effective * evidence.worth(r + 1)
-            needed = PER_COMPONENT * np.arange(1, r + 1)
+            needed = PER_COMPONENT * np.arange(2, r + 2)
             # A slow component makes rows alike: no reason to doubt where what it leaves is lively.
             lively = counts[..., 1:] >= np.maximum(PER_INPUT * n, needed)
             ratios[(counts[..., :-1] < needed) & ~lively] = 0.0
         return Judgement(ratios, lines)
 
-    def _lines(self, evidence: Evidence, samples: Vector) -> tuple[Vector, Vector]:
+    def _lines(self, evidence: Evidence, samples: Vector, largest: float) -> tuple[Vector, Vector]:
         """Lines of each eigenvalue above independent inputs (one more: none is left) and above neighbours."""
         lam, n = evidence.variances, evidence.n_inputs
         neighbours = min(max(n // 8, 3), NEIGHBOURS)
@@ -132,7 +136,8 @@ class NoiseEdge(Rule):
             return (2 * edge + 1) * noise, np.zeros(lam.shape)
         above_neighbours = np.zeros(lam.shape)
         unknown = evidence.profile is None or n == 1
-        shape = shape * (CAUTIOUS if unknown else STANDING_OUT)
+        margin = np.minimum(samples / (PLENTY * n), largest)
+        shape = shape * (CAUTIOUS if unknown else LEAST_STANDING + margin * (STANDING_OUT - LEAST_STANDING))
         later = max(r - neighbours, 0)
         above_neighbours[..., :later] = shape[..., :later] * lam[..., neighbours:]
         widest = (edge + spread + VERY_UNEVEN) * behind
@@ -140,7 +145,7 @@ class NoiseEdge(Rule):
         if evidence.profile is None or n == 1:  # one input alone is not uneven
             return (edge + spread + UNEVEN) * behind, above_neighbours
         # Even inputs have the lowest line: what stays far below that needs no other.
-        even = INDEPENDENT * (edge + spread) * noise
+        even = (1 + margin * (INDEPENDENT - 1)) * (edge + spread) * noise
         doubtful = lam > DOUBTFUL * np.maximum(even[..., :-1], above_neighbours)
         doubtful[..., :-1] |= lam[..., :-1] > DOUBTFUL * GAP * lam[..., 1:]
         needed = r + 1 - doubtful[..., ::-1].argmax(axis=-1)
