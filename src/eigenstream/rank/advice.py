@@ -136,8 +136,8 @@ def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
         return [
             f"{alike[0].upper()}{alike[1:]}, for {n} input{'s' if n > 1 else ''}.",
             f"Whether there are components cannot be told yet: {cure}.",
-            "Differences from row to row may tell more than the rows themselves; if their order means nothing, "
-            "shuffle them.",
+            "Differences from row to row may tell more than the rows themselves; if the order of rows means "
+            "nothing, shuffle them.",
         ]
     if forgets:
         return [f"The half-life is short for {n} inputs: a longer one sees weaker components."]

@@ -84,7 +84,7 @@ class NoiseEdge(Rule):
         # as long as slow components are left in the rows, these look slower than their noise is.
         alike = self._judged(evidence, CORRECTED)
         ratios = np.maximum.accumulate(alike.ratios[..., ::-1], axis=-1)[..., ::-1]
-        return Judgement(np.minimum(ratios, by_rows.ratios), alike.lines)
+        return Judgement(np.minimum(ratios, by_rows.ratios), np.maximum(alike.lines, by_rows.lines))
 
     judge_together = judge  # it takes a stack as it is
 
@@ -110,11 +110,11 @@ class NoiseEdge(Rule):
             )
         ratios[..., most:] = 0.0
         if n > 1 and evidence.persistence is not None:
-            counts = evidence.effective * evidence.worth(r + 1)
-            needed = PER_COMPONENT * np.arange(2, r + 2)
+            worth = evidence.worth(r + 1)
+            counts, needed = evidence.effective * worth, PER_COMPONENT * np.arange(2, r + 2)
             # A slow component makes rows alike: no reason to doubt where what it leaves is lively.
             lively = counts[..., 1:] >= np.maximum(PER_INPUT * n, needed)
-            ratios[(counts[..., :-1] < needed) & ~lively] = 0.0
+            ratios[(worth[..., :-1] < 1) & (counts[..., :-1] < needed) & ~lively] = 0.0
         return Judgement(ratios, lines)
 
     def _lines(self, evidence: Evidence, samples: Vector, largest: float) -> tuple[Vector, Vector]:
