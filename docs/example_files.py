@@ -5,8 +5,10 @@ machine. Every command on every page can be tried on them; the tests do so.
 """
 
 import csv
+import sqlite3
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
@@ -35,6 +37,7 @@ def write(folder: Path) -> None:
     for i, day in enumerate(("monday", "tuesday", "tomorrow", "2024-01", "2024-02")):
         table(folder / f"{day}.csv", SENSORS, sound[1000 * i : 1000 * (i + 1)])
     _european(folder / "air.csv", sound)
+    _database(folder / "plant.db", times, sound)
     keyed = [[MACHINES[i % len(MACHINES)], *row] for i, row in enumerate(sound)]
     for row in keyed[6000:7000]:
         if row[0] == "truck-17":
@@ -52,6 +55,16 @@ def _european(path: Path, lines: list[list[float]]) -> None:
         values[i % 3] = -200 if i % 50 == 0 else values[i % 3]
         words.append(f"{when:%d/%m/%Y;%H.%M.%S};{';'.join(map(str, values)).replace('.', ',')};;")
     path.write_text("\r\n".join([*words, *[";" * 6] * 3, ""]))
+    print(f"wrote {path}")
+
+
+def _database(path: Path, times: list[str], lines: list[list[float]]) -> None:
+    columns = ", ".join(f"{sensor} REAL" for sensor in SENSORS)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE readings (id INTEGER PRIMARY KEY, time TEXT, {columns})")
+        marks = ", ".join("?" * (2 + len(SENSORS)))
+        numbered = [(i, times[i], *row) for i, row in enumerate(lines[:2000])]
+        connection.executemany(f"INSERT INTO readings VALUES ({marks})", numbered)
     print(f"wrote {path}")
 
 

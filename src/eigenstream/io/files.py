@@ -196,6 +196,10 @@ SECRET = re.compile(r"pass|pwd|secret|token|key|auth|sig|cred|user|session", re.
 """Parts of the names of parameters that may be secret: rather one too many than one too few."""
 
 
+SQLITE = "sqlite:///"
+"""Start of an address that names a file."""
+
+
 def is_address(name: Any) -> bool:
     """Return True for an address of a server, such as ``redis://127.0.0.1/0?stream=sensors``."""
     return isinstance(name, str) and ADDRESS.match(name) is not None
@@ -281,6 +285,8 @@ class _Named:
 
     def __init__(self, what: str, path: PathLike) -> None:
         self.is_source, stream = what == "source", os.fspath(path) == "-"
+        if self.is_source and os.fspath(path).startswith(SQLITE):
+            path = os.fspath(path).removeprefix(SQLITE).partition("?")[0]
         self.real = None if stream else Path(os.path.realpath(path))
         self.status = _status((0 if self.is_source else 1) if stream else path)
 

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...streams import changing_rank
-from ..files import shown
+from ..files import shown, without_secret
 from . import archives
 from .arrays import Forward, Pieces, RowReader
 from .batch import Reader, SourceError
 from .contents import GZIP, Content, PlainFile, Ready, Recoded, StandardInput, Unpacked
+from .databases import open_database, open_sqlite
 from .line_reader import LineReader
 from .lines import Lines
 from .matrices import Zarr, is_sparse_npz, matrix_market, sparse_npz
@@ -43,9 +44,14 @@ SUFFIXES = (
 
 Opener = Callable[[str, ReadOptions], Reader]
 
-SCHEMES: dict[str, Opener] = {"redis": open_redis}
-"""Openers of addresses such as ``redis://127.0.0.1/0?stream=sensors``, by the scheme before ``://``. An entry
-of your own makes `open` and the command line read your own kind of source."""
+SCHEMES: dict[str, Opener] = {
+    "redis": open_redis,
+    "sqlite": open_sqlite,
+    **dict.fromkeys(("postgresql", "mysql", "mariadb", "duckdb"), open_database),
+}
+"""Openers of addresses such as ``redis://127.0.0.1/0?stream=sensors``, by the scheme before ``://`` (or
+before a plus sign in it, as in ``postgresql+pg8000://``). An entry of your own makes `open` and the command
+line read your own kind of source."""
 
 
 def open(
@@ -123,7 +129,7 @@ def _open_reader(
             return _open_one(os.fspath(source), options)
         return _open_several([Path(one) for one in source], options)
     except OSError as error:
-        name = shown(source) if isinstance(source, str | os.PathLike) else source
+        name = shown(without_secret(os.fspath(source))) if isinstance(source, str | os.PathLike) else source
         raise SourceError(f"{name} cannot be read: {error.strerror or error}") from None
 
 
@@ -132,10 +138,13 @@ def _open_one(source: str, options: ReadOptions) -> Reader:
         return open_lines(None, options)
     scheme = re.match(r"([a-z][a-z0-9+.-]*)://", source)
     if scheme:
-        if scheme[1] not in SCHEMES:
-            what = f"{shown(source)}: {scheme[1]}:// is not read; there are {', '.join(SCHEMES)}"
+        opener = SCHEMES.get(scheme[1]) or SCHEMES.get(scheme[1].partition("+")[0])
+        if opener is None:
+            what = (
+                f"{shown(without_secret(source))}: {scheme[1]}:// is not read; there are {', '.join(SCHEMES)}"
+            )
             raise SourceError(what)
-        return SCHEMES[scheme[1]](source, options)
+        return opener(source, options)
     path = Path(source)
     if not path.exists():
         found = sorted(glob(source)) if any(sign in source for sign in "*?[") else []
@@ -272,7 +281,7 @@ FOREIGN = {
     b"\x89HDF": f"an HDF5 file, {EXPORT}",
     b"\xd0\xcf\x11\xe0": f"an old spreadsheet, {EXPORT}",
     b"ARROW1": f"an Arrow file, {EXPORT}",
-    b"SQLite": f"an SQLite database, {EXPORT}",
+    b"SQLite": "an SQLite database: read a table of it by its address, sqlite:///PATH?table=NAME&order=COLUMN",
     b"%PDF": f"a PDF document, {EXPORT}",
     b"MATLAB": f"a MATLAB file, {EXPORT}",
 }
