@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -445,3 +446,24 @@ def test_row_numbers_of_an_alarm_are_kept_in_bounded_memory_in_any_chunking():
         assert len(numbering.breaks) <= MOST_BREAKS + len(needed)
         found.append(numbering.breaks)
     assert found[0] == found[1] == found[2]
+
+
+def test_a_frozen_monitor_judges_rows_from_before_those_it_has_learnt(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, day, number in (("new", 20, 900), ("old", 3, 200)):
+        X = rng.standard_normal((number, 4)) * [4.0, 3.0, 0.5, 0.5]
+        X[-1, 2] = 40.0
+        lines = [
+            f"2026-01-{day:02d}T{i // 60:02d}:{i % 60:02d}:00," + ",".join(map(repr, row))
+            for i, row in enumerate(X.tolist())
+        ]
+        Path(f"{name}.csv").write_text("\n".join(["time,a,b,c,d", *lines]) + "\n")
+    call = partial(CliRunner().invoke, main, catch_exceptions=False)
+    done = call(["watch", "new.csv", "--time-column", "time", "--half-life", "2d", "--save", "m", "--quiet"])
+    assert done.exit_code == 0, done.output
+    done = call(["watch", "old.csv", "--model", "m", "--frozen"])
+    assert done.exit_code == 0, done.output
+    assert "row 199 (2026-01-03 03:19:00): alarm began" in done.stdout
+    done = call(["watch", "old.csv", "--model", "m"])  # one that learns cannot go back
+    assert "timestamps must not go backwards" in done.output

@@ -201,6 +201,10 @@ def _show(name: str, point: StartingPoint) -> None:
     print_model(console, model, point.names, model.advice_)
     ranks = ", ".join(f"{rule} {rank}" for rule, rank in model.other_ranks_.items())
     say(console, f"rank by each rule (--components): {ranks}")
+    by_edge = model.other_ranks_.get("edge", model.n_components_)
+    if str(model.parameters["n_components"]) in ("auto", "edge") and by_edge != model.n_components_:
+        kept = f"{model.n_components_} are kept, though the rule edge finds {by_edge} at this moment"
+        say(console, f"{kept}: the rank follows a change once it is clear or has lasted")
     made = table("made with", "value")
     for parameter, value in {**plain(model.parameters), **_made_by(point.record)}.items():
         if value is not None:

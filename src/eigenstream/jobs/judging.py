@@ -125,6 +125,13 @@ class Judging(Stage):
         verdicts, blamed = zip(*parts, strict=True)
         return Verdicts.joined(list(verdicts)), [one for part in blamed for one in part]
 
+    def _times(self, batch: Batch) -> Any:
+        times = super()._times(batch)
+        if times is None or not self._frozen:
+            return times
+        # It learns nothing, so it may judge rows from before those it has learnt: no time passes for it.
+        return np.full(len(times), self.model.fitted().clock.latest)
+
     def _judge(self, rows: Any, times: Any, blame: bool) -> tuple[Verdicts, list[Contributors]]:
         return self.model.explain_many(rows, times) if blame else (self.model.judge_many(rows, times), [])
 
