@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eigenstream.jobs.traces import Traces
 from eigenstream.live import Page
 from eigenstream.live.board import Board
 from eigenstream.monitoring import MonitoredModel, MonitorSettings
 from eigenstream.streams import Fault
 from tests.live_model import learnt
+from tests.live_traces import judge
 from tests.plant_files import NAMES, plant_rows, write_plant
 
 pytest.importorskip("bokeh")
-from eigenstream.live.charts import ControlCharts
+from eigenstream.live.charts import Charts, ControlCharts
 from eigenstream.live.session import tiles
 from tests.browser import BOUND, drawn, opened, shows
 
@@ -105,6 +107,46 @@ def test_clicking_an_alarm_shows_the_inputs_to_blame(browser: Any) -> None:
         assert 50 < shares[0] <= sum(shares) <= 100.1
         assert drawn(tab, "spe", "spe_limit")[-1] == pytest.approx(model.control_history_.limits[-1, 1])
         assert drawn(tab, "t2", "began") == [1200, 1600]
+
+
+def test_clicking_an_alarm_shows_its_traces_and_zooms_to_it(browser: Any) -> None:
+    X = plant_rows(1800, FAULTS)
+    model, traces = watched(X[:1100]), Traces()
+    with Page("plant.csv", NAMES, watching=True) as page, opened(browser, page) as tab:
+        for start in range(1100, 1800, 100):
+            judge(model, traces, X, start, start + 100)
+            page.update(model, rows_per_second=1000.0, traces=traces.found)
+        page.finish("1,800 rows")
+        shows(tab, "#traces .one:first-child h3", "heat")  # the latest, until one is clicked
+        tab.locator("#alarms tr[data-key='1200']").click()
+        shows(tab, "#traces .one:first-child h3", "valve")
+        at, value, expected = (drawn(tab, "trace0", name) for name in ("sample", "value", "expected"))
+        assert (at[0], at[-1]) == (1160, 1279)
+        np.testing.assert_array_equal(value, X[1160:1280, NAMES.index("valve")])
+        assert max(abs(np.array(value) - expected)[:40]) < max(abs(np.array(value) - expected)[40:80])
+        tab.wait_for_function(
+            "Bokeh.documents[0].get_model_by_name('spe').x_range.end == 1340", timeout=BOUND
+        )
+        row = tab.locator("#alarms tr[data-key='1200'] td")
+        alarm = next(alarm for alarm in model.alarms_ if alarm.began == 1200)
+        assert row.nth(1).inner_text() == str(alarm.rows)  # as many as the line in the terminal says
+
+
+def test_lines_break_at_pauses() -> None:
+    model, board = watched(plant_rows(1800, FAULTS)), Board()
+    nights = [[1, 0.0], [900, 899.0], [901, 1e5], [1800, 1e5 + 899]]
+    board.update(model, 1e3, None, nights)
+    assert board.latest is not None
+    columns = ControlCharts(timed=True).show(board.latest)["control"]
+    at = columns["sample"]
+    (pause,) = np.flatnonzero((at[:-2] == 899e3) & np.isnan(columns["spe"][1:-1]) & (at[2:] == 1e8))
+    assert np.isfinite(columns["spe"][[pause, pause + 2]]).all()
+    board.update(learnt(1800), 1e3, 0.0, nights)
+    board.look()
+    assert board.latest is not None
+    charts = Charts(None, "rows", timed=True).show(board.latest)
+    assert np.isnan(charts["timeline"]["v0"]).sum() == 1
+    assert np.isnan(charts["steps"]["rank"]).sum() == 1
 
 
 def test_a_narrow_screen_needs_no_sideways_scrolling(browser: Any) -> None:

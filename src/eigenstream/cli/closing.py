@@ -15,7 +15,7 @@ from .hints import in_flags, in_words
 from .summary import RESTLESS, counted, described, print_model, print_watching, say, watched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..jobs import Job, Outcome
     from ..jobs.stage import Model
+    from ..model.expectation import Trace
 
 BUILT_IN_PICTURE = "eigenstream.png"
 """Picture of the built-in stream, unless --picture names another file."""
@@ -189,12 +190,23 @@ def _story(model: Model) -> str:
     )
 
 
-def drawn(model: Model, title: str, times: Callable[[ArrayLike], Any] | None) -> Figure:
-    """The picture of a model: spectrum and rank over time, or the control charts of a monitor."""
+def drawn(
+    model: Model,
+    title: str,
+    times: Callable[[ArrayLike], Any] | None,
+    traces: Sequence[Trace] = (),
+) -> Figure:
+    """The picture of a model: spectrum and rank over time, or the control charts of a monitor.
+
+    Below the charts are the traces of the inputs to blame for the alarm with the largest severity.
+    """
     from ..plotting import draw_control, draw_history
 
-    draw = draw_control if isinstance(model, MonitoredModel) else draw_history
-    return draw(model, title, times)
+    if not isinstance(model, MonitoredModel):
+        return draw_history(model, title, times)
+    peaks = {alarm.began: alarm.peak for alarm in model.alarms_}
+    trace = max(traces, key=lambda one: peaks.get(one.began, 0.0), default=None)
+    return draw_control(model, title, times, trace)
 
 
 def save_picture(figure: Figure, path: str, overwrite: bool) -> None:
@@ -210,9 +222,11 @@ def save_picture(figure: Figure, path: str, overwrite: bool) -> None:
 def _drawn(job: Job, path: str, overwrite: bool, notes: list[str]) -> str | None:
     """Draw the picture; returns where it is, or None, with a note that says why there is none."""
     from ..jobs import RunError
+    from ..jobs.traces import Traces
 
     try:
-        save_picture(drawn(job.model, shown(job.source.name), job.times.at_all), path, overwrite)
+        traces = next((one.found for one in job.watchers if isinstance(one, Traces)), ())
+        save_picture(drawn(job.model, shown(job.source.name), job.times.at_all, traces), path, overwrite)
     except (ImportError, RunError) as error:
         notes.append(f"there is no picture: {in_words(error)}")
         return None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..io.sources import Batch, Source
     from ..jobs import AlarmEvent, Job
     from ..jobs.stage import Model
+    from ..jobs.traces import Traces
     from ..live import Page
     from ..model import RankChange
 
@@ -176,12 +177,14 @@ class JsonEvents(Watcher):
 class OnPage(Watcher):
     """Keeps the live page up to date."""
 
-    def __init__(self, page: Page, job: Job) -> None:
-        self.page, self.job, self.rate = page, job, RowRate(job.source.count)
+    def __init__(self, page: Page, job: Job, traces: Traces | None) -> None:
+        self.page, self.job, self.rate, self.traces = page, job, RowRate(job.source.count), traces
 
     def learnt(self, model: Model, batch: Batch) -> None:
         lag, times = self.job.source.reader.behind(), self.job.times.pairs
-        self.page.update(model, rows_per_second=self.rate.at(batch.count), lag=lag, times=times)
+        traces = () if self.traces is None else self.traces.found
+        rate = self.rate.at(batch.count)
+        self.page.update(model, rows_per_second=rate, lag=lag, times=times, traces=traces)
 
 
 class AlarmLines(Watcher):

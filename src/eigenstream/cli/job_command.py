@@ -216,12 +216,18 @@ def _looked_on(
     """Serve the live page and the metrics, and tell of alarms, as far as asked for, within this block."""
     with ExitStack() as stack:
         page, watchers = None, list[Any]([] if notices is None else [notices])
+        traces = None
+        if job.request.watches and job.request.key is None and (given["live"] or given["picture"]):
+            from ..jobs.traces import Traces
+
+            traces = Traces()
+            watchers.append(traces)
         try:
             if given["live"]:
                 from .display import OnPage
 
                 page = _page(given, job, stack)
-                watchers.append(OnPage(page, job))
+                watchers.append(OnPage(page, job, traces))
             if given["metrics"] is not None:
                 from ..jobs.prometheus import Metrics
 

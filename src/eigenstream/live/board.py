@@ -22,6 +22,7 @@ from ..model.history import LIMIT, ControlHistory, SpectrumHistory, Thinned
 
 if TYPE_CHECKING:
     from ..model.attributes import TrackedAttributes
+    from ..model.expectation import Trace
     from ..monitoring import Alarm, Monitor
 
 Pairs = Sequence[Sequence[float]]
@@ -85,6 +86,8 @@ class Watching(NamedTuple):
     """Number of alarms."""
     alarmed: int
     """Rows that alarmed."""
+    traces: tuple[Trace, ...] = ()
+    """Traces of the inputs to blame around the latest alarms."""
 
 
 class Snapshot(NamedTuple):
@@ -125,17 +128,22 @@ class Board:
         self.latest: Snapshot | None = None
         self.message: str | None = None
         """The message for a stream that has ended."""
-        self._seen: tuple[TrackedAttributes, float, float, Pairs] | None = None
+        self._seen: tuple[TrackedAttributes, float, float, Pairs, tuple[Trace, ...]] | None = None
         self._touched = self._due = -math.inf
         self._looking = Lock()
         self._recent: deque[Moment] = deque(maxlen=LIMIT)
         self._whole: Thinned[Moment] = Thinned(attrgetter("sample"))
 
     def update(
-        self, model: TrackedAttributes, rows_per_second: float, lag: float | None, times: Pairs = ()
+        self,
+        model: TrackedAttributes,
+        rows_per_second: float,
+        lag: float | None,
+        times: Pairs = (),
+        traces: tuple[Trace, ...] = (),
     ) -> None:
         """Note the model after a batch; returns at once unless a look is due."""
-        self._seen = model, rows_per_second, math.nan if lag is None else lag, times
+        self._seen = model, rows_per_second, math.nan if lag is None else lag, times, traces
         self._touched = monotonic()
         if self._touched >= self._due:
             self.look()
@@ -176,7 +184,12 @@ class Board:
         return Shown(self.latest, self.state, self.message)
 
     def _snapshot(
-        self, model: TrackedAttributes, rows_per_second: float, lag: float, times: Pairs
+        self,
+        model: TrackedAttributes,
+        rows_per_second: float,
+        lag: float,
+        times: Pairs,
+        traces: tuple[Trace, ...],
     ) -> Snapshot:
         spectrum = model.spectrum_
         monitor: Monitor | None = getattr(model, "monitor", None)
@@ -193,7 +206,7 @@ class Board:
             loadings=thinned(model.components_),
             times=np.array(times, dtype=np.float64).reshape(-1, 2),
             events=tuple((e.sample, e.before, e.after) for e in model.rank_history_[-MOST_EVENTS:]),
-            watching=None if monitor is None else _watching(monitor),
+            watching=None if monitor is None else _watching(monitor, traces),
         )
 
     def _remember(self, now: Moment) -> None:
@@ -213,9 +226,10 @@ def _rows(model: TrackedAttributes) -> int:
     return model.n_samples_seen_ if monitor is None else monitor.counts.came
 
 
-def _watching(monitor: Monitor) -> Watching:
+def _watching(monitor: Monitor, traces: tuple[Trace, ...]) -> Watching:
     alarms = tuple(replace(alarm) for alarm in list(monitor.watch.past)[-MOST_EVENTS:])
-    return Watching(monitor.stretches.history(), alarms, monitor.counts.alarms, monitor.counts.alarmed)
+    counts = monitor.counts
+    return Watching(monitor.stretches.history(), alarms, counts.alarms, counts.alarmed, traces)
 
 
 def thinned(components: NDArray[np.floating[Any]]) -> Loadings:

@@ -11,13 +11,21 @@ from bokeh.models.annotations.geometry import Span
 from bokeh.plotting import figure as Figure
 from numpy.typing import ArrayLike, NDArray
 
+from ..model.expectation import BAND, Trace
 from ..model.history import STATISTIC_NAMES
+from ..plotting.axes import Line
 from . import figures
 from .board import MOST_COMPONENTS, MOST_TRACKS, Loadings, Snapshot
 from .figures import HEIGHTS, LOADINGS, TRACKS
 
 MOST_NAMES = 24
 """Most inputs whose names fit under the components."""
+MOST_TRACES = 3
+"""Inputs to blame whose traces are shown."""
+TRACED = ("sample", "value", "expected", "low", "high")
+"""Columns of a trace."""
+LEAST_ZOOM = 100
+"""Rows on either side of a short alarm that is zoomed to: enough to see what is usual."""
 
 
 class ChartSet(ABC):
@@ -76,6 +84,17 @@ class ChartSet(ABC):
             return counts
         return np.asarray(1e3 * np.interp(counts, known[:, 0], known[:, 1]))
 
+    def broken(
+        self, counts: NDArray[Any], values: NDArray[Any], *, held: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Places of samples, and their values in columns, with NaN at pauses: lines break there."""
+        if not self.timed or self.snapshot is None or not len(self.snapshot.times):
+            return np.asarray(counts, dtype=np.float64), values
+        known = self.snapshot.times
+        line = Line(np.asarray(counts, np.int64), lambda at: np.interp(at, known[:, 0], known[:, 1]))
+        places, values = line.through(values, held=held)
+        return places.astype("datetime64[ms]").astype(np.float64), values
+
     def at_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
         """Places of rows, which are numbered from 0: row 0 was taken when the first sample was."""
         return self.along(np.asarray(rows, dtype=np.float64) + self.timed)
@@ -133,11 +152,12 @@ class Charts(ChartSet):
         old, self.snapshot = self.snapshot, snapshot
         events = np.array(snapshot.events, dtype=np.float64).reshape(-1, 3)
         changes, (at, rate, lag) = steps(snapshot), snapshot.pace
-        changes[0], events[:, 0] = self.along(changes[0]), self.along(events[:, 0])
+        changes, events[:, 0] = [*self.broken(*changes, held=True)], self.along(events[:, 0])
+        paced = self.broken(at, np.column_stack(numbers(rate, lag)))
         columns = {
             "timeline": self._timeline(snapshot),
             "steps": dict(zip(("sample", "rank"), changes, strict=True)),
-            "pace": dict(zip(("sample", "rate", "lag"), numbers(self.along(at), rate, lag), strict=True)),
+            "pace": dict(zip(("sample", "rate", "lag"), (paced[0], *paced[1].T), strict=True)),
             "loadings": self._loadings(snapshot.loadings),
         }
         if old is None or old.events != snapshot.events:
@@ -162,14 +182,15 @@ class Charts(ChartSet):
     def _timeline(self, snapshot: Snapshot) -> dict[str, Any]:
         sample, variances, threshold, rank = snapshot.timeline
         width = max(variances.shape[1], len(TRACKS))
-        columns = np.full((width, len(sample)), np.nan, dtype=np.float32)
+        along, table = self.broken(sample, np.column_stack((*numbers(threshold, rank), variances)))
+        threshold, rank, variances = table[:, 0], table[:, 1], table[:, 2:]
+        columns = np.full((width, len(along)), np.nan, dtype=np.float32)
         columns[: variances.shape[1]] = variances.T
         added = [f"v{i}" for i in range(self._tracks, width)]
         for figure in (self.log, self.linear):
             figures.add_tracks(figure, self.sources["timeline"], added)
             figures.list_values(figure, figures.timeline_rows(variances.shape[1], self.timed))
         self._tracks = max(width, self._tracks)
-        along = self.along(sample)
         named = dict(zip(("sample", "threshold", "rank"), numbers(along, threshold, rank), strict=True))
         return {**named, **{f"v{i}": column for i, column in enumerate(columns)}}
 
@@ -213,32 +234,77 @@ def steps(snapshot: Snapshot) -> list[NDArray[np.float64]]:
 
 
 class ControlCharts(ChartSet):
-    """Control charts of T², SPE and distance with their limits, one above the other; alarms are shaded."""
+    """Control charts of T², SPE and distance with their limits, one above the other; alarms are shaded.
+
+    Below them are the traces of the inputs to blame for the alarm that is clicked.
+    """
 
     def __init__(self, timed: bool = False) -> None:
         super().__init__(timed)
         control = source("sample", *STATISTIC_NAMES, *(f"{name}_limit" for name in STATISTIC_NAMES))
-        alarms = ColumnDataSource({"began": [], "last": []})
-        self.sources = {"control": control, "alarms": alarms}
+        alarms, alarm = (ColumnDataSource({"began": [], "last": []}) for _ in range(2))
+        traces = {f"trace{i}": source(*TRACED) for i in range(MOST_TRACES)}
+        self.sources = {"control": control, "alarms": alarms, "alarm": alarm, **traces}
         self.over_samples = tuple(
             figures.control(name, self.samples, self.here, control, alarms) for name in STATISTIC_NAMES
         )
         self.over_samples[-1].xaxis.axis_label = "rows"
-        self.figures = self.over_samples
+        around = Range1d(start=0, end=1)
+        self.ranges["around"] = around
+        traced = [figures.trace(name, around, one, alarm) for name, one in traces.items()]
         self.show_times()
+        for figure in traced if timed else ():
+            figures.show_times(figure)
+        self.figures = (*traced, *self.over_samples)
 
     def show(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
         self.snapshot = snapshot
         watching = snapshot.watching
         if watching is None:
             return {}
-        (sample,) = numbers(self.at_rows(watching.history.row))
-        columns = {"sample": sample}
-        for name in STATISTIC_NAMES:
-            columns[name], columns[f"{name}_limit"] = watching.history.chart(name)
+        names = [name for one in STATISTIC_NAMES for name in (one, f"{one}_limit")]
+        charts = [column for one in STATISTIC_NAMES for column in watching.history.chart(one)]
+        sample, table = self.broken(watching.history.row + self.timed, np.column_stack(charts))
+        columns = {"sample": sample, **dict(zip(names, table.T, strict=True))}
         spans = np.array([(alarm.began, alarm.last + 1) for alarm in watching.alarms]).reshape(-1, 2)
         began, last = numbers(*self.at_rows(spans.T))
         return {"control": columns, "alarms": {"began": began, "last": last}}
+
+    def trace_of(self, began: int) -> Trace | None:
+        """The trace of the alarm that began at this row, or of the latest that has one."""
+        watching = None if self.snapshot is None else self.snapshot.watching
+        traces = {} if watching is None else {trace.began: trace for trace in watching.traces}
+        return traces.get(began, [*traces.values()][-1] if traces and began < 0 else None)
+
+    def traced(self, trace: Trace | None) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[float, float]]]:
+        """Columns and range of the charts of a trace; empty ones where there is none."""
+        found: dict[str, dict[str, Any]] = {}
+        for i in range(MOST_TRACES):
+            if trace is None or i >= len(trace.names):
+                found[f"trace{i}"] = {name: [] for name in TRACED}
+                continue
+            expected, deviation = trace.expected[:, i], BAND * trace.deviation[i]
+            table = np.column_stack(
+                (trace.values[:, i], expected, expected - deviation, expected + deviation)
+            )
+            sample, table = self.broken(trace.rows + self.timed, table)
+            found[f"trace{i}"] = dict(zip(TRACED, (sample, *table.T), strict=True))
+        if trace is None:
+            return found | {"alarm": {"began": [], "last": []}}, {}
+        began, last, left, right = self.at_rows(
+            [trace.began, trace.last + 1, trace.rows[0], trace.rows[-1] + 1]
+        ).tolist()
+        return found | {"alarm": {"began": [began], "last": [last]}}, {"around": (left, right)}
+
+    def around(self, began: int) -> tuple[float, float] | None:
+        """The stretch of the control charts that shows an alarm; None if it is not known."""
+        watching = None if self.snapshot is None else self.snapshot.watching
+        alarms = [] if watching is None else [one for one in watching.alarms if one.began == began]
+        if not alarms:
+            return None
+        length = max(alarms[0].last + 1 - began, LEAST_ZOOM)
+        left, right = self.at_rows([max(began - length, 0), alarms[0].last + 1 + length]).tolist()
+        return left, right
 
 
 def input_labels(start: list[int], names: list[str]) -> list[str]:

@@ -225,6 +225,25 @@ def control(
     return figure
 
 
+def trace(name: str, x_range: Range1d, source: ColumnDataSource, alarm: ColumnDataSource) -> Figure:
+    """An input around an alarm: its values, what they should have been, and the usual band."""
+    figure = chart(name, x_range)
+    figure.xaxis.formatter = NumeralTickFormatter(format="0,0")
+    figure.vstrip("began", "last", source=alarm, fill_color=ORANGE, fill_alpha=0.3, line_color=ORANGE)
+    figure.varea("sample", y1="low", y2="high", source=source, fill_color=BLUE, fill_alpha=0.18)
+    expected = figure.line("sample", "expected", source=source, color=SKY, line_width=1.4, line_dash=[5, 4])
+    value = figure.line("sample", "value", source=source, color=RED, line_width=1.8)
+    figure.y_range = DataRange1d(renderers=[value, expected], range_padding=0.12)
+    figure.yaxis.ticker = BasicTicker(desired_num_ticks=4)
+    hover(
+        figure,
+        [value],
+        [SAMPLE, ("value", "@value{0.000a}"), ("should have been", "@expected{0.000a}")],
+        "vline",
+    )
+    return figure
+
+
 def components(source: ColumnDataSource) -> Figure:
     """The leading components as bars over the inputs, one row each, the first on top."""
     x_range, y_range = Range1d(start=-0.5, end=0.5), Range1d(start=-0.55, end=0.55)

@@ -67,12 +67,21 @@ function showAlarms(alarms) {
     for (const text of [alarm.when, alarm.rows, alarm.peak, alarm.statistic, alarm.state]) {
       row.insertCell().textContent = text
     }
-    row.onclick = () => { clicked = alarm.key; showAlarms(alarms) }
+    row.onclick = () => { clicked = alarm.key; showAlarms(alarms); link.stretch = "own"; link.alarm = alarm.key }
     row.onkeydown = ({key}) => { if (key == "Enter") row.onclick() }
     return row
   })
   at("alarms").replaceChildren(...rows)
   showBlame(chosen)
+}
+
+function showTraces(names) {
+  const places = [...document.querySelectorAll("#traces .one")]
+  at("traces").hidden = names.length == 0
+  places.forEach((place, i) => {
+    place.hidden = i >= names.length
+    place.firstElementChild.textContent = place.firstElementChild.title = names[i] ?? ""
+  })
 }
 
 let framing = false
@@ -94,8 +103,9 @@ function showCharts({columns, ranges: framed}) {
 
 let eventsShown = null
 function show() {
-  const {tiles, events, alarms, state, message, version} = link.values
+  const {tiles, events, alarms, state, message, version, traces} = link.values
   const watching = at("alarms") != null
+  if (watching) showTraces(traces)
   showCharts(link.values)
   for (const [id, text] of Object.entries(tiles)) at(id).textContent = text
   const key = JSON.stringify(watching ? alarms : events)

@@ -15,6 +15,7 @@ from .process import PageSettings, ServerProcess
 
 if TYPE_CHECKING:
     from ..model.attributes import TrackedAttributes
+    from ..model.expectation import Trace
 
 
 class Page:
@@ -101,6 +102,7 @@ class Page:
         rows_per_second: float = float("nan"),
         lag: float | None = None,
         times: Sequence[Sequence[float]] = (),
+        traces: Sequence[Trace] = (),
     ) -> None:
         """Tell the page about a model, after every batch; returns at once.
 
@@ -115,8 +117,10 @@ class Page:
             Lag behind the source; None if it is not known.
         times
             Times of some samples: pairs of a sample count and seconds since 1970, in order.
+        traces
+            Of a monitor: the inputs to blame in the rows around alarms (`eigenstream.jobs.traces.Traces`).
         """
-        self._board.update(model, rows_per_second, lag, times)
+        self._board.update(model, rows_per_second, lag, times, tuple(traces))
 
     def finish(self, message: str = "") -> None:
         """Say that the stream has ended; the page stays up and shows the last state."""

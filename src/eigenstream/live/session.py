@@ -43,6 +43,8 @@ class Link(DataModel):
     stretch: Any = bokeh.String(default="whole")
     """The part of the stream to show: "whole", "recent", or "own" after zooming by hand."""
     log: Any = bokeh.Bool(default=True)
+    alarm: Any = bokeh.Int(default=-1)
+    """First row of the alarm that was clicked; -1: none was."""
 
 
 class Session:
@@ -86,7 +88,7 @@ class Session:
         """Send everything in one message; the browser reports back when it has painted."""
         shown = self._charts.snapshot
         self._state, self._sent, self._sent_at = state, self._sent + 1, monotonic()
-        self._link.values = {
+        told = {
             "version": self._sent,
             "tiles": tiles(shown, self._settings.lag_unit),
             "events": [] if shown is None else list(reversed(shown.events)),
@@ -95,7 +97,29 @@ class Session:
             "message": self._shown.message if state == "finished" else "",
             "columns": columns,
             "ranges": self._charts.frame(self._link.stretch),
+            "traces": [],
         }
+        more = self._traced(self._charts, told) if isinstance(self._charts, ControlCharts) else {}
+        self._link.values = told | more
+
+    def _traced(self, charts: ControlCharts, told: dict[str, Any]) -> dict[str, Any]:
+        """The traces of the alarm that is clicked, or of the latest, beside what is told."""
+        trace = charts.trace_of(self._link.alarm)
+        columns, ranges = charts.traced(trace)
+        return {
+            "columns": told["columns"] | columns,
+            "ranges": told["ranges"] | ranges,
+            "traces": [] if trace is None else trace.names,
+        }
+
+    def _clicked_alarm(self, attribute: str, old: int, new: int) -> None:
+        """Show the inputs of an alarm, and zoom to it."""
+        if not isinstance(self._charts, ControlCharts):
+            return
+        stretch = self._charts.around(new)
+        if stretch is not None:
+            self._charts.samples.update(start=stretch[0], end=stretch[1])
+        self._tell(self._state, {})
 
     def _alarms(self, shown: Snapshot | None) -> list[dict[str, Any]]:
         """Alarms for the list, the latest first."""
@@ -141,6 +165,7 @@ class Session:
         link.on_change("paused", self._clicked_pause)
         link.on_change("log", lambda attr, old, new: charts.scale(link.log))
         link.on_change("stretch", self._clicked_stretch)
+        link.on_change("alarm", self._clicked_alarm)
         click_whole = CustomJS(args={"link": link}, code="link.stretch = 'whole'")
         for figure in charts.over_samples:
             figure.js_on_event(DoubleTap, click_whole)

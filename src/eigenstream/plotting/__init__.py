@@ -7,7 +7,7 @@ does on the command line. Needs the extra ``plot`` (matplotlib), which loads whe
 
 from .axes import panels, require_matplotlib
 from .components import plot_components
-from .control import draw_control, plot_contributions, plot_control_chart
+from .control import draw_control, plot_contributions, plot_control_chart, plot_trace
 from .palette import BLACK as BLACK
 from .palette import BLUE as BLUE
 from .palette import GREEN as GREEN
@@ -27,6 +27,7 @@ __all__ = [
     "plot_control_chart",
     "plot_rank_history",
     "plot_spectrum",
+    "plot_trace",
     "plot_tracks",
     "require_matplotlib",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..model.expectation import BAND, Trace
 from ..model.history import STATISTIC_NAMES, ControlHistory
 from .axes import Line, Times, given_or_new, legend_below, legend_inside, on_axis, panels, short
 from .palette import BLUE, ORANGE, RED
@@ -72,16 +73,78 @@ def plot_control_chart(
     return axis
 
 
-def draw_control(monitor: Watched, title: str, times: Times | None = None) -> Figure:
-    """A figure of control charts of the three statistics; parameters as of `plot_control_chart`."""
-    figure, axes = panels(len(STATISTIC_NAMES), 1, 10, 8, sharex=True)
-    for axis, (statistic, name) in zip(axes, STATISTIC_NAMES.items(), strict=True):
+def draw_control(
+    monitor: Watched, title: str, times: Times | None = None, trace: Trace | None = None
+) -> Figure:
+    """A figure of control charts of the three statistics; parameters as of `plot_control_chart`.
+
+    With a ``trace``, those of the inputs to blame for one alarm stand below them.
+    """
+    charts, inputs = len(STATISTIC_NAMES), 0 if trace is None else len(trace.names)
+    figure, axes = panels(charts + inputs, 1, 10, 8 + 1.9 * inputs)
+    for axis, (statistic, name) in zip(axes[:charts], STATISTIC_NAMES.items(), strict=True):
         chart = _chart(monitor, statistic)
         _draw_chart(axis, chart, name, times)
-        axis.label_outer()
+        axis.sharex(axes[0])
+    handles = _handles(chart)
+    for axis in axes[: charts - 1]:
+        axis.tick_params(labelbottom=False)
+        axis.set_xlabel("")
+    if trace is not None:
+        for number, axis in enumerate(axes[charts:]):
+            _draw_trace(axis, trace, number, times)
+            axis.set_xlabel("" if number + 1 < inputs else axis.get_xlabel())
+        axes[charts].set_title(f"inputs to blame for the alarm at row {trace.began:,}", fontsize="medium")
+        handles += _trace_handles()
     axes[0].set_title(title, parse_math=False)  # a name with $ in it is no formula
-    legend_below(figure, _handles(chart))
+    legend_below(figure, handles)
     return figure
+
+
+def plot_trace(trace: Trace, ax: Axes | None = None, *, number: int = 0, times: Times | None = None) -> Axes:
+    """An input to blame around an alarm: its values, what they should have been, and the usual band.
+
+    Parameters
+    ----------
+    trace
+        Of `eigenstream.jobs.traces.Traces`.
+    ax
+        Where to draw; a new figure if None.
+    number
+        Which of its inputs: 0 is the one to blame most.
+    times
+        A function from row counts to seconds since 1970: the axis then shows times.
+    """
+    axis = given_or_new(ax, height=2.5)
+    _draw_trace(axis, trace, number, times)
+    legend_inside(axis, _trace_handles())
+    return axis
+
+
+def _draw_trace(axis: Axes, trace: Trace, number: int, times: Times | None) -> None:
+    counts = trace.rows + (times is not None)
+    line, expected = Line(counts, times), trace.expected[:, number]
+    low, high = (expected + sign * BAND * trace.deviation[number] for sign in (-1, 1))
+    place, below = line.through(low)
+    axis.fill_between(place, below, line.through(high)[1], color=BLUE, alpha=0.15, linewidth=0)
+    axis.plot(*line.through(expected), color=BLUE, linewidth=1.2, linestyle="--")
+    axis.plot(*line.through(trace.values[:, number]), color=RED, linewidth=1.4)
+    last = min(trace.last, int(trace.rows[-1]))
+    for stretch in line.stretches(trace.began + (times is not None), last + 1 + (times is not None)):
+        axis.axvspan(*stretch, color=ORANGE, alpha=0.3, linewidth=0)
+    axis.set(xlabel="rows" if times is None else "time (UTC)")
+    axis.set_ylabel(short(trace.names[number]), parse_math=False)
+
+
+def _trace_handles() -> list[Artist]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    return [
+        Line2D([], [], color=RED, label="value"),
+        Line2D([], [], color=BLUE, linestyle="--", label="should have been"),
+        Patch(color=BLUE, alpha=0.15, label="usual band"),
+    ]
 
 
 def plot_contributions(
