@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .summary import say, table
+
+if TYPE_CHECKING:
+    from ..jobs.starting_point import StartingPoint
 
 SHOWN = 20
 """Keys that are listed: about as many as a terminal shows without scrolling."""
@@ -54,6 +58,16 @@ def model_of(path: str, key: str) -> Any:
         raise click.ClickException(f"{path} has no model with the key {key!r}") from None
     finally:
         bank.close()
+
+
+def each_model(path: str) -> Iterator[tuple[Any, StartingPoint]]:
+    """The models of a bank, by their keys in order."""
+    from ..jobs.starting_point import StartingPoint
+    from ..keyed import open_bank
+
+    with open_bank(path) as bank:
+        for key in sorted(bank, key=lambda one: (isinstance(one, str), one)):
+            yield key, StartingPoint.of(bank.model(key), path)
 
 
 def export_bank(path: str, output: str) -> None:

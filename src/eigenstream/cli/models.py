@@ -134,41 +134,68 @@ def _opened(
     return sources.open(source, chosen, **dict.fromkeys(inherited))
 
 
-@click.command(epilog="Example: eigenstream inspect sensors.model --picture sensors.png")
+@click.command(epilog="Example: eigenstream inspect sensors.model --picture loadings=loadings.png")
 @model_argument
 @click.option(
     "--picture",
+    metavar="[KIND=]FILE",
+    help="Draw a PNG or SVG; KIND is time (spectrum and rank over time, or control charts; the default), "
+    "spectrum, loadings or scores. KIND alone writes KIND.png.",
+)
+@click.option(
+    "--source",
+    type=click.Path(),
+    help="Rows for --picture scores.  [default: the source that the model learnt last]",
+)
+@click.option(
+    "--loadings",
     type=click.Path(dir_okay=False),
-    help="Draw spectrum and rank, or control charts: PNG or SVG.",
+    help="Write all loadings to NAME.csv or NAME.parquet, a line per input; of a bank, of all keys.",
 )
 @overwrite_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--key", help="Show the model with this key in a file of keyed models.  [default: list them]")
-def inspect(model: str, picture: str | None, overwrite: bool, as_json: bool, key: str | None) -> None:
+def inspect(
+    model: str,
+    picture: str | None,
+    source: str | None,
+    loadings: str | None,
+    overwrite: bool,
+    as_json: bool,
+    key: str | None,
+) -> None:
     """Show a model, its history and its settings.
 
     Of a bank: the models it holds.
     """
-    from ..io.files import refuse_shared, shown
+    from ..io.files import refuse_shared
     from ..keyed import is_bank
-    from .banks import inspect_bank
-    from .closing import drawn, save_picture
+    from .banks import each_model, inspect_bank
+    from .closing import save_picture
+    from .pictures import picture as pictured
+    from .pictures import picture_asked, require_table, write_loadings
 
-    if picture is not None:
-        require_picture(picture, overwrite)
-        refuse_shared({"model": model, "picture": picture})
-    if key is None and is_bank(model):
-        if picture is not None:
-            raise click.UsageError("--picture draws one model: name it with --key KEY")
+    kind, file = (None, None) if picture is None else picture_asked(picture)
+    if file is not None:
+        require_picture(file, overwrite)
+    if loadings is not None:
+        require_table(loadings, overwrite)
+    refuse_shared({"model": model, "picture": file, "loadings": loadings})
+    bank = key is None and is_bank(model)
+    if bank and picture is not None:
+        raise click.UsageError("--picture draws one model: name it with --key KEY")
+    point = None if bank else _loaded(model, key)
+    if point is None:
         inspect_bank(model, as_json)
-        return
-    point = _loaded(model, key)
-    if as_json:
+    elif as_json:
         print(json.dumps(_facts(point)))
     else:
         _show(model, point)
-    if picture is not None:
-        save_picture(drawn(point.model, shown(model), point.times.at_all), picture, overwrite)
+    if loadings is not None:
+        points = each_model(model) if point is None else iter([(key, point)])
+        write_loadings(points, loadings, keyed=point is None)
+    if file is not None and kind is not None and point is not None:
+        save_picture(pictured(kind, point, model, source, key), file, overwrite)
 
 
 def _facts(point: StartingPoint) -> dict[str, Any]:

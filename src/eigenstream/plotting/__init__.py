@@ -16,6 +16,7 @@ from .palette import PURPLE as PURPLE
 from .palette import RED as RED
 from .palette import SKY as SKY
 from .palette import YELLOW as YELLOW
+from .plane import plot_loadings, plot_scores
 from .spectrum import draw_history, plot_rank_history, plot_spectrum, plot_tracks
 
 __all__ = [
@@ -25,7 +26,9 @@ __all__ = [
     "plot_components",
     "plot_contributions",
     "plot_control_chart",
+    "plot_loadings",
     "plot_rank_history",
+    "plot_scores",
     "plot_spectrum",
     "plot_trace",
     "plot_tracks",
