@@ -62,7 +62,7 @@ test-plain: $(READY)
 # The suite in environments of their own: with the lowest versions that pyproject.toml allows, which may warn of
 # things to come, and with another Python (make test-python PYTHON=python3.13).
 TEST_TOOLS := "pytest>=8,<9.2" "pytest-xdist>=3.5" "pytest-cov>=5" "hypothesis>=6.100" "pandas>=2.2" playwright
-USED := --editable ".[plot,parquet,zarr,redis,xlsx,sql,live,metrics,bench]" $(TEST_TOOLS)
+USED := --editable ".[plot,parquet,zarr,redis,xlsx,sql,mqtt,live,metrics,bench]" $(TEST_TOOLS)
 test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt

@@ -9,7 +9,7 @@ import re
 import tomllib
 from pathlib import Path
 
-USED = ("plot", "parquet", "zarr", "redis", "xlsx", "sql", "live", "metrics")
+USED = ("plot", "parquet", "zarr", "redis", "xlsx", "sql", "mqtt", "live", "metrics")
 """Extras with code behind them; not river, which asks for later versions of the others."""
 
 

@@ -31,6 +31,7 @@ OTHER = {
     "time_format": "iso",
     "key": 1,
     "titles": ("a", "b"),
+    "every": "1s",
 }
 
 

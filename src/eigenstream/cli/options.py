@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .sections import COMPONENTS, ROW_RANGE, SAMPLES_OR_DURATION, Decorator, Finite, Section
+from .sections import COMPONENTS, DURATION, ROW_RANGE, SAMPLES_OR_DURATION, Decorator, Finite, Section
 
 if TYPE_CHECKING:
     from ..io.sources import ReadOptions, Source
@@ -83,6 +83,12 @@ source_options = together(
         help="Columns to leave out: the same, patterns such as '*_id', or text for those without numbers.",
     ),
     Section.READ.option("--rows", type=ROW_RANGE, help="Read only these rows, such as 1000:5000."),
+    Section.READ.option(
+        "--every",
+        type=DURATION,
+        metavar=DURATION.name,
+        help="MQTT: a row of each topic's last known value this often.  [default: each message is a row]",
+    ),
     Section.SPEED.whole(
         "--batch-rows", "Most rows read at a time.  [default: 1024, or fewer where rows are very wide]"
     ),

@@ -143,10 +143,10 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     """Learn from a stream, and follow its dimension.
 
     SOURCE is a file of CSV or JSON lines (gzip and ZIP too), an XLSX, NPY or NPZ file, a Parquet file or
-    folder, a Zarr array, a Redis stream (redis://HOST/0?stream=NAME), a table of a database
-    (sqlite:///PATH?table=NAME&order=id), or - for CSV or JSON lines on standard input. Several files, or a
-    folder of them, are read one after the other. Without SOURCE: a built-in stream whose number of components
-    changes.
+    folder, a Zarr array, a Redis stream (redis://HOST/0?stream=NAME), MQTT topics
+    (mqtt://HOST/TOPIC?spool=FILE), a table of a database (sqlite:///PATH?table=NAME&order=id), or - for CSV
+    or JSON lines on standard input. Several files, or a folder of them, are read one after the other. Without
+    SOURCE: a built-in stream whose number of components changes.
 
     With --save, a job that was killed continues with --resume as if nothing had happened: the final model and
     output are those of an uninterrupted run, bit for bit. Give the same command again, and --resume.

@@ -160,6 +160,15 @@ def _confirmation(value: Any) -> Any:
     return value
 
 
+def _duration(value: Any) -> Any:
+    from ..io.durations import seconds
+
+    seconds(value)
+    return value
+
+
+DURATION = Parsed("1s|10min", _duration)
+"""A duration that `eigenstream.io.durations.seconds` reads."""
 SAMPLES_OR_DURATION = Parsed("NUMBER|10min", _samples_or_duration)
 """A number of samples above 0, or a duration that `eigenstream.io.durations.seconds` reads."""
 COMPONENTS = Parsed("auto|5|95%|edge|parallel", _components)

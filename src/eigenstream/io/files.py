@@ -12,6 +12,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 PathLike = str | os.PathLike[str]
 
@@ -285,8 +286,8 @@ class _Named:
 
     def __init__(self, what: str, path: PathLike) -> None:
         self.is_source, stream = what == "source", os.fspath(path) == "-"
-        if self.is_source and os.fspath(path).startswith(SQLITE):
-            path = os.fspath(path).removeprefix(SQLITE).partition("?")[0]
+        if self.is_source and is_address(path):
+            path = _file_of(os.fspath(path))
         self.real = None if stream else Path(os.path.realpath(path))
         self.status = _status((0 if self.is_source else 1) if stream else path)
 
@@ -310,6 +311,15 @@ class _Named:
         with os.scandir(self.real) as entries:
             inside = [entry.stat() for entry in entries if entry.is_file()]
         return any(os.path.samestat(found, other.status) for found in inside)
+
+
+def _file_of(address: str) -> str:
+    """Return the file that an address names, or the address if it names none."""
+    place, _, parameters = address.partition("?")
+    if place.startswith(SQLITE):
+        return place.removeprefix(SQLITE)
+    spools = [one.removeprefix("spool=") for one in parameters.split("&") if one.startswith("spool=")]
+    return unquote(spools[0]) if spools else address
 
 
 def _status(place: PathLike | int) -> os.stat_result | None:

@@ -7,6 +7,7 @@
     NPY, NPZ, Zarr, Parquet           going to the row, after a check of the rows before it
     several files                     going to the file, after a check of the files before it
     Redis streams                     asking for the entries after the last id
+    MQTT                              going to the byte in the spool, the file that keeps messages
     tables and queries of databases   asking for the rows after the last value of the ordering column
 
 Only the first and the last-read bytes are checked; a change in between goes unnoticed.

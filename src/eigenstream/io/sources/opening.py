@@ -26,6 +26,7 @@ from .databases import open_database, open_sqlite
 from .line_reader import LineReader
 from .lines import Lines
 from .matrices import Zarr, is_sparse_npz, matrix_market, sparse_npz
+from .mqtt_address import MqttReader, open_mqtt
 from .npy import NpyReader, Npz
 from .options import ReadOptions
 from .parquet import ParquetReader
@@ -46,6 +47,8 @@ Opener = Callable[[str, ReadOptions], Reader]
 
 SCHEMES: dict[str, Opener] = {
     "redis": open_redis,
+    "mqtt": open_mqtt,
+    "mqtts": open_mqtt,
     "sqlite": open_sqlite,
     **dict.fromkeys(("postgresql", "mysql", "mariadb", "duckdb"), open_database),
 }
@@ -91,6 +94,8 @@ def open(
     try:
         if options.keeps and not reader.kept:
             raise SourceError(f"{reader.name}: a source of this kind cannot keep columns as text")
+        if options.every is not None and not isinstance(reader, MqttReader):
+            raise SourceError(f"{reader.name}: every is for topics of MQTT, whose values come at any time")
         if options.titles is not None and not set(reader.names or ()) <= set(options.titles):
             raise SourceError(f"{reader.name}: its columns have names of their own: read it without others")
         opened = Source(reader, options, on_skip=on_skip)

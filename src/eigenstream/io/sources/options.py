@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..durations import seconds
 from .batch import Hint, SourceError
 from .columns import Chosen, Columns, chosen_columns, column_numbers, named_columns
 from .keyed_times import KeyedClock
@@ -30,7 +31,7 @@ GROUPED = {
 """Numbers with a mark between groups of three digits."""
 NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 TIME_COLUMN = Hint("time_column", None, "names the column that says when each row was taken")
-TEXTS = ("delimiter", "decimal", "comment", "encoding", "array", "time_format", "thousands")
+TEXTS = ("delimiter", "decimal", "comment", "encoding", "array", "time_format", "thousands", "every")
 """Options that are text, or None."""
 COLUMNS = ("columns", "exclude", "keep")
 LARGEST_COUNT = 2**63
@@ -94,6 +95,9 @@ class ReadOptions:
         The column that says whose a row is (`Batch.keys`), which is kept, too; a row without one is bad.
     titles
         Names of all columns, in the place of a header (``"a,b,c"`` or a sequence).
+    every
+        MQTT: the time between rows of the last known values of all topics, such as ``"1s"``; if None, each
+        message is a row.
     allow_nan
         True hands out missing values as NaN; otherwise they make a row bad.
     names
@@ -130,6 +134,7 @@ class ReadOptions:
     time_format: str | None = None
     key: str | int | None = None
     titles: str | Sequence[str] | None = None
+    every: str | None = None
     allow_nan: bool = _not_stored(False)
     names: Sequence[str] | None = _not_stored(None)
     follow: bool = _not_stored(False)
@@ -154,6 +159,11 @@ class ReadOptions:
         for name, least in {"batch_rows": 1, "skip_lines": 0, "threads": 1}.items():
             if not (name == "batch_rows" and self.batch_rows is None):
                 _count(name, getattr(self, name), least)
+        if self.every is not None:
+            try:
+                seconds(self.every)
+            except ValueError as error:
+                raise SourceError(f"every: {error}") from None
         self._check_choices()
         self._check_marks()
         if self.time_format is not None and self.time_column is None:
