@@ -1,4 +1,4 @@
-"""Put tables of the reproduction's report into the pages that show them.
+"""Put tables and figures of the reproduction's report into the pages that show them.
 
     eigenstream reproduce --out build/reproduction
     python docs/report_tables.py build/reproduction
@@ -13,7 +13,10 @@ import json
 import re
 import sys
 from pathlib import Path
+from shutil import copyfile
 
+FIGURES = {"theory": "theory.png", "real-data": "networks_on_real_data.png"}
+"""Figures of items that stand in docs/, too."""
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = re.compile(
     r"(<!-- report: (?P<item>[\w-]+): (?P<title>[^>]*?) -->\n)(.*?)(<!-- end of report -->)", re.DOTALL
@@ -43,3 +46,5 @@ if __name__ == "__main__":
         if (after := filled(before, Path(sys.argv[1]))) != before:
             page.write_text(after, encoding="utf-8")
             print(page.relative_to(ROOT))
+    for item, name in FIGURES.items():
+        copyfile(Path(sys.argv[1]) / "figures" / f"{item}.png", ROOT / "docs" / name)

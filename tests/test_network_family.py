@@ -436,3 +436,24 @@ def test_rectified_outputs_minimize_over_what_is_not_negative(settling):
     assert np.all(slope[y == 0] > -1e-8)
     with pytest.raises(AttributeError, match="no linear filter"):
         _ = network.filter
+
+
+def test_the_fixed_point_is_where_every_network_settles():
+    X = np.vstack(list(streams.paper_stream(250, random_state=0)))
+    kinds = {
+        "soft": lambda **options: HebbianNetwork(64, 6, InputOutput(0.1), **options),
+        "two rates": lambda **options: MinMaxNetwork(64, 6, InputOutput(0.1), **options),
+        **{
+            form: lambda form=form, **options: network_of(form, InputOutput(0.1), **options) for form in FORMS
+        },
+    }
+    for make in kinds.values():
+        outputs = []
+        for settling in ("fixed-point", "gauss-seidel"):
+            network = make(settling=settling, tol=1e-12, random_state=0)
+            if hasattr(network, "start_from"):
+                network.start_from(X[:150], 0)
+            outputs.append(network.run(X[150:]))
+        np.testing.assert_allclose(*outputs, atol=1e-8)
+    with pytest.raises(ValueError, match="have to settle"):
+        NonnegativeNetwork(64, 6, InputOutput(0.1), settling="fixed-point").respond(X[0])

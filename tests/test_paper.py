@@ -33,10 +33,11 @@ SMALLER = {
     "open-choices": {"n_seeds": 2},
     "random-weights": {"draws": 10, "long": 200, "followed": 2},
     "sudden-change": {"n_seeds": 4, "other_thresholds": (2.5,)},
+    "theory": {"n_seeds": 1},
     "weaknesses": {"n_seeds": 1},
 }
 """Settings with which the claims come out as in quick mode, in half of the time."""
-LONG = {"relatives"}
+LONG = {"real-data", "relatives"}
 """Items whose networks have tests of their own, and whose claims take long even in quick mode."""
 SIZES = [
     *((name, SMALLER.get(name, {})) for name in ITEMS if name not in LONG),
@@ -52,7 +53,7 @@ def simulated(item, settings):
 
 ASKED = {
     *("a", "alpha", "alphas", "b", "beta", "marked", "n1", "n2", "n_samples", "ratios", "spread", "times"),
-    *("curve_alphas", "silences", "threshold", "windows"),
+    *("course", "curve_alphas", "silences", "threshold", "windows"),
 }
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from ..learners.knowledge import Floats
 from ..learners.scale import standardized
+from ..network.network import Settling as Settling
 from .tracker import Tracker
 
 if TYPE_CHECKING:
     from ..learners.network.state import Weights
-
-
-Settling = Literal["fixed-point", "jacobi", "gauss-seidel"]
 
 
 def network_weights(tracker: Tracker) -> Weights:

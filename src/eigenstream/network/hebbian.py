@@ -134,6 +134,8 @@ class HebbianNetwork(LocalNetwork):
             If it does not settle: use a smaller ``eta``.
         """
         drive = self.W_yx @ self._checked(x)
+        if self.settling == "fixed-point":
+            return np.asarray(np.linalg.solve(np.eye(len(drive)) + self.W_yy, drive), dtype=np.float64)
         # From rest for each sample: the answer depends on the weights, not on the sample before.
         if self.settling == "jacobi":
             updates = jacobi(lambda y: drive - self.W_yy @ y, np.zeros_like(drive), self.eta)

@@ -150,10 +150,14 @@ class InterneuronNetwork(LocalNetwork):
         """
         drive = self.W_yx @ self._checked(x)
         k = len(drive)
-        if self.settling == "gauss-seidel":
+        if self.settling != "jacobi":
             # The interneurons follow at once, which leaves a linear system in y alone.
             A, interneurons = self._loop()
-            y = settled(gauss_seidel(drive, A), self.tol, self.max_iter)
+            y: Array | None
+            if self.settling == "fixed-point":
+                y = np.asarray(np.linalg.solve(A, drive), dtype=np.float64)
+            else:
+                y = settled(gauss_seidel(drive, A), self.tol, self.max_iter)
             both = None if y is None else np.concatenate((y, interneurons @ y))
         else:
             updates = jacobi(

@@ -84,6 +84,8 @@ class MinMaxNetwork(LocalNetwork):
     def respond(self, x: ArrayLike) -> Array:
         A, diagonal = self._system()
         drive = self.W_yx @ self._checked(x) / diagonal
+        if self.settling == "fixed-point":
+            return np.asarray(np.linalg.solve(A, drive), dtype=np.float64)
         if self.settling == "jacobi":
             updates = jacobi(lambda y: drive - A @ y + y, np.zeros_like(drive), self.eta)
         else:

@@ -2,6 +2,7 @@
 
     jacobi        all neurons at once, each a step of weight eta:  y <- (1 - eta) y + eta (drive - W y)
     gauss-seidel  one neuron after the other, each all the way:    y_i <- drive_i - sum_j W_ij y_j
+    fixed-point   where both end, by solving:                      (I + W) y = drive
 
 The second is the asynchronous dynamics of Pehlevan, Hu and Chklovskii (2015): it settles for any number of
 neurons once the weights are sums over the past, because the linear system is then positive definite.
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..regularizers import Regularizer
 
 Array = NDArray[np.float64]
-Settling = Literal["jacobi", "gauss-seidel"]
+Settling = Literal["jacobi", "gauss-seidel", "fixed-point"]
 
 # The paper states none. It is the gain, sqrt((lam - theta) / lam), that a mode of twice the threshold has at
 # the optimum. A gain of 0.1 keeps errors large for 10,000 samples (`eigenstream reproduce open-choices`).
@@ -57,8 +58,8 @@ class LocalNetwork(ABC):
         Weight of the Jacobi iteration, the relative change at which it counts as settled, and the number
         of iterations after which it is given up.
     settling
-        ``"jacobi"``, as printed: all neurons at once; or ``"gauss-seidel"``: one after the other, without eta
-        and its bound.
+        ``"jacobi"``, as printed: all neurons at once; ``"gauss-seidel"``: one after the other, without eta
+        and its bound; ``"fixed-point"``: no dynamics, but what they settle on, for speed.
     initial_activity
         Initial cumulative activity, in units of the input variance: 10 suits the paper's stream and should be
         of the order of a few samples' variance on another.
@@ -88,7 +89,8 @@ class LocalNetwork(ABC):
                 f"initial_activity={initial_activity!r}"
             )
         if settling not in get_args(Settling):
-            raise ValueError(f"settling must be 'jacobi' or 'gauss-seidel', got {settling!r}")
+            words = ", ".join(map(repr, get_args(Settling)))
+            raise ValueError(f"settling must be one of {words}, got {settling!r}")
         self.regularizer = regularizer
         self.beta, self.eta, self.tol, self.max_iter, self.settling = beta, eta, tol, max_iter, settling
         self.initial_activity = float(initial_activity)

@@ -101,11 +101,18 @@ class NonnegativeNetwork(HebbianNetwork):
     factorization can cluster and discover sparse features", 2014, doi:10.48550/arXiv.1503.00680.
     """
 
+    def _refuse_fixed_point(self) -> None:
+        if self.settling == "fixed-point":
+            raise ValueError(
+                "rectified outputs have to settle: use settling='jacobi' or 'gauss-seidel', not 'fixed-point'"
+            )
+
     @property
     def filter(self) -> Array:
         raise AttributeError("a network with rectified outputs has no linear filter: use respond")
 
     def respond(self, x: ArrayLike) -> Array:
+        self._refuse_fixed_point()
         drive = self.W_yx @ self._checked(x)
         if self.settling == "jacobi":
             updates = jacobi(lambda y: np.maximum(drive - self.W_yy @ y, 0), np.zeros_like(drive), self.eta)

@@ -11,10 +11,12 @@ from . import (
     open_choices,
     phase_diagram,
     random_weights,
+    real_data,
     relatives,
     signal_to_noise,
     sudden_change,
     table_1,
+    theory,
     weaknesses,
 )
 
@@ -33,8 +35,10 @@ ITEMS: dict[str, Item] = {
         derivations,
         large_alpha,
         weaknesses.ITEM,
+        theory.ITEM,
         family,
         relatives.ITEM,
+        real_data,
     )
 }
 """Every item by name, in the order of the paper; what the authors left out comes last."""

@@ -32,7 +32,7 @@ COLOR = {"hard": LOOKS["input-output"].color, "equalizing": LOOKS["scale-depende
 
 
 def _options(seed: int, beta: float = BETA) -> dict[str, Any]:
-    return {"beta": beta, "settling": "gauss-seidel", "random_state": seed}
+    return {"beta": beta, "settling": "fixed-point", "random_state": seed}
 
 
 def _threshold() -> InputOutput:
