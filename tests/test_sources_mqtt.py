@@ -158,6 +158,14 @@ def test_without_a_spool_messages_are_learnt_as_they_come(broker, publisher):
     sender.join()
 
 
+def test_messages_that_nobody_reads_do_not_keep_a_job_from_ending(broker, publisher, monkeypatch):
+    monkeypatch.setattr(messages, "WAITING", 5)
+    sender = meanwhile(lambda: (time.sleep(0.5), publisher.send_all("flood", ["1"] * 200)))
+    with sources.open(broker.address("flood"), batch_rows=2) as source:
+        assert len(next(iter(source)).rows) > 0
+        sender.join()
+
+
 def test_a_key_per_topic(broker, publisher):
     def send():
         subscribed("fleet.jsonl")

@@ -190,6 +190,8 @@ AWKWARD = {
     "comments, detected": (b"# made by x\n# and y\na,b\n# more\n1.5,-2.25\n1000.5,4\n #\n5.75,6.5\n", {}),
     "comments before numbers, detected": (b"! made by x, y, z\n1.5,-2.25\n1000.5,4\n5.75,6.5\n", {}),
     "names in a comment": (b"% made by x\n% a;b\n1,5;-2,25\n1000,5;4\n5,75;6,5\n", {"columns": "a,b"}),
+    "names in a comment, and a header": (b"# a,b\n1.5,-2.25\n1000.5,4\n5.75,6.5\n", {"header": True}),
+    "names that begin with a sign": (b"%RH;T;;\n1,5;-2,25;;\n1000,5;4;;\n5,75;6,5;;\n", {"columns": "RH,T"}),
     "names with a sign": (b"#1,#2\n1.5,-2.25\n1000.5,4\n5.75,6.5\n", {"columns": "#1,#2"}),
     "empty columns at the end": (b"a;b;;\n1,5;-2,25;;\n1000,5;4;;\n5,75;6,5;;\n", {}),
     "empty columns at the end of the header": (b"a;b;;\n1,5;-2,25\n1000,5;4\n5,75;6,5\n", {}),

@@ -135,7 +135,8 @@ class CsvParser(Parser):
     def _take_names(self, remark: bytes, fields: Sequence[str]) -> None:
         """Take the names from a comment that has as many as there are fields of data."""
         titles = [field.strip() for field in self._fields(self.options.decoded(remark))]
-        fits = len(titles) == len(fields) and len(set(titles)) == len(titles) and all(titles)
+        named = [title for title in titles if title]
+        fits = len(titles) == len(fields) and len(set(named)) == len(named) and all(titles[: len(named)])
         if fits and any(map(self._is_number, fields)) and not any(map(self._is_number, titles)):
             self.titles, self.titled, self.remarked, self.counting = titles, False, True, False
 

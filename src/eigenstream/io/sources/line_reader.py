@@ -104,7 +104,7 @@ class LineReader(Reader):
     def _past_comments(self, piece: Piece) -> tuple[Piece, bytes | None]:
         """Pass over comments at the top, if no option says how they begin; return the last one's words."""
         sign = _comment_sign(piece.data.removeprefix(BYTE_ORDER_MARK))
-        if self.options.comment is not None or self.options.header or sign is None:
+        if self.options.comment is not None or sign is None:
             return piece, None
         before = piece
         for _ in range(MOST_COMMENTS):

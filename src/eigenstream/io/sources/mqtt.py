@@ -217,11 +217,9 @@ class Recorder:
 
     def close(self) -> None:
         """Disconnect; a session that lasts goes on at the broker."""
-        if self._ended.is_set():
-            return
+        self._ended.set()  # first: messages that wait are not acknowledged, and come again
         self.client.disconnect()
         self.client.loop_stop()
-        self._ended.set()
         self._writer.join()
 
 

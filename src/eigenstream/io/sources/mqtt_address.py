@@ -45,6 +45,8 @@ class MqttReader(LineReader):
         return super().notes() + self.recorder.notes()
 
     def close(self) -> None:
+        if isinstance(self.content, Passing):
+            self.content.close()  # the recorder may be waiting for room in it
         self.recorder.close()
         if isinstance(self.content, SpoolFile):
             self.content.spool.close()
