@@ -222,11 +222,20 @@ def save_picture(figure: Figure, path: str, overwrite: bool) -> None:
 def _drawn(job: Job, path: str, overwrite: bool, notes: list[str]) -> str | None:
     """Draw the picture; returns where it is, or None, with a note that says why there is none."""
     from ..jobs import RunError
+    from ..jobs.fleet import FleetOverview
     from ..jobs.traces import Traces
+    from ..plotting import draw_fleet
 
     try:
         traces = next((one.found for one in job.watchers if isinstance(one, Traces)), ())
-        save_picture(drawn(job.model, shown(job.source.name), job.times.at_all, traces), path, overwrite)
+        fleet = next((one for one in job.watchers if isinstance(one, FleetOverview)), None)
+        name = shown(job.source.name)
+        figure = (
+            drawn(job.model, name, job.times.at_all, traces)
+            if fleet is None
+            else draw_fleet(fleet.overview.glance(), name)
+        )
+        save_picture(figure, path, overwrite)
     except (ImportError, RunError) as error:
         notes.append(f"there is no picture: {in_words(error)}")
         return None

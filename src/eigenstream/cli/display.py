@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..jobs import AlarmEvent, Job
     from ..jobs.stage import Model
     from ..jobs.traces import Traces
+    from ..keyed.overview import Overview
     from ..live import Page
     from ..model import RankChange
 
@@ -185,6 +186,17 @@ class OnPage(Watcher):
         traces = () if self.traces is None else self.traces.found
         rate = self.rate.at(batch.count)
         self.page.update(model, rows_per_second=rate, lag=lag, times=times, traces=traces)
+
+
+class OnFleetPage(Watcher):
+    """Keeps the live page of a fleet up to date."""
+
+    def __init__(self, page: Page, job: Job, overview: Overview) -> None:
+        self.page, self.job, self.rate, self.overview = page, job, RowRate(job.source.count), overview
+
+    def learnt(self, model: Any, batch: Batch) -> None:
+        lag, rate = self.job.source.reader.behind(), self.rate.at(batch.count)
+        self.page.update_fleet(model, self.overview, rows_per_second=rate, lag=lag)
 
 
 class AlarmLines(Watcher):

@@ -31,7 +31,7 @@ KEYED_SETTINGS = {
     "checkpoint_rows": 10_000_000,  # a save costs as much per key as hundreds of rows
 }
 """Settings for one model per key, unless others are given."""
-FOR_ONE_MODEL = ("picture", "live", "residuals", "frozen")
+FOR_ONE_MODEL = ("residuals", "frozen")
 """Options that cannot be used with one model per key."""
 NEEDS = (
     ("resume", "save", "needs --save MODEL: the model to continue"),
@@ -100,6 +100,12 @@ def _keyed_settings(given: dict[str, Any], stated: set[str]) -> dict[str, Any]:
     for name in FOR_ONE_MODEL:
         if given.get(name) is not None and given[name] is not False:  # a port may be 0
             raise click.UsageError(f"--{name} is for one model: it cannot be used with one model per key")
+    for name in ("picture", "live"):
+        if given[name] and "confirm" not in given:
+            raise click.UsageError(
+                f"--{name} shows fleets that are watched, by their severity: use eigenstream watch, or leave "
+                f"--{name} out"
+            )
     if given["source"] is None and not given["resume"]:
         raise click.UsageError("--key needs a SOURCE with a column of keys")
     return given | {name: value for name, value in KEYED_SETTINGS.items() if name not in stated}
@@ -216,18 +222,27 @@ def _looked_on(
     """Serve the live page and the metrics, and tell of alarms, as far as asked for, within this block."""
     with ExitStack() as stack:
         page, watchers = None, list[Any]([] if notices is None else [notices])
-        traces = None
-        if job.request.watches and job.request.key is None and (given["live"] or given["picture"]):
+        keyed, shown = job.request.key is not None, given["live"] or given["picture"]
+        traces, fleet = None, None
+        if job.request.watches and shown and keyed:
+            from ..jobs.fleet import FleetOverview
+            from ..keyed.overview import Overview
+
+            fleet = FleetOverview(Overview(job.model.keys()))
+            watchers.append(fleet)
+        elif job.request.watches and shown:
             from ..jobs.traces import Traces
 
             traces = Traces()
             watchers.append(traces)
         try:
             if given["live"]:
-                from .display import OnPage
+                from .display import OnFleetPage, OnPage
 
                 page = _page(given, job, stack)
-                watchers.append(OnPage(page, job, traces))
+                watchers.append(
+                    OnPage(page, job, traces) if fleet is None else OnFleetPage(page, job, fleet.overview)
+                )
             if given["metrics"] is not None:
                 from ..jobs.prometheus import Metrics
 
@@ -249,7 +264,9 @@ def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
     names = None if source.names is None else input_names(source.names, lags)
     where, timed = (given["live_address"], given["live_port"]), source.clock is not None
     unit, watching = source.reader.unit, job.request.watches
-    page = Page(source.name, names, *where, lag_unit=unit, timed=timed, watching=watching)
+    fleet = job.request.key is not None
+    timed = timed and not fleet  # each key has its own clock
+    page = Page(source.name, names, *where, lag_unit=unit, timed=timed, watching=watching, fleet=fleet)
     url = page.start()
     stack.callback(page.stop)
     click.echo(f"live page: {url}", err=True)

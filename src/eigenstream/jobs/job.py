@@ -178,6 +178,8 @@ class Job:
         for watcher in self.watchers:
             if self._stage.verdicts is not None:
                 watcher.judged(self._stage.verdicts)
+            if isinstance(self._stage, KeyedJudging) and batch.keys is not None:
+                watcher.judged_keys(batch.keys, self._stage.severity)
             for event in self._stage.events:
                 watcher.alarmed(event)
             watcher.learnt(self.model, batch)

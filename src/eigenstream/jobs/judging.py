@@ -174,6 +174,8 @@ class KeyedJudging(KeyedStage):
     ) -> None:
         super().__init__(bank, request, start)
         self.names = names
+        self.severity = np.zeros(0)
+        """Of each row of the last batch."""
 
     def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
         return layout(kept)
@@ -182,7 +184,7 @@ class KeyedJudging(KeyedStage):
         assert batch.texts is not None
         numbers = np.zeros((len(batch.rows), len(COLUMNS)))
         texts = np.empty((len(batch.rows), batch.texts.shape[1] + 1), dtype=object)
-        on = list[bool]()
+        on, severity = list[bool](), np.zeros(len(batch.rows))
 
         def judge(key: Any, monitor: MonitoredModel, rows: Any) -> list[AlarmEvent]:
             stage = Judging(monitor, self.request.parameters, self.names, monitor.position_ or [])
@@ -190,11 +192,14 @@ class KeyedJudging(KeyedStage):
             monitor.position_ = stage.numbering.breaks  # saved with the monitor
             if said is not None:
                 numbers[rows], texts[rows] = said
+            assert stage.verdicts is not None
+            severity[rows] = stage.verdicts.severity
             alarms = monitor.alarms_
             on.append(bool(alarms) and alarms[-1].ended is None)
             return [event._replace(key=key) for event in stage.events]
 
         judged = self.model.each(self._keys(batch), batch.rows, judge)
+        self.severity = severity
         self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
         if any(on) or self.events:
             self.start = {**self.start, "alarmed": True}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -119,6 +119,9 @@ class Watcher:
 
     def judged(self, verdicts: Verdicts) -> None:
         """Rows of a batch have been judged, by a job that watches."""
+
+    def judged_keys(self, keys: Sequence[Key], severity: NDArray[np.float64]) -> None:
+        """Rows of a batch have been judged, each by the monitor of its key."""
 
     def alarmed(self, event: AlarmEvent) -> None:
         """An alarm began to count, or ended."""

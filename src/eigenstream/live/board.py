@@ -130,6 +130,8 @@ class Board:
         """The message for a stream that has ended."""
         self._seen: tuple[TrackedAttributes, float, float, Pairs, tuple[Trace, ...]] | None = None
         self._touched = self._due = -math.inf
+        self.looked_at: object = None
+        """For whoever looks only where something has changed."""
         self._looking = Lock()
         self._recent: deque[Moment] = deque(maxlen=LIMIT)
         self._whole: Thinned[Moment] = Thinned(attrgetter("sample"))
@@ -168,8 +170,14 @@ class Board:
         if self._seen is None or self.latest is None or monotonic() < max(self._touched + QUIET, self._due):
             return
         with suppress(RuntimeError):
-            if _rows(self._seen[0]) != self.latest.now.sample:
+            if self._has_news():
                 self.look()
+
+    def _has_news(self) -> bool:
+        """True if rows have come since the last look."""
+        assert self._seen is not None
+        assert self.latest is not None
+        return _rows(self._seen[0]) != self.latest.now.sample
 
     @property
     def state(self) -> str:

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 from ..io.files import shown
 from ..io.serving import EVERYWHERE
 from .board import Board
+from .fleet import FleetBoard
 from .process import PageSettings, ServerProcess
 
 if TYPE_CHECKING:
+    from ..keyed import MonitorBank
+    from ..keyed.overview import Overview
     from ..model.attributes import TrackedAttributes
     from ..model.expectation import Trace
 
@@ -39,6 +42,9 @@ class Page:
     watching
         True if the model is a `eigenstream.monitoring.MonitoredModel`: the page then shows control charts,
         alarms, and the inputs to blame for the alarm that is clicked.
+    fleet
+        True for a bank of monitors (`update_fleet`): the page then shows all keys, and the charts of the one
+        that is clicked.
 
     Attributes
     ----------
@@ -69,14 +75,16 @@ class Page:
         lag_unit: str = "rows",
         timed: bool = False,
         watching: bool = False,
+        fleet: bool = False,
     ) -> None:
         names = None if feature_names is None else [shown(str(name)) for name in feature_names]
         self.address, self.path = address, "/" + secrets.token_urlsafe(16)
         self._settings = PageSettings(
-            shown(title), names, lag_unit, timed, watching, address, port, self.path, _log_level()
+            *(shown(title), names, lag_unit, timed, watching or fleet, fleet),
+            *(address, port, self.path, _log_level()),
         )
         self.url: str | None = None
-        self._board = Board()
+        self._board = FleetBoard() if fleet else Board()
         self._server: ServerProcess | None = None
 
     def start(self) -> str:
@@ -121,6 +129,28 @@ class Page:
             Of a monitor: the inputs to blame in the rows around alarms (`eigenstream.jobs.traces.Traces`).
         """
         self._board.update(model, rows_per_second, lag, times, tuple(traces))
+
+    def update_fleet(
+        self,
+        bank: MonitorBank,
+        overview: Overview,
+        *,
+        rows_per_second: float = float("nan"),
+        lag: float | None = None,
+    ) -> None:
+        """Tell the page about a bank of monitors, after every batch; returns at once.
+
+        Parameters
+        ----------
+        bank
+            The monitors. Those that somebody has clicked are looked at here, a few times per second at most.
+        overview
+            All keys at a glance; `eigenstream.jobs.fleet.FleetOverview` keeps one up to date.
+        rows_per_second, lag
+            As of `update`.
+        """
+        assert isinstance(self._board, FleetBoard), "make the page with fleet=True"
+        self._board.update_fleet(bank, overview, rows_per_second, lag)
 
     def finish(self, message: str = "") -> None:
         """Say that the stream has ended; the page stays up and shows the last state."""

@@ -19,6 +19,7 @@ from threading import Event, Thread
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from .board import REFRESH, Board, Shown
+from .fleet import FleetBoard
 
 if TYPE_CHECKING:
     from bokeh.document import Document
@@ -39,6 +40,7 @@ class PageSettings(NamedTuple):
     lag_unit: str
     timed: bool
     watching: bool
+    fleet: bool
     address: str
     port: int
     path: str
@@ -73,6 +75,8 @@ class ServerProcess:
         try:
             self.port = self._begun(settings)
             self._courier.start()
+            if isinstance(board, FleetBoard):
+                Thread(target=self._hear, args=(board,), name="eigenstream-wishes", daemon=True).start()
         except BaseException:
             self.stop()
             raise
@@ -131,6 +135,14 @@ class ServerProcess:
             self._news.wait(REFRESH)
             self._news.clear()
 
+    def _hear(self, board: FleetBoard) -> None:
+        """Note the keys that browsers look at, until the child ends."""
+        assert self._child.stdout is not None
+        with suppress(OSError, ValueError):
+            for line in self._child.stdout:
+                board.want(json.loads(line)["keys"])
+                self._news.set()
+
     def _tell(self, news: Any) -> None:
         assert self._child.stdin is not None
         pickle.dump(news, self._child.stdin, protocol=pickle.HIGHEST_PROTOCOL)
@@ -146,6 +158,7 @@ def main() -> None:
     news = sys.stdin.buffer
     settings: PageSettings = pickle.load(news)
     try:
+        from .fleet_session import FleetSession
         from .server import Server, set_up_log
         from .session import Session
     except ImportError as error:
@@ -154,8 +167,24 @@ def main() -> None:
     set_up_log(settings.log_level)
     shown = Shown()
 
+    wishes = dict[int, str]()
+
     def fill(document: Document) -> None:
-        Session(document, shown, settings)
+        if not settings.fleet:
+            Session(document, shown, settings)
+            return
+        number = id(document)
+
+        def wish(key: str) -> None:
+            wishes[number] = key
+            _answer({"keys": sorted(set(wishes.values()))})
+
+        def closed(context: object) -> None:
+            wishes.pop(number, None)
+            _answer({"keys": sorted(set(wishes.values()))})
+
+        document.on_session_destroyed(closed)
+        FleetSession(document, shown, settings, wish)
 
     try:
         server = Server(fill, settings.address, settings.port, settings.path)

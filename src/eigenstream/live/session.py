@@ -45,6 +45,8 @@ class Link(DataModel):
     log: Any = bokeh.Bool(default=True)
     alarm: Any = bokeh.Int(default=-1)
     """First row of the alarm that was clicked; -1: none was."""
+    key: Any = bokeh.String(default="")
+    """The key of a fleet that was clicked; empty: none was."""
 
 
 class Session:
@@ -90,7 +92,7 @@ class Session:
         self._state, self._sent, self._sent_at = state, self._sent + 1, monotonic()
         told = {
             "version": self._sent,
-            "tiles": tiles(shown, self._settings.lag_unit),
+            "tiles": self._tiles(shown),
             "events": [] if shown is None else list(reversed(shown.events)),
             "alarms": self._alarms(shown),
             "state": state,
@@ -100,7 +102,15 @@ class Session:
             "traces": [],
         }
         more = self._traced(self._charts, told) if isinstance(self._charts, ControlCharts) else {}
-        self._link.values = told | more
+        self._link.values = told | more | self._more()
+
+    def _tiles(self, shown: Snapshot | None) -> dict[str, str]:
+        """The numbers at the top of the page, by their ids."""
+        return tiles(shown, self._settings.lag_unit)
+
+    def _more(self) -> dict[str, Any]:
+        """More that the browser is told."""
+        return {}
 
     def _traced(self, charts: ControlCharts, told: dict[str, Any]) -> dict[str, Any]:
         """The traces of the alarm that is clicked, or of the latest, beside what is told."""
@@ -148,7 +158,11 @@ class Session:
         document.title = f"{title} · eigenstream"
         document.template = _template()
         document.template_variables.update(
-            name=title, style=_read("page.css"), colors=COMPONENTS, watching=watching
+            name=title,
+            style=_read("page.css"),
+            colors=COMPONENTS,
+            watching=watching,
+            fleet=self._settings.fleet,
         )
         document.config.notify_connection_status = False  # page.js says so in its own way
         self._charts.figures[-1].tags = [self._link]  # attached as a tag so that Bokeh sends it
@@ -157,7 +171,8 @@ class Session:
         charts = self._charts
         known = {"link": self._link, "sources": charts.sources, "ranges": charts.ranges}
         known |= {"figures": charts.figures, "inks": INKS}
-        document.js_on_event("document_ready", CustomJS(args=known, code=_read("page.js")))
+        code = _read("page.js") + (_read("fleet.js") if self._settings.fleet else "")
+        document.js_on_event("document_ready", CustomJS(args=known, code=code))
 
     def _listen(self) -> None:
         link, charts = self._link, self._charts

@@ -8,6 +8,7 @@ does on the command line. Needs the extra ``plot`` (matplotlib), which loads whe
 from .axes import panels, require_matplotlib
 from .components import plot_components
 from .control import draw_control, plot_contributions, plot_control_chart, plot_trace
+from .fleet import draw_fleet
 from .palette import BLACK as BLACK
 from .palette import BLUE as BLUE
 from .palette import GREEN as GREEN
@@ -21,6 +22,7 @@ from .spectrum import draw_history, plot_rank_history, plot_spectrum, plot_track
 
 __all__ = [
     "draw_control",
+    "draw_fleet",
     "draw_history",
     "panels",
     "plot_components",

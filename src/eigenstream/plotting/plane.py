@@ -37,7 +37,7 @@ def plot_loadings(model: Model, ax: Axes | None = None, *, components: tuple[int
     >>> from eigenstream import OnlineAdaptivePCA, plotting, streams
     >>> model = OnlineAdaptivePCA().fit(next(streams.paper_stream(500, random_state=0, batch_size=500)))
     >>> plotting.plot_loadings(model).get_xlabel()
-    'loading on component 0 (56.1 % of the variance)'
+    'loading on component 0 (26.3 % of the variance)'
     """
     model = fitted(model)
     weights = np.asarray(host(model.components_), dtype=np.float64)

@@ -1,0 +1,93 @@
+
+// The list of all keys. Only the rows in sight exist: thousands of keys cost no more than a screenful.
+const ROW = 30  // pixels, as in page.css
+const fleet = {keys: [], why: [], severity: [], on: [], alarms: [], past: [], points: 32}
+let order = []
+const pool = []
+
+function arrange() {
+  const {keys, severity, on, alarms} = fleet
+  const wanted = at("filter").value.trim().toLowerCase()
+  const by = {
+    severity: (a, b) => on[b] - on[a] || severity[b] - severity[a] || a - b,
+    alarms: (a, b) => alarms[b] - alarms[a] || severity[b] - severity[a] || a - b,
+    name: (a, b) => keys[a].localeCompare(keys[b], "en", {numeric: true}),
+  }[at("sorted").value]
+  order = [...keys.keys()].filter((i) => !wanted || keys[i].toLowerCase().includes(wanted)).sort(by)
+  at("key-space").style.height = `${order.length * ROW}px`
+  at("key-found").textContent = wanted ? `${order.length.toLocaleString("en")} of ${keys.length.toLocaleString("en")}` : ""
+  drawKeys()
+}
+
+function spark(canvas, number) {
+  const scale = devicePixelRatio || 1, width = 110, height = ROW - 8
+  if (canvas.width != width * scale) { canvas.width = width * scale; canvas.height = height * scale }
+  const context = canvas.getContext("2d"), style = getComputedStyle(document.documentElement)
+  context.setTransform(scale, 0, 0, scale, 0, 0)
+  context.clearRect(0, 0, width, height)
+  const y = (level) => height - 1 - (height - 2) * (level - 1) / 254
+  context.strokeStyle = style.getPropertyValue("--faint")
+  context.setLineDash([3, 3])
+  context.beginPath(); context.moveTo(0, y(128)); context.lineTo(width, y(128)); context.stroke()
+  context.setLineDash([])
+  context.strokeStyle = style.getPropertyValue(fleet.on[number] ? "--bad" : "--accent")
+  context.lineWidth = 1.4
+  context.beginPath()
+  let last = fleet.points - 1
+  while (last > 0 && fleet.past[number * fleet.points + last] == 0) last -= 1
+  for (let i = 0; i <= last; i++) {
+    const level = fleet.past[number * fleet.points + i]
+    if (level > 0) context.lineTo(width * i / Math.max(last, 1), y(level))
+  }
+  context.stroke()
+}
+
+function emptyRow() {
+  const row = document.createElement("div")
+  row.className = "key-row"
+  row.tabIndex = 0
+  for (const tag of ["b", "canvas", "span", "span", "small"]) row.append(document.createElement(tag))
+  row.onclick = () => { link.key = fleet.keys[row.number]; drawKeys() }
+  row.onkeydown = ({key}) => { if (key == "Enter") row.onclick() }
+  at("key-space").append(row)
+  return row
+}
+
+function drawKeys() {
+  const list = at("keys"), first = Math.max(Math.floor(list.scrollTop / ROW) - 2, 0)
+  const count = Math.min(Math.ceil(list.clientHeight / ROW) + 4, order.length - first)
+  while (pool.length < count) pool.push(emptyRow())
+  pool.forEach((row, i) => {
+    row.hidden = i >= count
+    if (i >= count) { delete row.dataset.key; return }
+    const number = order[first + i], severity = fleet.severity[number]
+    row.number = number
+    row.dataset.key = fleet.keys[number]
+    row.style.transform = `translateY(${(first + i) * ROW}px)`
+    row.dataset.on = String(Boolean(fleet.on[number]))
+    row.ariaSelected = String(fleet.keys[number] == link.key)
+    const [name, line, now, alarms, why] = row.children
+    name.textContent = name.title = fleet.keys[number]
+    spark(line, number)
+    now.textContent = severity < 0 ? "–" : severity.toPrecision(3)
+    alarms.textContent = fleet.alarms[number] ? String(fleet.alarms[number]) : ""
+    why.textContent = why.title = fleet.why[number] ?? ""
+  })
+}
+
+function showFleet() {
+  const {fleet: told, key} = link.values
+  document.documentElement.dataset.chosen = String(key != "")
+  at("chosen").textContent = link.key == "" ? "click a key for its charts" : link.key
+  if (told == null) return
+  Object.assign(fleet, told)
+  arrange()
+}
+
+at("filter").oninput = () => { at("keys").scrollTop = 0; arrange() }
+at("sorted").onchange = arrange
+at("keys").onscroll = () => requestAnimationFrame(drawKeys)
+new ResizeObserver(drawKeys).observe(at("keys"))
+new MutationObserver(drawKeys).observe(document.documentElement, {attributeFilter: ["data-theme"]})
+link.properties.values.change.connect(showFleet)
+showFleet()

@@ -1,0 +1,83 @@
+"""The board of a fleet: all keys at a glance, and the monitors of those that somebody looks at."""
+
+from __future__ import annotations
+
+import math
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .board import Board, Snapshot
+
+if TYPE_CHECKING:
+    from ..keyed import MonitorBank
+    from ..keyed.bank_file import Key
+    from ..keyed.overview import Glance, Overview
+
+
+class FleetSnapshot(NamedTuple):
+    """The content of the page of a fleet. Nobody writes to its arrays."""
+
+    version: int
+    glance: Glance
+    samples: int
+    """Rows of all keys that have come."""
+    rows_per_second: float
+    lag: float
+    """NaN if unknown."""
+    chosen: dict[Key, Snapshot]
+    """The monitors that somebody looks at, by key."""
+
+
+class FleetBoard(Board):
+    """Looks at a bank of monitors now and then; of the keys that are `wanted`, also at their monitors."""
+
+    latest: Any  # a FleetSnapshot
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted: frozenset[Key] = frozenset()
+        """Keys whose charts somebody looks at; the courier sets them."""
+        self._boards: dict[Key, Board] = {}
+
+    def update_fleet(
+        self, bank: MonitorBank, overview: Overview, rows_per_second: float, lag: float | None
+    ) -> None:
+        """Note the bank after a batch; returns at once unless a look is due."""
+        self._seen = bank, overview, rows_per_second, math.nan if lag is None else lag  # type: ignore[assignment]
+        self._touched = monotonic()
+        if self._touched >= self._due:
+            self.look()
+
+    def want(self, keys: list[Key]) -> None:
+        """Show the charts of these keys, of those that somebody has clicked."""
+        self.wanted = frozenset(keys)
+        self._due = -math.inf
+
+    def _has_news(self) -> bool:
+        seen: Any = self._seen
+        bank, missing = seen[0], self.wanted - self.latest.chosen.keys()
+        return bool(bank.samples != self.latest.samples or any(key in bank for key in missing))
+
+    def look_if_quiet(self) -> None:
+        if self._seen is not None and self.latest is not None and self.wanted - self.latest.chosen.keys():
+            self._touched = min(self._touched, self._due)  # who has clicked does not want to wait
+        super().look_if_quiet()
+
+    def _snapshot(self, *seen: Any) -> Any:
+        bank, overview, rows_per_second, lag = seen
+        glance = overview.glance()
+        rows = dict(zip(glance.keys, glance.rows.tolist(), strict=True))
+        self._boards = {key: board for key, board in self._boards.items() if key in self.wanted}
+        chosen = {}
+        for key in self.wanted:
+            if key not in bank:
+                continue
+            board = self._boards.setdefault(key, Board())
+            if board.latest is None or board.looked_at != rows.get(key):
+                board.update(bank.model(key), math.nan, None)
+                board.look()
+                board.looked_at = rows.get(key)
+            if board.latest is not None:
+                chosen[key] = board.latest
+        version = 1 if self.latest is None else self.latest.version + 1
+        return FleetSnapshot(version, glance, bank.samples, rows_per_second, lag, chosen)

@@ -1,0 +1,97 @@
+"""One browser that looks at a fleet: all keys in one list, and the charts of the one that is clicked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from bokeh.document import Document
+
+from .board import Shown, Snapshot
+from .fleet import FleetSnapshot
+from .process import PageSettings
+from .session import NOTHING, Session, brief
+
+
+class FleetSession(Session):
+    """Fills one document with a fleet.
+
+    Parameters
+    ----------
+    document, shown, settings
+        As of `Session`.
+    wish
+        Called with the key that was clicked: its monitor is in the snapshots that follow.
+    """
+
+    def __init__(
+        self, document: Document, shown: Shown, settings: PageSettings, wish: Callable[[str], None]
+    ) -> None:
+        self._wish, self._fleet = wish, None if shown.snapshot is None else shown.snapshot
+        self._keys = self._why = ()  # what the browser has
+        super().__init__(document, shown, settings)
+        self._link.on_change("key", self._clicked_key)
+
+    def refresh(self) -> None:
+        link = self._link
+        if link.shown < self._sent or monotonic() < self._due:
+            return
+        snapshot: Any = self._shown.snapshot
+        state = "paused" if link.paused else self._shown.state
+        if snapshot is not None and snapshot.version != self._version and not link.paused:
+            self._version, self._fleet = snapshot.version, snapshot
+            chosen = snapshot.chosen.get(link.key)
+            self._tell(state, {} if chosen is None else self._charts.show(chosen))
+        elif state != self._state:
+            self._tell(state, {})
+
+    def _clicked_key(self, attribute: str, old: str, new: str) -> None:
+        self._charts.snapshot = None
+        self._link.alarm, self._version, self._due = -1, 0, -math.inf
+        self._wish(new)
+
+    def _tiles(self, shown: Snapshot | None) -> dict[str, str]:
+        return fleet_tiles(self._fleet, self._settings.lag_unit)  # type: ignore[arg-type]
+
+    def _more(self) -> dict[str, Any]:
+        fleet: Any = self._fleet
+        if fleet is None:
+            return {"fleet": None, "key": ""}
+        glance, told = fleet.glance, dict[str, Any]()
+        if glance.keys != self._keys:
+            told["keys"] = [str(key) for key in glance.keys]
+        if glance.why != self._why:
+            told["why"] = list(glance.why)
+        self._keys, self._why = glance.keys, glance.why
+        return {
+            "key": self._link.key if self._charts.snapshot is not None else "",
+            "fleet": told
+            | {
+                "severity": np.nan_to_num(glance.severity, nan=-1.0),
+                "on": glance.on.astype(np.uint8),
+                "alarms": glance.alarms,
+                "past": glance.past.ravel(),
+                "points": glance.past.shape[1],
+            },
+        }
+
+
+def fleet_tiles(fleet: FleetSnapshot | None, lag_unit: str) -> dict[str, str]:
+    """The numbers at the top of the page of a fleet, by their ids."""
+    names = ("samples", "key-count", "on-count", "alarm-count", "rate", "lag", "lag-unit")
+    if fleet is None:
+        return dict.fromkeys(names, NOTHING)
+    glance = fleet.glance
+    return {
+        "samples": f"{fleet.samples:,}",
+        "key-count": f"{len(glance.keys):,}",
+        "key-seen": f"{int(np.count_nonzero(glance.rows)):,} with rows in this job",
+        "on-count": f"{int(np.count_nonzero(glance.on)):,}",
+        "alarm-count": f"{int(glance.alarms.sum()):,}",
+        "rate": brief(fleet.rows_per_second),
+        "lag": brief(fleet.lag),
+        "lag-unit": "not known" if math.isnan(fleet.lag) else f"{lag_unit} behind",
+    }

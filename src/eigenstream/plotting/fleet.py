@@ -1,0 +1,71 @@
+"""A picture of a fleet: all keys at a glance, those that matter most first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..keyed.overview import LEAST, MOST, Glance
+from .axes import panels, short
+from .palette import BLUE, RED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NAMED = 24
+"""Keys that have a line and a name; of all others there is the image."""
+
+
+def draw_fleet(glance: Glance, title: str) -> Figure:
+    """A figure of the keys with an alarm on or the largest severity, and an image of all keys.
+
+    Parameters
+    ----------
+    glance
+        Of `eigenstream.keyed.overview.Overview`.
+    title
+        The name of the stream.
+    """
+    figure, (lines, image) = panels(1, 2, 12, 8, width_ratios=(1.5, 1))
+    order = glance.order
+    _draw_lines(lines, glance, order[:NAMED])
+    _draw_image(image, glance, order)
+    on = int(np.count_nonzero(glance.on))
+    said = f"{len(order):,} keys, {on:,} on alarm, {int(glance.alarms.sum()):,} alarms"
+    figure.suptitle(f"{title}: {said}", parse_math=False)
+    return figure
+
+
+def _draw_lines(axis: Axes, glance: Glance, order: np.ndarray) -> None:
+    """Severity over the rows of each key, one line above the other."""
+    labels = []
+    for place, number in enumerate(order.tolist()):
+        past = glance.past[number]
+        shown = past > 0
+        height = 0.9 * (past[shown].astype(np.float64) - 1) / 254
+        along = np.linspace(0, 1, max(int(shown.sum()), 1))[: len(height)]
+        axis.axhline(-place + 0.45, color="0.85", linewidth=0.6, zorder=0)  # the limit
+        color = RED if glance.on[number] else BLUE
+        axis.plot(along, height - place, color=color, linewidth=1.3)
+        labels.append(f"{short(glance.keys[number])}  {glance.severity[number]:.3g}")
+    axis.set_yticks([-place + 0.3 for place in range(len(labels))], labels=labels, parse_math=False)
+    axis.set(xticks=[], ylim=(-len(labels) + 0.8, 1.1), xlabel="rows of the key, the oldest first")
+    axis.set_title("severity: alarms first (grey: the limit)", fontsize="medium")
+    axis.grid(visible=False)
+
+
+def _draw_image(axis: Axes, glance: Glance, order: np.ndarray) -> None:
+    """One line of the image per key, in the same order."""
+    from matplotlib.colors import LogNorm
+
+    past = glance.past[order].astype(np.float64)
+    severity = np.where(past > 0, LEAST * (MOST / LEAST) ** ((past - 1) / 254), np.nan)
+    drawn = axis.imshow(
+        severity, aspect="auto", interpolation="nearest", cmap="cividis", norm=LogNorm(LEAST, MOST)
+    )
+    axis.figure.colorbar(drawn, ax=axis, label="severity (above 1: a limit is exceeded)", pad=0.02)
+    axis.set(xticks=[], xlabel="rows of the key", ylabel="keys, in this order")
+    axis.set_title("all keys", fontsize="medium")
+    axis.grid(visible=False)

@@ -1,0 +1,163 @@
+"""A fleet to look at: all keys in one view, on the page, in a picture; thousands without stalling."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from eigenstream.cli import main
+from eigenstream.io.sources import ReadOptions
+from eigenstream.jobs import Request, prepare
+from eigenstream.jobs.fleet import FleetOverview
+from eigenstream.keyed import MonitorBank
+from eigenstream.keyed.overview import POINTS, Overview, level
+from eigenstream.plotting import draw_fleet
+
+pytest.importorskip("bokeh")
+from eigenstream.live import Page
+from eigenstream.live.fleet import FleetBoard
+from eigenstream.live.fleet_session import fleet_tiles
+from tests.browser import BOUND, drawn, opened, shows
+
+pytestmark = pytest.mark.xdist_group("live page")  # one browser for all of them
+
+
+def plain(severities: list[float]) -> list[int]:
+    """The past of a key by the obvious rule: neighbours are joined while there are too many points."""
+    stride = 1
+    while (len(severities) - 1) // stride >= POINTS:
+        stride *= 2
+    largest = [max(level(severities[i : i + stride])) for i in range(0, len(severities), stride)]
+    return [int(one) for one in largest] + [0] * (POINTS - len(largest))
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_the_past_of_each_key_is_bounded_and_does_not_depend_on_batches(size: int) -> None:
+    rng = np.random.default_rng(0)
+    keys = [f"u{i}" for i in rng.choice(4, 1500, p=[0.9, 0.06, 0.03, 0.01])]
+    severity = rng.lognormal(sigma=2, size=1500)
+    overview = Overview(["u9"])
+    for i in range(0, 1500, size):
+        overview.judged(keys[i : i + size], severity[i : i + size])
+    glance = overview.glance()
+    assert glance.keys[0] == "u9"
+    for number, key in enumerate(glance.keys):
+        own = [one for name, one in zip(keys, severity.tolist(), strict=True) if name == key]
+        assert glance.rows[number] == len(own)
+        assert glance.past[number].tolist() == (plain(own) if own else [0] * POINTS)
+        np.testing.assert_equal(glance.severity[number], np.float32(own[-1]) if own else np.float32(np.nan))
+
+
+def test_thousands_of_keys_are_taken_in() -> None:
+    overview = Overview()
+    keys = [f"u{i}" for i in range(5000)]
+    for _ in range(3):
+        overview.judged(keys, np.linspace(0.1, 3, 5000))
+    overview.alarmed("u4999", True, "valve 80 %")
+    glance = overview.glance()
+    assert len(glance.keys) == 5000
+    assert [glance.keys[i] for i in glance.order[:2]] == ["u4999", "u4998"]
+    overview.alarmed("u4999", False, "valve 80 %")
+    later = overview.glance()
+    assert (later.on.sum(), later.alarms.sum(), later.why[4999]) == (0, 1, "valve 80 %")
+    assert glance.on.sum() == 1  # what was seen stays as it was
+
+
+def fleet_rows(units: int, rows: int, faulty: int) -> tuple[list[str], np.ndarray]:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((units * rows, 4)) * [4.0, 3.0, 0.5, 0.5]
+    keys = [f"unit {i % units}" for i in range(units * rows)]
+    X[[i for i in range(len(X) - 5 * units, len(X)) if i % units == faulty], 2] += 30.0
+    return keys, X
+
+
+@pytest.fixture(scope="module")
+def watched() -> tuple[MonitorBank, Overview, list[str], np.ndarray]:
+    """Monitors of six units, before the last five rows of each, in which one goes wrong."""
+    keys, X = fleet_rows(6, 200, 4)
+    bank, overview = MonitorBank(standardize=True, features=list("abcd")), Overview()
+    overview.judged(keys[:-30], bank.judge_many(keys[:-30], X[:-30]).severity)
+    return bank, overview, keys, X
+
+
+def test_the_board_shows_what_is_wanted(watched: Any) -> None:
+    bank, overview, *_ = watched
+    board = FleetBoard()
+    board.update_fleet(bank, overview, 100.0, None)
+    assert board.latest.chosen == {}
+    board.want(["unit 2", "nobody"])
+    board.look_if_quiet()
+    chosen = board.latest.chosen
+    assert list(chosen) == ["unit 2"]
+    np.testing.assert_array_equal(
+        chosen["unit 2"].watching.history.row, bank.model("unit 2").control_history_.row
+    )
+    page = files("eigenstream.live").joinpath("page.html").read_text()
+    for name in fleet_tiles(board.latest, "rows"):
+        assert f'id="{name}"' in page
+
+
+def test_the_page_lists_keys_finds_them_and_shows_the_charts_of_one(watched: Any, browser: Any) -> None:
+    bank, overview, keys, X = watched
+    with Page("fleet.csv", list("abcd"), fleet=True) as page, opened(browser, page) as tab:
+        page.update_fleet(bank, overview, rows_per_second=10.0)
+        shows(tab, "#key-count", "6")
+        shows(tab, "#on-count", "0")
+        bank.on_alarm = lambda key, alarm: overview.alarmed(key, alarm.ended is None, "c 99 %")
+        overview.judged(keys[-30:], bank.judge_many(keys[-30:], X[-30:]).severity)
+        page.update_fleet(bank, overview, rows_per_second=10.0)
+        page._board.look()
+        tab.wait_for_selector(".key-row[data-key='unit 4'][data-on=true]", timeout=BOUND)
+        first = tab.evaluate(
+            "[...document.querySelectorAll('.key-row:not([hidden])')].sort((a, b) => "
+            "a.getBoundingClientRect().y - b.getBoundingClientRect().y).map((row) => row.dataset.key)"
+        )
+        assert first[0] == "unit 4"  # on top, since its alarm is on
+        assert len(first) == 6
+        assert "c 99 %" in tab.locator(".key-row[data-key='unit 4']").inner_text()
+        tab.locator(".key-row[data-key='unit 4']").click()
+        shows(tab, "#chosen", "unit 4")
+        tab.wait_for_function("document.documentElement.dataset.chosen == 'true'", timeout=BOUND)
+        assert drawn(tab, "spe", "began") == [195]
+        assert tab.locator("#blame > div").first.locator("span").first.inner_text() == "c"
+        tab.fill("#filter", "unit 3")
+        assert tab.locator(".key-row:not([hidden])").count() == 1
+        assert tab.locator("#key-found").inner_text() == "1 of 6"
+        tab.locator(".key-row[data-key='unit 3']").click()
+        shows(tab, "#chosen", "unit 3")
+        tab.set_viewport_size({"width": 390, "height": 800})
+        tab.wait_for_function("document.documentElement.scrollWidth <= 390", timeout=BOUND)
+
+
+def test_a_job_keeps_the_overview_and_draws_it(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    keys, X = fleet_rows(6, 200, 4)
+    lines = [f"{key}," + ",".join(map(repr, row)) for key, row in zip(keys, X.tolist(), strict=True)]
+    Path("fleet.csv").write_text("\n".join(["unit,a,b,c,d", *lines]) + "\n")
+    asked = Request(
+        "fleet.csv", reading=ReadOptions(key="unit", batch_rows=100), parameters={"confirm": "1/1"}
+    )
+    watcher = FleetOverview(Overview())
+    with prepare(asked) as job:
+        job.watchers = (watcher,)
+        job.run()
+        alarms = {key: len(job.model.model(key).alarms_) for key in job.model}
+    glance = watcher.overview.glance()
+    assert dict(zip(glance.keys, glance.alarms.tolist(), strict=True)) == alarms
+    assert glance.keys[glance.order[0]] == "unit 4"
+    assert glance.why[glance.order[0]].startswith("c ")
+    figure = draw_fleet(glance, "fleet.csv")
+    assert figure.axes[0].get_yticklabels()[0].get_text().startswith("unit 4")
+    done = CliRunner().invoke(main, ["watch", "fleet.csv", "--key", "unit", "--picture", "f.png", "--json"])
+    assert done.exit_code == 0, done.output
+    assert Path("f.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads(done.stderr.splitlines()[-1])["keys"] == 6
+    done = CliRunner().invoke(main, ["run", "fleet.csv", "--key", "unit", "--picture", "g.png"])
+    assert done.exit_code == 2
+    assert "--picture shows fleets that are watched" in done.output
