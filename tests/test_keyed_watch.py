@@ -135,9 +135,9 @@ def test_inspect_lists_keys_and_shows_one(folder):
 
 def test_what_does_not_fit_is_refused_in_words(folder):
     assert "--max-models bounds" in watch("x.csv", "--max-models", "3", code=2).output
-    assert "--live is for one model" in watch("x.csv", *ASKED, "--live", code=2).output
-    assert "--picture is for one model" in watch("x.csv", *ASKED, "--picture", "x.png", code=2).output
     watch("x.csv", *ASKED, "--save", "x.bank", "--quiet")
+    said = watch("x.csv", "--model", "x.bank", "--frozen", code=2).output
+    assert "--frozen is for one model: it cannot be used with one model per key" in said
     again = CliRunner().invoke(main, ["run", "x.csv", *ASKED, "--save", "x.bank", "--resume"])
     assert again.exit_code == 1
     assert "x.bank watches its stream: go on with eigenstream watch" in again.output

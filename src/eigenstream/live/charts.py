@@ -241,7 +241,8 @@ class ControlCharts(ChartSet):
 
     def __init__(self, timed: bool = False) -> None:
         super().__init__(timed)
-        control = source("sample", *STATISTIC_NAMES, *(f"{name}_limit" for name in STATISTIC_NAMES))
+        parts = ("", "_limit", "_anchor")
+        control = source("sample", *(f"{name}{part}" for name in STATISTIC_NAMES for part in parts))
         alarms, alarm = (ColumnDataSource({"began": [], "last": []}) for _ in range(2))
         traces = {f"trace{i}": source(*TRACED) for i in range(MOST_TRACES)}
         self.sources = {"control": control, "alarms": alarms, "alarm": alarm, **traces}
@@ -266,6 +267,9 @@ class ControlCharts(ChartSet):
         charts = [column for one in STATISTIC_NAMES for column in watching.history.chart(one)]
         sample, table = self.broken(watching.history.row + self.timed, np.column_stack(charts))
         columns = {"sample": sample, **dict(zip(names, table.T, strict=True))}
+        for one in STATISTIC_NAMES:
+            known = np.isfinite(columns[one]) | np.isfinite(columns[f"{one}_limit"])
+            columns[f"{one}_anchor"] = np.full(len(sample), np.nan if known.any() else 1.0)
         spans = np.array([(alarm.began, alarm.last + 1) for alarm in watching.alarms]).reshape(-1, 2)
         began, last = numbers(*self.at_rows(spans.T))
         return {"control": columns, "alarms": {"began": began, "last": last}}

@@ -219,7 +219,9 @@ def control(
     figure.vstrip("began", "last", source=alarms, fill_color=ORANGE, fill_alpha=0.3, line_color=ORANGE)
     line = figure.line("sample", name, source=source, color=BLUE, line_width=1.6)
     limit = figure.line("sample", f"{name}_limit", source=source, color=RED, line_width=1.8, line_dash=[6, 4])
-    figure.y_range = DataRange1d(renderers=[line, limit], range_padding=0.08)
+    # A logarithmic axis cannot choose its range by nothing at all: at rank 0 there is no T².
+    anchor = figure.line("sample", f"{name}_anchor", source=source, line_alpha=0)
+    figure.y_range = DataRange1d(renderers=[line, limit, anchor], range_padding=0.08)
     rows = [SAMPLE, ("statistic", f"@{name}{{0.000a}}"), ("limit", f"@{name}_limit{{0.000a}}")]
     hover(figure, [line], rows, "vline")
     return figure
