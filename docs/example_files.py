@@ -12,6 +12,7 @@ from contextlib import closing
 from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from eigenstream.streams import Fault, plant
 
@@ -55,7 +56,11 @@ def _european(path: Path, lines: list[list[float]]) -> None:
         values[i % 3] = -200 if i % 50 == 0 else values[i % 3]
         words.append(f"{when:%d/%m/%Y;%H.%M.%S};{';'.join(map(str, values)).replace('.', ',')};;")
     path.write_text("\r\n".join([*words, *[";" * 6] * 3, ""]))
-    print(f"wrote {path}")
+    path.with_name("bare.csv").write_text("\r\n".join(line for line in words[2:] if "-200" not in line))
+    with ZipFile(path.with_suffix(".zip"), "w", ZIP_DEFLATED) as archive:
+        archive.write(path, path.name)
+    for made in (path, path.with_name("bare.csv"), path.with_suffix(".zip")):
+        print(f"wrote {made}")
 
 
 def _database(path: Path, times: list[str], lines: list[list[float]]) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from queue import Empty, Full, Queue
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ..files import printable
 from .batch import SourceError
-from .mqtt_spool import IDENTITY, RECENT, Out
+from .mqtt_spool import IDENTITY, Out
 
 PASSWORD = "EIGENSTREAM_MQTT_PASSWORD"
 """Variable of the environment with the password of the broker, where the address has none."""
@@ -55,8 +54,10 @@ class Message(NamedTuple):
 
     topic: str
     payload: bytes
-    identity: str
-    """Number of the packet, and a hash of topic and content."""
+    packet: str
+    """Number of its packet."""
+    seen: str
+    """Hash of topic and content."""
     again: bool
     """True if the broker has tried to deliver it before."""
     acknowledge: Callable[[], object]
@@ -162,9 +163,7 @@ class Recorder:
         except UnicodeDecodeError:
             topic = "\N{REPLACEMENT CHARACTER}"
         seen = hashlib.sha256(topic.encode() + b"\0" + payload).hexdigest()[:16]
-        message = Message(
-            topic, payload, f"{number}-{seen}", bool(found.dup), lambda: client.ack(number, qos)
-        )
+        message = Message(topic, payload, str(number), seen, bool(found.dup), lambda: client.ack(number, qos))
         while not self._ended.is_set():
             try:
                 self._queue.put(message, timeout=PAUSE)
@@ -190,11 +189,11 @@ class Recorder:
             pass
         kept = []
         for message in messages:
-            if message.again and message.identity in self.out.recent:
+            if message.again and self.out.packets.get(message.packet) == message.seen:
                 self.again += 1
             else:
                 kept.append(message)
-                self.out.recent.append(message.identity)
+                self.out.packets[message.packet] = message.seen
         lines = self.lines.of(kept)
         if lines:
             self.out.write(lines)
@@ -262,7 +261,7 @@ def _line(message: Message) -> bytes:
     if not isinstance(found, dict):
         words = message.payload[:200].decode(errors="replace")
         return json.dumps(f"{message.topic[:200]}: {words}").encode() + b"\n"
-    about = {TIME: _now(), TOPIC: message.topic, IDENTITY: message.identity}
+    about = {TIME: _now(), TOPIC: message.topic, IDENTITY: f"{message.packet}-{message.seen}"}
     values = {name: value for name, value in found.items() if name not in about}
     return json.dumps(about | values).encode() + b"\n"
 
@@ -362,7 +361,7 @@ class Passing:
     """Lines of messages that are kept in memory alone, until they are read."""
 
     def __init__(self, name: str, idle: float | None) -> None:
-        self.name, self.idle, self.recent = name, idle, deque[str](maxlen=RECENT)
+        self.name, self.idle, self.packets = name, idle, dict[str, str]()
         self.recording: Recorder | None = None
         self._lines: Queue[bytes] = Queue(WAITING)
         self._ended = Event()

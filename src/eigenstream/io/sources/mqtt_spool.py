@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import time
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,19 +22,19 @@ from .contents import POLL, PlainFile
 HEAD = b"# eigenstream MQTT spool 1 "
 """Start of a spool, behind which its client and address stand: no other file is written to."""
 LONGEST_HEAD = 1 << 16
-RECENT = 1000
-"""Messages that are remembered, to recognise those that a broker sends again: many times as many as brokers
-send without an acknowledgement, twenty by default."""
-TAIL = 1 << 22
-"""Bytes at the end of a spool in which they are looked for when it is opened again."""
+TAIL = 1 << 26
+"""Bytes at the end of a spool in which the messages of the last packets are looked for when it is opened
+again: there are 65,535 numbers of packets, and lines of a thousand bytes are long."""
 IDENTITY = "mqtt_id"
+KEPT = re.compile(rb'"mqtt_id": "(\d{1,5})-([0-9a-f]{16})"')
+"""The identity in a line; in a text of a message, its quotes would stand behind backslashes."""
 
 
 class Out(Protocol):
     """A place for lines."""
 
-    recent: deque[str]
-    """Identities of the messages written last."""
+    packets: dict[str, str]
+    """Hash of the message that came last with each packet number: a broker may send it again."""
 
     def write(self, lines: Sequence[bytes]) -> None:
         """Keep lines, durably; after that they can be acknowledged."""
@@ -59,7 +59,7 @@ class Spool:
     """
 
     def __init__(self, path: Path, about: dict[str, Any], client: str | None) -> None:
-        self.path, self.recent = path, deque[str](maxlen=RECENT)
+        self.path, self.packets = path, dict[str, str]()
         try:
             require_regular(path)
             fresh = not path.exists()
@@ -136,13 +136,8 @@ class Spool:
 
     def _remember(self) -> None:
         size = os.fstat(self.handle).st_size
-        for line in os.pread(self.handle, TAIL, max(size - TAIL, 0)).split(b"\n")[-RECENT - 1 :]:
-            try:
-                found = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(found, dict) and isinstance(found.get(IDENTITY), str):
-                self.recent.append(found[IDENTITY])
+        tail = os.pread(self.handle, TAIL, max(size - TAIL, 0))
+        self.packets = {number.decode(): seen.decode() for number, seen in KEPT.findall(tail)}
 
 
 class Recording(Protocol):
