@@ -115,3 +115,22 @@ def test_the_dark_page_is_dark(browser, report):
     color = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert max(map(int, re.findall(r"\d+", color))) < 64
     context.close()
+
+
+def test_the_lines_that_make_a_figure_stand_under_it(tab):
+    lines = tab.locator("details")
+    assert lines.count() == len(ITEMS)
+    first = lines.first.text_content()
+    assert 'item = ITEMS["table-1"]' in first
+    assert "def simulate(case: Case) -> Table:" in first
+
+
+def test_it_fits_on_paper(tab):
+    """Printed, nothing is wider than the page, and what only a screen can do is left out."""
+    tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 680, "height": 1000})  # A4 less its margins
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 680
+    assert not tab.locator("details").first.is_visible()
+    assert not tab.locator(".try").first.is_visible()
+    height = "image => image.getBoundingClientRect().height"
+    assert max(figure.evaluate(height) for figure in tab.locator("figure img").all()) < 900

@@ -26,7 +26,8 @@ class Node {
   replaceChildren(...nodes) { this.children = nodes; }
   addEventListener(_, f) { this.listeners.push(f); }
 }
-const hosts = ["curves", "phases"].map(name => Object.assign(new Node("div"), {dataset: {try: name}}));
+const named = name => Object.assign(new Node("div"), {dataset: {try: name}});
+const hosts = ["curves", "phases", "change"].map(named);
 globalThis.document = {
   createElement: tag => new Node(tag),
   createElementNS: (_, tag) => new Node(tag),
@@ -77,6 +78,22 @@ def test_sliders_draw_and_redraw_without_a_number_that_is_none():
         return [hosts.map(h => h.children.length), drawn.length, bad.length];
     }"""
     hosts, drawn, bad = run(asked)
-    assert hosts == [2, 2]
+    assert hosts == [2, 2, 2]
     assert drawn > 10
     assert bad == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "symbol"), [(ScaleDependent, "TY"), (InputOutput, "XY"), (SquaredOutput, "YY")]
+)
+def test_fig_6_is_the_closed_form_before_while_and_after_the_input_is_doubled(kind, symbol):
+    lam = np.r_[6.0, 5.0, 4.0, 2.0, np.full(60, 0.1)]
+    regularizer = kind.for_threshold(lam, 2.5)
+    found = dict(run(f"s => s.closedForm('{symbol}', s.alphaFor.{symbol}(2.5), 0.995)"))
+    for T, factor in ((1000, 1), (6000, 2), (10_000, 1)):
+        np.testing.assert_allclose(found[T], regularizer.shrink(factor * lam)[:4], atol=0.02)
+    # Without forgetting the mean over all samples is what the threshold is measured by.
+    late = dict(run(f"s => s.closedForm('{symbol}', s.alphaFor.{symbol}(2.5), 1)"))[10_000]
+    scale = (5000 * 2 + 5000) / 10_000
+    gains = regularizer.shrink(scale * lam)[:4] / (scale * lam[:4])
+    np.testing.assert_allclose(late, gains * lam[:4], atol=0.06)

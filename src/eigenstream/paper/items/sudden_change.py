@@ -196,6 +196,27 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
     ]
 
 
+def recorded(settings: Settings, tables: Sequence[Table]) -> list[Table]:
+    """Output eigenvalues of the first seed at every beta and threshold that was run, for the sliders."""
+    found = []
+    for beta, setup in (
+        *((beta, settings.setup) for beta in (settings.beta, 1.0, *settings.other_betas)),
+        *((settings.beta, setup) for setup in _setups(settings)[1:]),
+    ):
+        runs = {SYMBOLS[name]: engines(tables, name, beta, setup.threshold)[0] for name in KINDS}
+        kept = [i for i, T in enumerate(runs["TY"]["times"]) if T % 200 == 0]
+        outputs = {
+            symbol: [[round(d, 3) for d in run["output"][i]] for i in kept] for symbol, run in runs.items()
+        }
+        times = [runs["TY"]["times"][i] for i in kept]
+        found.append({"beta": beta, "threshold": setup.threshold, "times": times, "output": outputs})
+    return found
+
+
+SYMBOLS = {"scale-dependent": "TY", "input-output": "XY", "squared-output": "YY"}
+"""Regularizers as the page's script calls them."""
+
+
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
     outputs, setup = outputs_of(tables, settings.beta, settings.setup), settings.setup
     times = np.array(tables[-1]["times"])

@@ -89,5 +89,8 @@ class ThemedItem:
         by = self._by_theme(tables)
         return [claim for theme, found in by.items() for claim in self.themes[theme].claims(found)]
 
+    def functions(self) -> Sequence[Callable[..., object]]:
+        return [part for theme in self.themes.values() for part in (theme.measure, theme.draw)]
+
     def sheets(self, settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
         return self._sheets(self._by_theme(tables)) if self._sheets else ()

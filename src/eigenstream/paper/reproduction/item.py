@@ -78,7 +78,9 @@ class Sheet:
 class Item(Protocol):
     """A figure, table or section: the members that its module must have.
 
-    A module may also have ``sheets(settings, tables)``, which returns tables for the report.
+    A module may also have ``sheets(settings, tables)``, which returns tables for the report,
+    ``recorded(settings, tables)``, which returns what its sliders show beside the closed form, and
+    ``functions()``, which returns those that make the figure (by default `simulate` and `draw`).
     """
 
     NAME: str
@@ -107,6 +109,18 @@ def sheets_of(item: Item, settings: Any, tables: Sequence[Table]) -> Sequence[Sh
     """The item's tables for the report; most have none."""
     make = getattr(item, "sheets", None)
     return make(settings, tables) if make else ()
+
+
+def recorded_by(item: Item, settings: Any, tables: Sequence[Table]) -> Any:
+    """What the item's sliders show beside the closed form; None for most."""
+    make = getattr(item, "recorded", None)
+    return make(settings, tables) if make else None
+
+
+def functions_of(item: Item) -> Sequence[Any]:
+    """The functions that make the item's figure."""
+    named = getattr(item, "functions", None)
+    return named() if named else (item.simulate, item.draw)
 
 
 class ChangeError(ValueError):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import inspect
+import json
 import platform
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -13,7 +16,7 @@ from pathlib import Path
 from string import Template
 
 from .cache import LIBRARIES
-from .item import Claim, ClaimVerdict, Sheet, sheets_of, values
+from .item import Claim, ClaimVerdict, Sheet, functions_of, recorded_by, sheets_of, values
 from .runner import JudgedItem
 
 SIGN = {ClaimVerdict.HOLDS: "✓", ClaimVerdict.CORRECTED: "≈", ClaimVerdict.FAILS: "✗"}
@@ -96,7 +99,8 @@ def _section(outcome: JudgedItem, figure: Path) -> str:
 <div class="card"><img alt="{alt}" src="data:{MIME[figure.suffix]};base64,{data}"></div>
 <figcaption>{escape(item.CAPTION)} <span class="files">{_links(item.NAME)}</span></figcaption>
 </figure>
-{INTERACTIVE.get(item.NAME, "")}
+{_sliders(outcome)}
+{_lines(outcome)}
 {tables}
 <div class="scroll"><table class="claims">
 <thead><tr><th scope="col">Where</th><th scope="col">The paper</th><th scope="col">Stated</th>
@@ -107,11 +111,34 @@ def _section(outcome: JudgedItem, figure: Path) -> str:
 </section>"""
 
 
-INTERACTIVE = {
-    "signal-to-noise": '<div class="try" data-try="curves"></div>',
-    "phase-diagram": '<div class="try" data-try="phases"></div>',
-}
-"""Places for the sliders of the page's script, which without it stay empty."""
+INTERACTIVE = {"signal-to-noise": "curves", "phase-diagram": "phases", "sudden-change": "change"}
+"""Sliders of the page's script by item."""
+
+
+def _sliders(outcome: JudgedItem) -> str:
+    """A place for the item's sliders, which stays empty without the script, and what they show recorded."""
+    if outcome.item.NAME not in INTERACTIVE:
+        return ""
+    recorded = recorded_by(outcome.item, outcome.settings, outcome.tables)
+    data = "" if recorded is None else f' data-recorded="{escape(json.dumps(recorded))}"'
+    return f'<div class="try" data-try="{INTERACTIVE[outcome.item.NAME]}"{data}></div>'
+
+
+def _lines(outcome: JudgedItem) -> str:
+    """The lines that make the figure, folded away."""
+    name, kind = outcome.item.NAME, "QUICK" if outcome.settings == outcome.item.QUICK else "FULL"
+    how = f"""from eigenstream.paper.items import ITEMS
+
+item = ITEMS["{name}"]
+settings = item.{kind}
+tables = [item.simulate(case) for case in item.cases(settings, seed={outcome.seed})]
+item.draw(settings, tables).savefig("{name}.pdf")
+"""
+    sources = "\n\n".join(inspect.getsource(part).rstrip() for part in functions_of(outcome.item))
+    return f"""<details><summary>The lines that make this figure</summary>
+<pre><code>{escape(how)}</code></pre>
+<pre><code>{escape(textwrap.dedent(sources))}</code></pre>
+</details>"""
 
 
 def _links(name: str) -> str:

@@ -1,4 +1,4 @@
-// Section III in closed form, with sliders. Nothing is loaded; without this script the page lacks only these.
+// Section III and Fig. 6 in closed form, with sliders. Nothing is loaded; without this script the page lacks only these.
 (() => {
   const LOOK = {TY: ["#BB5566", "7 3"], XY: ["#004488", ""], YY: ["#DDAA33", "8 3 2 3"]};
   const NAME = {TY: "scale-dependent", XY: "input-output", YY: "squared-output"};
@@ -129,7 +129,76 @@
     const theta = alpha * (n1 + n2 * r) / (1 + alpha * (n1 + n2));
     return [1 - theta, r - theta];
   };
-  const make = {curves, phases};
+  // Fig. 6: the closed form of the discounted input, whose variance doubles at 1,000 and returns at 6,000.
+  const LAM = [6, 5, 4, 2], NOISE = 0.1, N_NOISE = 60, TOTAL = 17 + N_NOISE * NOISE, END = 10000, STEP = 20, RECENT = 1000;
+  const alphaFor = {
+    TY: theta => theta,
+    XY: theta => theta / TOTAL,
+    YY: theta => theta / LAM.reduce((sum, lam) => sum + Math.max(lam - theta, 0), 0),
+  };
+  const factorAt = T => (T > 1000 && T <= 6000 ? 2 : 1);
+  const thresholdOf = {
+    TY: alpha => alpha,
+    XY: (alpha, scale) => alpha * TOTAL * scale,
+    YY: (alpha, scale) => {                                  // the largest p whose weakest mode is above
+      let theta = 0, sum = 0;
+      for (const [i, lam] of LAM.entries()) {
+        sum += lam * scale;
+        const next = alpha * sum / (1 + alpha * (i + 1));
+        if (lam * scale < next) break;
+        theta = next;
+      }
+      return theta;
+    },
+  };
+  const closedForm = (kind, alpha, beta) => {                // [T, four output eigenvalues over the last 1,000 samples]
+    const rows = [], keep = beta ** (2 * STEP);
+    let weight = 0, moment = 0;
+    for (let T = STEP; T <= END; T += STEP) {
+      const added = beta < 1 ? (1 - keep) / (1 - beta ** 2) : STEP;
+      weight = keep * weight + added;
+      moment = keep * moment + added * factorAt(T);
+      const scale = moment / weight, theta = thresholdOf[kind](alpha, scale);
+      rows.push([T, LAM.map(lam => Math.max(1 - theta / (lam * scale), 0) * lam * factorAt(T))]);
+    }
+    const span = RECENT / STEP;
+    return rows.map(([T], i) => {
+      const last = rows.slice(Math.max(0, i + 1 - span), i + 1);
+      return [T, LAM.map((_, j) => last.reduce((sum, [, d]) => sum + d[j], 0) / last.length)];
+    });
+  };
+  const change = host => {
+    const runs = JSON.parse(host.dataset.recorded || "[]"), TOP = 14;
+    const controls = document.createElement("div"), row = document.createElement("div"), told = document.createElement("div");
+    row.className = "row";
+    const theta = slider(controls, "θ", 0.5, 5.5, 2, v => v.toFixed(2));
+    const detune = slider(controls, "α times", -1, 1, 0, v => (2 ** v).toFixed(2));
+    const memory = slider(controls, "β", 1, 4, Math.log10(100), v => (v >= 4 ? "1" : Math.sqrt(1 - 10 ** -v).toFixed(4)));
+    const frames = Object.fromEntries(["TY", "XY", "YY"].map(kind => [kind, frame(`samples T, ${NAME[kind]}`, "output eigenvalue",
+      [[0, "0"], [0.1, "1,000"], [0.6, "6,000"], [1, "10,000"]], [0, 4, 8, 12].map(v => [v / TOP, String(v)]))]));
+    row.append(...Object.values(frames).map(f => f.picture), told);
+    host.append(controls, row);
+    const draw = () => {
+      const level = theta.read(), times = 2 ** detune.read(), v = memory.read(), beta = v >= 4 ? 1 : Math.sqrt(1 - 10 ** -v);
+      const apart = run => Math.abs(run.threshold - level) + Math.abs(Math.log10(1 - Math.min(run.beta, 0.99995) ** 2) - Math.log10(1 - Math.min(beta, 0.99995) ** 2));
+      const run = [...runs].sort((a, b) => apart(a) - apart(b))[0], words = [];
+      for (const [kind, f] of Object.entries(frames)) {
+        const alpha = times * alphaFor[kind](level), course = closedForm(kind, alpha, beta);
+        f.layer.replaceChildren();
+        LAM.forEach((_, i) => {
+          const look = i === 3 ? ["#111", ""] : [LOOK[kind][0], ""];
+          f.layer.append(path(f, course.map(([T, d]) => [T / END, Math.min(d[i] / TOP, 1)]), look));
+          if (run) run.times.forEach((T, t) => f.layer.append(svg("circle", {cx: f.x(T / END), cy: f.y(Math.min(run.output[kind][t][i] / TOP, 1)), r: 2, fill: look[0], "fill-opacity": 0.6})));
+        });
+        words.push(said(kind, `α = ${alpha.toPrecision(3)}; fourth at 6,000: ${course.find(([T]) => T === 6000)[1][3].toFixed(2)}`));
+      }
+      if (run) words.push(Object.assign(document.createElement("p"), {textContent: `Lines: closed form. Dots: a recorded network, the nearest that was run: threshold ${run.threshold}, β = ${run.beta}.`}));
+      told.replaceChildren(...words);
+    };
+    for (const input of [theta.input, detune.input, memory.input]) input.addEventListener("input", draw);
+    draw();
+  };
+  const make = {curves, phases, change};
   for (const host of document.querySelectorAll("[data-try]")) make[host.dataset.try](host);
-  window.eigenstreamSliders = {transmitted, yyOutput, silent};
+  window.eigenstreamSliders = {transmitted, yyOutput, silent, closedForm, alphaFor};
 })();
