@@ -20,6 +20,7 @@ from ..model.network import Network
 from ..model.parameters import LARGEST_POWER, row_weights
 from ..model.reading import Floats
 from ..model.stream_model import DEFAULTS
+from ..model.time_filter import Forecast
 from ..model.tracker import FILLED
 from ..model.weights import Settling
 from ..model.whole_calls import whole_call
@@ -288,13 +289,23 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=self.scores)
 
     @whole_call
-    def learn_and_impute(self, X: ArrayLike, timestamps: Any = None) -> Floats:
+    def learn_and_impute(self, X: ArrayLike, timestamps: Any = None, *, return_std: bool = False) -> Any:
         """Learn from these rows, in order; returns each row with its gaps filled before learning from it.
 
         Needs ``missing="impute"``. Every missing value is replaced by its expectation given the other values
-        of the row, with lags also those of its predecessors, by the model of all rows before it. Rows without
-        any value are not learnt from and come back as they came. The results are the same bits whether rows
-        come one by one or all at once. To fill rows without learning from them: `impute`.
+        of the row and the past of its input, by the model of all rows before it. Rows without any value are
+        not learnt from and come back as they came. The results are the same bits whether rows come one by one
+        or all at once. To fill rows without learning from them: `impute`.
+
+        A network (``solver="network"``) fills each row by the other values of the row alone.
+
+        Parameters
+        ----------
+        X, timestamps
+            As of `partial_fit`.
+        return_std
+            True: also return the standard deviation of each filled value around the truth, an array of the
+            shape of the rows; 0 where a value was there, NaN where nothing is known yet.
 
         Examples
         --------
@@ -308,8 +319,28 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         """
         if self.missing != "impute":
             raise ValueError(f"learn_and_impute needs missing='impute', got missing={self.missing!r}")
-        filled = self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=FILLED)
-        return self._as_input(filled, X)  # type: ignore[no-any-return]
+        found = self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=FILLED)
+        return self._filled_and_std(found, X, return_std)
+
+    def forecast(self, steps: int = 1) -> Forecast:
+        """The next rows of the stream, and their standard deviations: ``rows`` and ``std`` (steps x inputs).
+
+        Needs ``missing="impute"`` from the first row on, and more than a block of rows. Each input follows
+        its own past, back to its mean; rows are a step apart, for rows with time stamps the usual one.
+
+        Examples
+        --------
+        >>> from eigenstream import OnlineAdaptivePCA
+        >>> walk = np.cumsum(np.random.default_rng(0).standard_normal((500, 3)), axis=0)
+        >>> ahead = OnlineAdaptivePCA(missing="impute").fit(walk).forecast(4)
+        >>> ahead.rows.shape, ahead.std.mean(axis=1).round(1)
+        ((4, 3), array([1. , 1.4, 1.7, 2. ]))
+        """
+        check_is_fitted(self)
+        return self._in_step().forecast(steps)
+
+    def _expected(self, rows: Floats) -> tuple[Floats, NDArray[np.float64]]:
+        return self.callers.read(lambda: self._tracker.imputed(rows))
 
     def _encoded(self, X: ArrayLike) -> Floats:
         rows, scores = checked(self, X), self._checked_scores()

@@ -84,12 +84,22 @@ class ReadingTransformer(
         """Inverse of `get_covariance`."""
         return np.asarray(np.linalg.inv(self.get_covariance()), dtype=np.float64)
 
-    def impute(self, X: ArrayLike) -> Floats:
+    def impute(self, X: ArrayLike, *, return_std: bool = False) -> Any:
         """The rows with NaN filled in by everything learnt; nothing is learnt from them.
 
         Every missing value is replaced by its expectation given the other values of its row, with lags also
-        those of its predecessors: the rows are then a stretch of their own. Every direction that the model
-        knows takes part, not the kept ones alone. Rows without any value stay as they are.
+        those of its predecessors. Every direction that the model knows takes part, not the kept ones alone. A
+        model that has learnt rows in their order with ``missing="impute"`` also knows how inputs follow their
+        own past: the rows are then a stretch of their own, in their order. Rows without any value stay as
+        they are.
+
+        Parameters
+        ----------
+        X
+            Rows.
+        return_std
+            True: also return the standard deviation of each filled value around the truth, an array of the
+            shape of the rows; 0 where a value was there, NaN in rows without any.
 
         Examples
         --------
@@ -100,8 +110,14 @@ class ReadingTransformer(
         array([[ 300.,  600., -300.]])
         """
         check_is_fitted(self)
-        filled = self._of_rows(X, self._imputed, self.n_features_in_)
-        return self._as_input(filled, X)  # type: ignore[no-any-return]
+        found = self._of_rows(X, self._imputed, 2 * self.n_features_in_)
+        return self._filled_and_std(found, X, return_std)
+
+    def _filled_and_std(self, found: Floats, X: ArrayLike, return_std: bool) -> Any:
+        """Rows of both kinds side by side, as the caller asked for them."""
+        n = self.n_features_in_
+        filled = self._as_input(found[:, :n], X)
+        return (filled, self._as_input(found[:, n:], X)) if return_std else filled
 
     @property
     def input_names_(self) -> list[str]:
@@ -125,8 +141,13 @@ class ReadingTransformer(
     def _imputed(self, X: ArrayLike) -> Floats:
         rows = host(shaped(self, filled(X), reset=False))
         refuse_gaps(rows, "impute")
-        whole = filled_by(self._reading, embedded(rows, self._lags) if self._lags else rows)
-        return whole[:, : self.n_features_in_]
+        own = slice(self.n_features_in_)
+        filled_rows, variances = self._expected(embedded(rows, self._lags) if self._lags else rows)
+        return np.hstack((filled_rows[:, own], np.sqrt(variances[:, own]).astype(filled_rows.dtype)))
+
+    def _expected(self, rows: Floats) -> tuple[Floats, NDArray[np.float64]]:
+        """Rows with gaps filled, and the variance of what was filled."""
+        return filled_by(self._reading, rows)
 
     def _decoded(self, X: ArrayLike) -> Floats:
         X = as_numbers(X, "scores")

@@ -46,6 +46,7 @@ def fits(tracker: Tracker) -> bool:
         and not plan.standardize
         and not plan.cap_outliers
         and not tracker.blocks.has_gaps
+        and tracker.blocks.time is None
         and learner.extra == 0
         and bool((waiting.first(waiting.number)[1].weight == 1).all())
     )

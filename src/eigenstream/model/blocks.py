@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.arrays import host
-from ..learners.knowledge import Floats
+from ..learners.knowledge import Floats, Matrix, Vector
 from ..learners.learner import Learner, Measuring, Roomy, Spread, Steps
 from ..learners.marks import Mark, Marked
 from .events import Tally
-from .imputation import Filled, complete, fill, fill_by_means, fill_by_means_so_far
+from .imputation import Filled, complete, fill, fill_by_means, fill_by_means_so_far, gaussian_of
+from .judgement import hide
 from .last_look import LastLook
 from .open_block import OpenBlock
 from .outliers import Usual, cap, first_seen
 from .plan import Plan
+from .time_filter import Dynamics, Past, TimeFilter, learn_filled
 from .varying import Varying
 from .waiting import Waiting
 
@@ -37,7 +38,7 @@ class Blocks(Marked):
         The last look at it, by which gaps are filled.
     """
 
-    LEARNT = ("has_gaps", "usual")
+    LEARNT = ("has_gaps", "usual", "time")
 
     def __init__(self, plan: Plan, learner: Learner, look: LastLook) -> None:
         self.plan, self.learner, self.look = plan, learner, look
@@ -53,15 +54,22 @@ class Blocks(Marked):
         self.usual = Usual()
         """Usual distance of rows from what is known, if outliers are capped."""
         self.tally = Tally()
+        self.time: TimeFilter | None = None
+        """What time says about gaps; None where nobody has asked for them to be filled."""
         self._open: list[OpenBlock] = []
         """Rows that wait, gaps filled, once somebody has asked; whoever fills takes it out: see `Callers`."""
+        self._dynamics: list[Dynamics] = []
+        """What is known of time, once somebody has asked."""
 
     def mark(self) -> Mark:
-        return self.waiting.mark(), self.inputs.mark(), self.tally.mark(), super().mark()
+        time = None if self.time is None else self.time.mark()
+        return self.waiting.mark(), self.inputs.mark(), self.tally.mark(), time, super().mark()
 
     def revert(self, mark: Mark) -> None:
-        waiting, inputs, tally, others = mark
+        waiting, inputs, tally, time, others = mark
         super().revert(others)
+        if self.time is not None:
+            self.time.revert(time)
         self.waiting.revert(waiting)
         self.inputs.revert(inputs)
         self.tally.revert(tally)
@@ -70,6 +78,7 @@ class Blocks(Marked):
     def forget_open(self) -> None:
         """Drop the filled rows of the open block: what they were filled by has changed."""
         self._open = []
+        self._dynamics = []
 
     def take(self, rows: Floats, steps: Steps) -> Steps | None:
         """Take rows, at most to the end of the block; returns what its rows count if one has been learnt."""
@@ -97,6 +106,12 @@ class Blocks(Marked):
             self.waiting.rows = self._room_of.room
         self.look.learner_moved()
         self.forget_open()
+
+    def begin_time(self) -> TimeFilter:
+        """Follow the past of inputs from now on, with rows that come in blocks."""
+        if self.time is None:
+            self.time = TimeFilter(self.plan)
+        return self.time
 
     def usable(self, rows: Floats, missing: Missing) -> NDArray[np.bool_]:
         """True for rows that can be learnt from; counts those with gaps."""
@@ -129,37 +144,106 @@ class Blocks(Marked):
 
     def fill(self, rows: Floats) -> Floats:
         """Rows with NaN filled in by the last block and look, each for itself."""
+        return self._fill(rows)[0]
+
+    def _fill(self, rows: Floats) -> tuple[Floats, Matrix]:
+        """The same, and the variances of filled entries."""
         if self.look.early is not None or self.learner.started:
             return fill(rows, self.look.expected())
-        return fill_by_means(np.where(np.isnan(rows), self.inputs.first, rows)).rows
+        gaps = np.where(np.isnan(rows), np.nan, 0.0)
+        return fill_by_means(np.where(np.isnan(rows), self.inputs.first, rows)).rows, gaps
 
-    def fill_next(self, rows: Floats, steps: Steps) -> Floats:
-        """Rows that come next, at most to the end of the block, gaps filled: each by all rows before it."""
+    def fill_next(self, rows: Floats, steps: Steps) -> tuple[Floats, Matrix]:
+        """Rows that come next, at most to the end of the block, gaps filled: each by all rows before it.
+
+        Also the variance of each filled entry around the truth, NaN where nothing is known of it.
+        """
         number = self.waiting.number
         if self.learner.block == 1 or (self.look.early is not None and not self.learner.started):
-            return self.fill(rows)
+            return self._fill(rows)
         if not self.learner.started:
-            return fill_by_means_so_far(np.vstack((host(self.waiting.rows[:number]), rows)))[number:]
-        kept = self._open
+            filled, variances = fill_by_means_so_far(np.vstack((host(self.waiting.rows[:number]), rows)))
+            return filled[number:], variances[number:]
+        block = self._opened(rows, steps)
+        late = slice(block.number - len(rows), block.number)
+        return block.rows[late], block.variances[late]
+
+    def _opened(self, rows: Floats, steps: Steps) -> OpenBlock:
+        """The open block after rows that come next."""
+        kept, number = self._open, self.waiting.number
         block = self._taken_from(kept, number)
         rest = slice(block.number, number)
         block.take(host(self.waiting.rows[rest]), self.waiting.steps.part(rest))
-        filled = block.take(rows, steps)
+        block.take(rows, steps)
         kept.append(block)
-        return filled
+        return block
 
     def _learn(self, learner: Learner, rows: Floats, steps: Steps) -> None:
         """Learn from rows that belong together; gaps are filled by what was known before them."""
-        if not self.has_gaps or not np.isnan(rows).any():
+        if self.time is not None and learner is self.learner:
+            self._learn_in_time(self.time, rows, steps)
+        elif self.has_gaps and np.isnan(rows).any():
+            filled = self._filled(rows, steps)
+            learn_filled(learner, filled._replace(rows=self._capped(learner, filled.rows, steps)), steps)
+        else:
             learner.learn(self._capped(learner, rows, steps), steps)
-            return
-        filled = self._filled(rows, steps)
-        rows = self._capped(learner, filled.rows, steps)
-        lacking = None
-        if filled.along.any():
-            lam, P = np.linalg.eigh(filled.along)
-            lacking = np.sqrt(np.maximum(lam, 0.0))[:, None] * (P.T @ filled.axes)
-        learner.learn(rows, replace(steps, extra=steps.extra + filled.extra), lacking)
+
+    def _learn_in_time(self, time: TimeFilter, rows: Floats, steps: Steps) -> None:
+        """`_learn` of a whole block from which the filter learns, too."""
+        came: Floats = np.array(host(rows))  # the learner may learn in the memory that they wait in
+        own, gaps = came[:, : self.plan.width].astype(np.float64), bool(np.isnan(came).any())
+        first = not (self.learner.started and time.started)
+        past, judged = None, None
+        if not first:
+            judged = self._judged(came, steps) if time.is_judged else None
+            if not gaps and not time.in_doubt and bool((steps.weight > 0).all()):
+                past = self._past(len(own))
+                past.take_whole(own, steps.discount)
+        filled = complete(rows)
+        if gaps or (past is None and not first):
+            filled = self._filled(rows, steps)
+            past = self._open[-1].past if not first else None
+        learn_filled(
+            self.learner, filled._replace(rows=self._capped(self.learner, filled.rows, steps)), steps
+        )
+        if past is None:
+            time.begin(own, steps, self.learner.seen(0).mean[: self.plan.width])
+            time.judge(*self._first_judged(came, steps))
+        else:
+            time.learn(past, steps)
+            if judged is not None:
+                time.judge(*judged, steps.weight)
+
+    def _judged(self, rows: Floats, steps: Steps) -> tuple[NDArray[np.intp], Floats]:
+        """Answers to entries of a block as if they were missing, see `OpenBlock.judged`."""
+        assert self.time is not None
+        gappy, own = rows.copy(), slice(self.plan.width)
+        gappy[:, own] = hide(rows[:, own], self.time.blocks)
+        block = self._new_block(len(rows))
+        block.take(gappy, steps)
+        return block.judged(rows[:, own])
+
+    def _first_judged(self, rows: Floats, steps: Steps) -> tuple[NDArray[np.intp], Floats, Vector]:
+        """The same of the second half of the first block, by the first half, with weights of the rows.
+
+        A model of so few rows says little about later ones: its errors count a quarter.
+        """
+        plan, half, own = self.plan, len(rows) // 2, slice(self.plan.width)
+        learner, time = plan.learner(0.0), TimeFilter(plan)
+        learn_filled(
+            learner, fill_by_means(rows[:half], standardize=plan.standardize), steps.part(slice(half))
+        )
+        known = learner.known()
+        if not known.effective > 0 or not known.trace > 0:
+            return np.full((0, plan.width), -1), np.zeros((4, 0, plan.width)), np.zeros(0)
+        level = gaussian_of(known)
+        time.begin(rows[:half, own].astype(np.float64), steps.part(slice(half)), known.mean[own])
+        past = Past(time.dynamics(known.mean[own]), time.last, time.ages, len(rows) - half)
+        block = OpenBlock(level, len(rows) - half, plan.dtype, center=plan.center, corrects=True, past=past)
+        gappy, late = rows[half:].copy(), steps.part(slice(half, None))
+        gappy[:, own] = hide(gappy[:, own], 0)
+        block.take(gappy, late)
+        return *block.judged(rows[half:, own]), late.weight / 4
 
     def _filled(self, rows: Floats, steps: Steps) -> Filled:
         """Rows that belong together, those that wait first, without gaps; and what they lack."""
@@ -184,7 +268,29 @@ class Blocks(Marked):
 
     def _new_block(self, rows: int) -> OpenBlock:
         plan, corrects = self.plan, self.learner.block > 1 and not self.plan.cap_outliers
-        return OpenBlock(self.look.expected(), rows, plan.dtype, center=plan.center, corrects=corrects)
+        past = self._past(rows) if self.time is not None and self.time.started else None
+        known = self.look.expected()
+        return OpenBlock(known, rows, plan.dtype, center=plan.center, corrects=corrects, past=past)
+
+    def past_now(self) -> Past | None:
+        """The filter after all rows, waiting ones too; None before it has begun."""
+        if self.time is None or not self.time.started:
+            return None
+        nothing = np.zeros((0, self.plan.n), dtype=self.plan.dtype)
+        return self._opened(nothing, Steps.even(0, 1.0)).past
+
+    def _past(self, rows: int) -> Past:
+        """The filter as it stands, before so many rows."""
+        assert self.time is not None
+        return Past(self.dynamics(), self.time.last, self.time.ages, rows)
+
+    def dynamics(self) -> Dynamics:
+        """What is known of time as of the last block and look; in a list, see `Callers`."""
+        assert self.time is not None
+        kept = self._dynamics
+        if not kept:
+            kept.append(self.time.dynamics(self.look.expected().mean[: self.plan.width]))
+        return kept[0]
 
     def _capped(self, learner: Learner, rows: Floats, steps: Steps) -> Floats:
         """The rows, outliers scaled down if that is asked for."""

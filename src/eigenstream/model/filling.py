@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..array_types import Floats
+from ..array_types import Floats, Matrix
 from ..learners.arrays import host
+from ..learners.learner import Steps
 from .imputation import Gaussian, fill, gaussian
+from .open_block import OpenBlock
 from .reading import Reading
+from .time_filter import Dynamics, Past
 
 
 def expected_by(reading: Reading) -> Gaussian:
@@ -25,9 +28,21 @@ def expected_by(reading: Reading) -> Gaussian:
     )
 
 
-def filled_by(reading: Reading, rows: Floats) -> Floats:
-    """Rows with NaN filled in by this reading; those without any value stay as they are."""
+def filled_by(reading: Reading, rows: Floats, dynamics: Dynamics | None = None) -> tuple[Floats, Matrix]:
+    """Rows with NaN filled in by this reading, and the variance of each filled entry.
+
+    Rows without any value stay as they are; the others are a stretch of their own for what is known of time.
+    Without ``dynamics``, each row is filled for itself.
+    """
     observed = ~np.isnan(rows).all(axis=1)
-    filled = rows.copy()
-    filled[observed] = fill(rows[observed], expected_by(reading))
-    return filled
+    filled, variances, known = rows.copy(), np.where(np.isnan(rows), np.nan, 0.0), expected_by(reading)
+    if dynamics is None:
+        filled[observed], variances[observed] = fill(rows[observed], known)
+        return filled, variances
+    past = Past.anew(
+        dynamics._replace(mean=known.mean[: len(dynamics.mean)], elapsed=None), int(observed.sum())
+    )
+    block = OpenBlock(known, int(observed.sum()), rows.dtype, center=False, corrects=False, past=past)
+    filled[observed] = block.take(rows[observed], Steps.even(int(observed.sum()), 1.0))
+    variances[observed] = block.variances
+    return filled, variances

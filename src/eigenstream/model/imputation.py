@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..array_types import Floats, Matrix, Vector
+from ..learners.knowledge import Knowledge
 from ..learners.scale import scale_of
 
 MISFIT = 1e-3
@@ -103,6 +104,12 @@ def gaussian(
     return Gaussian(np.asarray(mean, dtype=np.float64), U, V[known], noise, count, gain)
 
 
+def gaussian_of(known: Knowledge) -> Gaussian:
+    """Distribution of a row by what a learner knows, of which nothing is kept for sure."""
+    count = known.effective
+    return gaussian(known.mean, known.U, known.lam / count, 0, known.trace / count, count, known.scale)
+
+
 def shrinkage(variances: Vector, count: float) -> float:
     """Share by which to shrink sample variances towards their mean: 1 where they differ by chance alone.
 
@@ -155,20 +162,29 @@ class Belief:
         self.precision: Matrix = np.diag(1 / (max(known.effective, LONGEST_PAUSE) * known.variances))
         """The inverse of V times the count (r, r)."""
 
-    def fill(self, row: Floats) -> Floats:
-        """The row with its gaps filled."""
-        gap, A, _ = self._system(row)
-        return self._expected(row, gap, _solved(A, self.axes @ self._observed(row, gap)))
+    def expect(self, row: Floats, doubts: Vector | None = None) -> Expected:
+        """Expectation of a row, and what that lacks.
 
-    def fill_and_tell(self, row: Floats) -> tuple[Floats, Matrix, float]:
-        """The row with its gaps filled; what it lacks along the axes (r, r), and off the axes in all."""
-        gap, A, B = self._system(row)
-        unseen, noise = self.axes[:, gap], self.known.noise
-        solved = _solved(A, np.column_stack((self.axes @ self._observed(row, gap), unseen)))
+        Parameters
+        ----------
+        row
+            NaN where it has gaps (n).
+        doubts
+            Share of the noise in what is unexpected of each entry, between 0 and 1: an entry of variance v
+            around its true value has the doubt ``v / (f + v)``. None: entries are exact (n).
+        """
+        doubtful, doubt = _doubts(row, doubts)
+        A, B = self._system(doubtful, doubt)
+        unseen, noise = self.axes[:, doubtful], self.known.noise
+        trusted = self.axes @ self._trusted(row, doubtful, doubt)
+        solved = _solved(A, np.column_stack((trusted, unseen * doubt)))
         z, spread = solved[:, 0], solved[:, 1:]
-        along = noise * (B + (B @ spread) @ unseen.T)
-        lacking = noise * (unseen.shape[1] + float(np.sum(unseen * spread)))
-        return self._expected(row, gap, z), along, max(lacking - float(np.trace(along)), 0.0)
+        along = noise * (B + B @ (spread @ unseen.T))
+        variances = noise * doubt * (1 + np.einsum("ij,ij->j", unseen, spread))
+        lacking = max(float(variances.sum()) - float(np.trace(along)), 0.0)
+        if self.scale is not None:
+            variances = variances * np.square(self.scale[doubtful])
+        return Expected(self._expected(row, doubtful, doubt, z), doubtful, variances, along, lacking)
 
     def correct(self, row: Floats, weight: float, discount: float, *, center: bool) -> None:
         """Count a row without gaps: it moves V and the mean."""
@@ -201,25 +217,59 @@ class Belief:
             seen = np.append(seen, length)
         return seen
 
-    def _system(self, row: Floats) -> tuple[NDArray[np.bool_], Matrix, Matrix]:
-        """The gaps of the row, A, and ``U_m U_m'``."""
-        gap, identity = np.isnan(row), np.eye(len(self.axes))
-        if 2 * np.count_nonzero(gap) <= len(row):  # of orthonormal axes, the smaller product tells the other
-            B = self.axes[:, gap] @ self.axes[:, gap].T
+    def _system(self, doubtful: NDArray[np.intp], doubt: Vector) -> tuple[Matrix, Matrix]:
+        """A, and ``B = U diag(doubt) U'``: what the row does not say along the axes."""
+        identity = np.eye(len(self.axes))
+        if (
+            2 * len(doubtful) <= self.axes.shape[1]
+        ):  # of orthonormal axes, the smaller product tells the other
+            B = (self.axes[:, doubtful] * doubt) @ self.axes[:, doubtful].T
         else:
-            B = identity - self.axes[:, ~gap] @ self.axes[:, ~gap].T
-        return gap, identity - B + self.known.noise * self.count * self.precision, B
+            trust = np.ones(self.axes.shape[1])
+            trust[doubtful] -= doubt
+            B = identity - (self.axes * trust) @ self.axes.T
+        return identity - B + self.known.noise * self.count * self.precision, B
 
-    def _observed(self, row: Floats, gap: NDArray[np.bool_]) -> Vector:
-        """Deviations from the mean in the units of the axes, zero where the row has gaps."""
-        deviation = np.where(gap, 0.0, row - self.mean)
+    def _trusted(self, row: Floats, doubtful: NDArray[np.intp], doubt: Vector) -> Vector:
+        """Deviations from the mean in the units of the axes, times the trust in them."""
+        deviation = row - self.mean
+        deviation[doubtful] = np.where(doubt < 1, deviation[doubtful] * (1 - doubt), 0.0)
         return deviation if self.known.gain is None else deviation * self.known.gain
 
-    def _expected(self, row: Floats, gap: NDArray[np.bool_], z: Floats) -> Floats:
-        """The row with what z says in its gaps."""
-        filled, deviation = row.copy(), z @ self.axes[:, gap]
-        filled[gap] = self.mean[gap] + (deviation if self.scale is None else deviation * self.scale[gap])
+    def _expected(self, row: Floats, doubtful: NDArray[np.intp], doubt: Vector, z: Floats) -> Floats:
+        """The row with what z says in its gaps, and as far as entries are in doubt."""
+        filled, deviation = row.copy(), z @ self.axes[:, doubtful]
+        if self.scale is not None:
+            deviation = deviation * self.scale[doubtful]
+        said = self.mean[doubtful] + deviation
+        filled[doubtful] = np.where(doubt < 1, row[doubtful] + doubt * (said - row[doubtful]), said)
         return filled
+
+
+class Expected(NamedTuple):
+    """Expectation of a row with gaps, or with entries that are in doubt."""
+
+    row: Floats
+    """Without gaps (n)."""
+    doubtful: NDArray[np.intp]
+    """Indices of the gaps, and of entries in doubt (m)."""
+    variances: Vector
+    """Variance of each of these around its expectation, in the units of the rows (m)."""
+    along: Matrix
+    """Scatter that the row lacks along the axes (r, r)."""
+    extra: float
+    """Squared length that it lacks off the axes."""
+
+
+def _doubts(row: Floats, doubts: Vector | None) -> tuple[NDArray[np.intp], Vector]:
+    """Indices of entries that are in doubt, and how much: 1 for a gap."""
+    gap = np.isnan(row)
+    if doubts is None:
+        doubtful = np.flatnonzero(gap)
+        return doubtful, np.ones(len(doubtful))
+    doubts = np.where(gap, 1.0, doubts)
+    doubtful = np.flatnonzero(doubts)
+    return doubtful, doubts[doubtful]
 
 
 def _solved(A: Matrix, b: Floats) -> Floats:
@@ -236,21 +286,22 @@ def _solved(A: Matrix, b: Floats) -> Floats:
         return np.linalg.lstsq(A, b, rcond=None)[0]
 
 
-def fill(rows: Floats, known: Gaussian) -> Floats:
-    """Fill NaN with what is expected there, each row for itself.
+def fill(rows: Floats, known: Gaussian) -> tuple[Floats, Matrix]:
+    """Fill NaN with what is expected there, each row for itself; also the variance of each filled entry.
 
     Examples
     --------
     >>> known = Gaussian(
     ...     np.zeros(2), np.array([[0.6, 0.8]]), np.array([9.0]), 0.1, 100.0
     ... )
-    >>> fill(np.array([[2.0, np.nan]]), known).round(2)
+    >>> fill(np.array([[2.0, np.nan]]), known)[0].round(2)
     array([[2.  , 2.59]])
     """
-    belief, filled = Belief(known), rows.copy()
+    belief, filled, variances = Belief(known), rows.copy(), np.zeros(rows.shape)
     for t in np.flatnonzero(np.isnan(rows).any(axis=1)):
-        filled[t] = belief.fill(rows[t])
-    return filled
+        expected = belief.expect(rows[t])
+        filled[t], variances[t, expected.doubtful] = expected.row, expected.variances
+    return filled, variances
 
 
 def fill_by_means(rows: Floats, *, standardize: bool = False) -> Filled:
@@ -270,9 +321,14 @@ def fill_by_means(rows: Floats, *, standardize: bool = False) -> Filled:
     return complete(filled, (~observed) @ variances)
 
 
-def fill_by_means_so_far(rows: Floats) -> Floats:
-    """Fill NaN with the mean of its column in the rows before, zero where there is no value yet."""
+def fill_by_means_so_far(rows: Floats) -> tuple[Floats, Matrix]:
+    """Fill NaN with the mean of its column in the rows before, zero where there is no value yet.
+
+    Also the variance of the column so far where an entry was filled, NaN where there were fewer than two.
+    """
     observed = ~np.isnan(rows)
-    counts = np.cumsum(observed, axis=0)
-    means = np.cumsum(np.where(observed, rows, 0), axis=0, dtype=np.float64) / np.maximum(counts, 1)
-    return np.where(observed, rows, means).astype(rows.dtype)
+    counts, values = np.cumsum(observed, axis=0), np.where(observed, rows, 0).astype(np.float64)
+    means = np.cumsum(values, axis=0) / np.maximum(counts, 1)
+    squares = np.cumsum(np.square(values), axis=0) / np.maximum(counts, 1) - np.square(means)
+    variances = np.where(counts > 1, np.maximum(squares, 0.0), np.nan)
+    return np.where(observed, rows, means).astype(rows.dtype), np.where(observed, 0.0, variances)

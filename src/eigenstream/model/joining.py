@@ -54,13 +54,36 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
         one.blocks.usual = Usual(sum(each.distance * each.weight for each in usual) / weight, weight)
     alpha = float(np.mean([tracker.decision.alpha for tracker in trackers]))
     one.last_look.decision = one.decision._replace(alpha=alpha)
-    directions = plan.n if plan.solver == "exact" else (3 if plan.solver == "subspace" else 1) * plan.k
     if plan.lags:
         one.recent = max(reversed(trackers), key=_last_heard).recent
+    _join_time(one, trackers)
     with threads_for(plan.n):
-        known = joint(_known_together(one, trackers), directions, float(np.finfo(plan.dtype).eps))
+        known = joint(_known_together(one, trackers), *_directions(plan))
         one.restart(known, sum(tracker.time for tracker in trackers))
     return one
+
+
+def _join_time(one: Tracker, trackers: Sequence[Tracker]) -> None:
+    """Let one follow the past of inputs as far as the others do, from the last row of all."""
+    followed = [
+        tracker for tracker in trackers if tracker.blocks.time is not None and tracker.blocks.time.started
+    ]
+    if not followed:
+        return
+    last = max(reversed(followed), key=_last_heard)
+    time = one.blocks.begin_time()
+    filters = [tracker.blocks.time for tracker in followed if tracker.blocks.time is not None]
+    known = joint([each.learner.known().on_host() for each in filters], *_directions(one.plan))
+    time.joined(filters, known)
+    past = last.blocks.past_now()
+    assert past is not None
+    time.follow(past)
+
+
+def _directions(plan: Plan) -> tuple[int, float]:
+    """Most directions that are kept, and the share of the largest that is rounding."""
+    kept = plan.n if plan.solver == "exact" else (3 if plan.solver == "subspace" else 1) * plan.k
+    return kept, float(np.finfo(plan.dtype).eps)
 
 
 def _known_together(one: Tracker, trackers: Sequence[Tracker]) -> list[Knowledge]:

@@ -48,6 +48,8 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays |= {name: host(array) for name, array in early.items() if array is not None}
     if tracker.recent is not None:
         arrays["recent"] = tracker.recent
+    if blocks.time is not None:
+        arrays |= {f"time.{name}": array for name, array in blocks.time.arrays().items()}
     arrays |= {f"learner.{name}": array for name, array in tracker.learner.arrays().items()}
     plan = asdict(tracker.plan)
     alpha = tracker.plan.alpha
@@ -67,6 +69,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "rest": look.rest,
         "usual": list(blocks.usual),
         "has_gaps": blocks.has_gaps,
+        "in_time": blocks.time is not None,
         "clock": [tracker.clock.latest, tracker.clock.learnt, *tracker.clock.pace],
         "early": look.early and [look.early.total_variance, look.early.count],
     }
@@ -96,16 +99,22 @@ def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
         tracker.recent = stored_array(arrays, "recent", shape, plan.dtype, most=largest, gaps=True)
     tracker.clock = _restored_clock(document["clock"])
     tracker.history = _restored_history(arrays, document, plan)
-    prefix = "learner."
-    tracker.learner.restore(
-        {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    )
+    tracker.learner.restore(_part(arrays, "learner."))
+    if document["in_time"]:
+        if tracker.learner.block == 1:
+            raise ValueError("its network follows the past of inputs, which no network does")
+        blocks.begin_time().restore(_part(arrays, "time."))
     if not (np.abs(tracker.learner.seen(0).mean) < largest).all():
         raise ValueError(f"its mean is beyond what rows of {document['plan']['dtype']} can have")
     _restore_waiting(tracker, arrays)
     if document["early"] is not None:
         look.early = _restored_first_look(tracker, arrays, document["early"])
     return tracker
+
+
+def _part(arrays: Arrays, prefix: str) -> dict[str, NDArray[Any]]:
+    """Arrays whose names begin so, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _restored_first_look(tracker: Tracker, arrays: Arrays, totals: Any) -> Reading:

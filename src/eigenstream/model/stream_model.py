@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from operator import index
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +29,8 @@ from .events import RankChange
 from .network import Network
 from .stamps import row_times
 from .stored_form import restored, stored
-from .tracker import Tracker
+from .time_filter import Forecast
+from .tracker import FILLED, Tracker
 from .weights import Settling, network_response
 from .whole_calls import Callers, reverting, whole_call
 
@@ -167,6 +169,37 @@ class StreamModel(TrackedAttributes):
         tracker = self.fitted()
         rows, missing = self._typed(host(as_numbers(rows)), tracker), self.parameters["missing"]
         return self.callers.read(lambda: network_response(tracker, rows, missing, settling, **options))
+
+    @whole_call
+    def learn_and_impute(
+        self, rows: NDArray[Any], timestamps: Any = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Learn from rows in order; returns each row, gaps filled before learning from it, and deviations.
+
+        As `OnlineAdaptivePCA.learn_and_impute`; needs ``missing="impute"``.
+        """
+        found = self.learn(rows, None, timestamps, FILLED)
+        assert found is not None
+        return found[:, : self.n_features_in_], found[:, self.n_features_in_ :]
+
+    def forecast(self, steps: int) -> Forecast:
+        """The next rows, as `OnlineAdaptivePCA.forecast`."""
+        tracker, steps = self.fitted(), index(steps)
+        if steps < 1:
+            raise ValueError(f"steps must be at least 1, got {steps}")
+        if self.missing != "impute" or tracker.blocks.learner.block == 1:
+            solver = tracker.plan.solver
+            raise ValueError(
+                f"forecasts need missing='impute' and the exact or the subspace solver, which follow the "
+                f"past of each input; got missing={self.missing!r} and the {solver} solver"
+            )
+        found = self.callers.read(lambda: tracker.forecast(steps))
+        if found is None:
+            raise ValueError(
+                f"{tracker.time} rows say too little about time: forecasts begin after the first block of "
+                f"{tracker.learner.block} rows with missing='impute'"
+            )
+        return found
 
     def squared_residuals(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""

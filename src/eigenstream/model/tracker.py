@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.arrays import zeros
-from ..learners.knowledge import Floats, Knowledge, Vector
+from ..learners.knowledge import Floats, Knowledge, Matrix, Vector
 from ..learners.learner import Learner, Spread, Steps
 from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
@@ -38,6 +38,7 @@ from .looks import evidence_of, reading_of, spectrum_of
 from .pace import EvenPace, StreamClock
 from .plan import Plan
 from .reading import Reading
+from .time_filter import Forecast
 
 CHANGES = 1000
 """Most changes of rank that are remembered: it bounds the memory and the file of a stream without end."""
@@ -150,8 +151,9 @@ class Tracker(Marked):
             time stamps.
         scores
             How to score each row by what was known before it (as of the last block and look), a name in
-            `SCORES`. `FILLED`: no scores, but the row itself, gaps filled by all rows before it. None:
-            nothing.
+            `SCORES`. `FILLED`: no scores, but the row itself, gaps filled by all rows before it, and the
+            standard deviation of each filled entry (0 where an entry came, NaN where nothing is known of it).
+            None: nothing.
         times
             When each row came, in seconds, never backwards (`row_times`); if the plan's half-life is in
             seconds, and only then.
@@ -166,6 +168,8 @@ class Tracker(Marked):
         parts: list[Floats] = []
         usable: Any
         gaps = missing != "raise" and self._has_gaps(rows)
+        if missing == "impute" and self.learner.block > 1:
+            self.blocks.begin_time()
         with threads_for(self.plan.n):
             start = 0
             while start < len(rows):
@@ -180,10 +184,12 @@ class Tracker(Marked):
                 if times is not None:
                     steps = self._timed(steps, times[part][usable])
                 if scores is not None:
-                    filled = self.blocks.fill_next(X, steps) if gaps else X
-                    answers = self._answers(filled, scores, residuals)
+                    filled, variances = self.blocks.fill_next(X, steps) if gaps else (X, None)
+                    answers = self._answers(filled, scores, residuals, variances)
                     parts.append(zeros((len(rows[part]), answers.shape[1]), rows))
-                    parts[-1][:] = rows[part] if scores == FILLED else np.nan
+                    parts[-1][:] = np.nan
+                    if scores == FILLED:
+                        parts[-1][:, : self.plan.width] = rows[part]
                     parts[-1][usable] = answers
                 changes += self._take(X, steps)
                 start = part.stop
@@ -191,10 +197,12 @@ class Tracker(Marked):
             self.clock = self.clock._replace(latest=float(times[-1]))
         return (np.vstack(parts) if parts else None), changes
 
-    def _answers(self, rows: Floats, scores: str, residuals: bool) -> Floats:
+    def _answers(self, rows: Floats, scores: str, residuals: bool, variances: Matrix | None) -> Floats:
         """Answers about rows without gaps before they are learnt: see ``scores`` of `follow`."""
         if scores == FILLED:
-            return rows[:, : self.plan.width]
+            own = rows[:, : self.plan.width]
+            std = np.zeros_like(own) if variances is None else np.sqrt(variances[:, : self.plan.width])
+            return np.hstack((own, std.astype(own.dtype)))
         look = self.last_look
         answers = look.scores(rows, scores)
         return np.column_stack((answers, look.squared_residuals(rows))) if residuals else answers
@@ -285,7 +293,18 @@ class Tracker(Marked):
         if self.plan.lags:
             rows = embedded(rows, self.plan.lags)
         gaps = missing == "impute" and np.isnan(rows).any()
-        return filled_by(self.reading(), rows) if gaps else rows
+        return self.imputed(rows)[0] if gaps else rows
+
+    def imputed(self, rows: Floats) -> tuple[Floats, Matrix]:
+        """Embedded rows filled by everything learnt, a stretch of their own; variances of filled entries."""
+        time = self.blocks.time
+        dynamics = None if time is None or not time.started else self.blocks.dynamics()
+        return filled_by(self.reading(), rows, dynamics)
+
+    def forecast(self, steps: int) -> Forecast | None:
+        """The next rows by everything learnt so far; None where nothing is known of time."""
+        past = self.blocks.past_now()
+        return None if past is None else past.forecast(steps)
 
     def prepared(self, rows: Floats, missing: str, before: Floats | None = None) -> Floats:
         """Rows embedded, as a stretch of their own unless others came before them.

@@ -1,0 +1,155 @@
+"""Two answers to a gap, judged on entries that have come, as if they were missing.
+
+Level says what the inputs of one row say of each other, time what the past of an input says. Each has a
+variance that it expects of itself; judged on hidden entries, its errors are so many times as large as that.
+With the variances A and B, as judged, and C of their product, time has the weight
+
+    w = (A - C) / (A + B - 2 C)
+
+and the error of the mixture has the variance ``w^2 B + (1 - w)^2 A + 2 w (1 - w) C``. All this depends on the
+input and on the age of a gap: the number of rows since the input's last value.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..array_types import Floats, Matrix, Vector
+
+BINS = 8
+"""Ages that are told apart: 1, 2, 3 and 4, 5 to 8, ..., 65 and more."""
+
+# Entries. Those of one long gap are all but the same error: for bins of longer gaps it takes more of them.
+PRIOR = 16.0
+"""Weight of what is expected: of theory against all inputs, and of all inputs against one."""
+
+# A correlation. Beyond it, a weight would be a difference of two errors that are all but the same.
+ALIKE = 0.95
+"""Largest correlation of the errors of two answers."""
+
+SPARSE = 16
+"""One of so many inputs is hidden over a whole block, another one over `RUN` rows, and one of so many other
+entries by itself."""
+
+RECENT = 15 / 16
+"""Discount of the past over a block: models get better, and the streams they follow change."""
+
+RUN = 16
+"""Rows over which an input is hidden that is not hidden over a whole block."""
+
+
+class Judgement(NamedTuple):
+    """Discounted sums over hidden entries."""
+
+    sums: Floats
+    """Over entries: their number; squares of the errors of level, of time, products of both; variances that
+    level and time expect (bins, 6, n)."""
+
+    @classmethod
+    def none(cls, n: int) -> Judgement:
+        """Before the first row."""
+        return cls(np.zeros((BINS, 6, n)))
+
+    def discounted(self, decay: float) -> Judgement:
+        """The same after more time."""
+        return self if decay == 1 else Judgement(decay * self.sums)
+
+    def after(self, bins: NDArray[np.intp], answers: Floats, weights: Vector) -> Judgement:
+        """After a block.
+
+        Parameters
+        ----------
+        bins
+            Bin of each entry that was hidden; -1 where none was (b, n).
+        answers
+            Errors of level and of time, and the variances that they expect (4, b, n).
+        weights
+            Weight of each row (b).
+        """
+        sums = RECENT * self.sums
+        level, time, *variances = answers
+        terms = np.stack((np.ones_like(level), level * level, time * time, level * time, *variances))
+        for b in range(BINS):
+            here = bins == b
+            if here.any():
+                sums[b] += np.where(here, terms * weights[:, None], 0.0).sum(axis=1)
+        return Judgement(sums)
+
+    def factors(self, spread: Vector) -> Floats:
+        """Ratios of the variances as judged to those expected: of level, of time; correlation (3, bins, n).
+
+        Parameters
+        ----------
+        spread
+            Variance of each input (n). Ratios of one input lean on those of all, each in its own units.
+        """
+        units = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        number, AA, BB, AB, A, B = self.sums.swapaxes(0, 1) * np.where(
+            np.arange(6)[:, None, None] > 0, units, 1.0
+        )
+        sizes = np.sqrt(AA * BB)
+        pairs = ((AA, A, 1.0), (BB, B, 1.0), (AB, sizes, 0.5))
+        level, time, alike = (_ratios(number, *pair) for pair in pairs)
+        return np.stack((level, time, np.clip(alike, -ALIKE, ALIKE)))
+
+
+def _ratios(number: Matrix, over: Matrix, under: Matrix, theory: float) -> Matrix:
+    """Ratios of sums (bins, n): of one input they lean on those of all, of all on those of younger gaps."""
+    found, usual = np.zeros_like(over), theory
+    for b in range(BINS):
+        # Entries of one gap are all but one entry: so many of them say as much as one of a younger gap.
+        weight = PRIOR * max(2.0 ** (b - 1), 1.0)
+        unit = weight * float(under[b].sum()) / max(float(number[b].sum()), 1.0)
+        if unit > 0:
+            usual = float(over[b].sum() + unit * usual) / float(under[b].sum() + unit)
+            found[b] = (over[b] + unit * usual) / (under[b] + unit)
+        else:
+            found[b] = usual
+    return found
+
+
+class Mixture(NamedTuple):
+    """Weight of time against level, and the variance of the two together (m)."""
+
+    weights: Vector
+    variances: Vector
+
+
+def mixture(factors: Floats, level: Vector, time: Vector) -> Mixture:
+    """Mixture of two answers with these variances, as they expect them.
+
+    Examples
+    --------
+    >>> mixture(np.array([[1.0], [1.0], [0.0]]), np.array([3.0]), np.array([1.0]))
+    Mixture(weights=array([0.75]), variances=array([0.75]))
+    """
+    A, B = factors[0] * level, factors[1] * time
+    C = factors[2] * np.sqrt(A * B)
+    under = A + B - 2 * C
+    w = np.clip(np.divide(A - C, under, out=np.ones_like(under), where=under > 0), 0.0, 1.0)
+    return Mixture(w, w * w * B + (1 - w) ** 2 * A + 2 * w * (1 - w) * C)
+
+
+def bins_of(ages: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Bin of each age, which is at least 1."""
+    return np.minimum(np.ceil(np.log2(ages)).astype(np.intp), BINS - 1)
+
+
+def hidden(block: int, rows: int, n: int) -> NDArray[np.bool_]:
+    """Entries to hide of the rows of a block, by its number: others in every block (rows, n)."""
+    t, i, of = np.arange(rows)[:, None], np.arange(n), max(min(SPARSE, n), 1)
+    long = (i + block) % of == 0
+    short = (i + block + of // 2 + t // RUN) % of == 0
+    alone = (5 * t + 7 * i + block) % SPARSE == 0
+    return np.asarray(long | short | alone)
+
+
+def hide(rows: Floats, block: int) -> Floats:
+    """Rows with hidden entries as gaps; a row keeps one entry at least, if it had any."""
+    gone = hidden(block, *rows.shape)
+    gappy = np.where(gone, np.nan, rows)
+    empty = np.isnan(gappy).all(axis=1, keepdims=True)
+    return np.where(empty, rows, gappy)

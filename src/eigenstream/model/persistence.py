@@ -1,0 +1,129 @@
+"""Persistence of each input of a stream: how its next value follows from its last two.
+
+    x_t = phi x_{t-1} + r_t          r_t = c r_{t-1} + e_t          x: deviations from the mean
+
+that is ``x_t = (phi + c) x_{t-1} - phi c x_{t-2} + e_t``, with phi and c of each input by itself: by least
+squares over values that have come, c drawn towards 0 where these are few. ``phi = 0`` is an input without
+memory, ``phi = 1`` one whose last value is the best forecast, and with c it also keeps its direction.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..array_types import Floats, Matrix, Vector
+
+SUMS = 9
+"""Sums per input: see `Persistence`."""
+
+# Variances of a correlation by chance, which is one over the number of triples: two standard deviations.
+CHANCE = 1.0
+"""What is taken off the square of c, since chance alone would give as much."""
+
+# Triples of values. The correlation of neighbouring errors of fewer says more of chance than of the input.
+PRIOR = 16.0
+"""Weight of ``c = 0`` against what triples of values say."""
+
+SLOWEST = 0.9999
+"""Largest phi: a forecast goes back to the mean in ten thousand rows at least."""
+
+STEADIEST = 0.99
+"""Largest c: a forecast loses its direction in a hundred rows at least."""
+
+LEAST = 8.0
+"""Rows to correct phi for, at least."""
+
+
+class Forecaster(NamedTuple):
+    """Coefficients of each input (n)."""
+
+    a: Vector
+    b: Vector
+
+    def after(self, last: Vector, before: Vector) -> Vector:
+        """The next deviations from the mean, after the last two rows of them."""
+        return np.asarray(self.a * last + self.b * before)
+
+    def responses(self, steps: int) -> Matrix:
+        """Effect of one innovation on the rows that follow: psi_0 = 1, psi_1 = a, ... (steps, n)."""
+        psi = np.zeros((steps, len(self.a)))
+        psi[0] = 1.0
+        for h in range(1, steps):
+            psi[h] = self.a * psi[h - 1]
+            if h > 1:
+                psi[h] += self.b * psi[h - 2]
+        return psi
+
+
+class Persistence(NamedTuple):
+    """Discounted sums of products of deviations that lie next to each other, where values have come."""
+
+    sums: Matrix
+    """Over pairs: their number, ``x_0 x_1``, ``x_1 x_1``; over triples: their number, ``x_0 x_1``,
+    ``x_0 x_2``, ``x_1 x_1``, ``x_1 x_2``, ``x_2 x_2``, with x_0 the last of them (9, n)."""
+
+    @classmethod
+    def none(cls, n: int) -> Self:
+        """Before the first row."""
+        return cls(np.zeros((SUMS, n)))
+
+    def after(self, rows: Floats, present: NDArray[np.bool_], counts: Vector, decay: float) -> Self:
+        """After a block.
+
+        Parameters
+        ----------
+        rows
+            Deviations from the mean, the two rows before the block first (2 + b, n).
+        present
+            Which of them have come; others are left out.
+        counts, decay
+            Weight of each row of the block at its end, and the discount over the block.
+        """
+        x = np.where(present, rows, 0.0)
+        x0, x1, x2 = x[2:] * counts[:, None], x[1:-1], x[:-2]
+        pair = present[2:] & present[1:-1]
+        triple = pair & present[:-2]
+        both, three = x1 * present[2:], x1 * triple
+        found = np.stack(
+            (
+                counts @ pair,
+                np.einsum("ti,ti->i", x0, x1),
+                np.einsum("t,ti,ti->i", counts, both, x1),
+                counts @ triple,
+                np.einsum("ti,ti->i", x0, three),
+                np.einsum("ti,ti->i", x0 * triple, x2),
+                np.einsum("t,ti,ti->i", counts, three, x1),
+                np.einsum("t,ti,ti->i", counts, three, x2),
+                np.einsum("t,ti,ti->i", counts, x2 * triple, x2),
+            )
+        )
+        return type(self)(decay * self.sums + found)
+
+    def forecaster(self, rows: float) -> Forecaster:
+        """Coefficients of each input, given the number of rows behind the sums.
+
+        Where the mean is taken from the same rows, phi comes out too small by ``(1 + 3 phi) / rows`` (Kendall
+        1954, doi:10.1093/biomet/41.3-4.403): a random walk would be drawn back to a mean that it does not
+        have.
+        """
+        _, p01, p11, number, t01, t02, t11, t12, t22 = self.sums
+        phi = _ratio(p01, p11)
+        phi = np.clip(phi + (1 + 3 * phi) / max(rows, LEAST), -SLOWEST, SLOWEST)
+        errors = t11 - 2 * phi * t12 + np.square(phi) * t22
+        products = t01 - phi * (t02 + t11) + np.square(phi) * t12
+        c = np.clip(_ratio(products, errors), -STEADIEST, STEADIEST)
+        chance = _ratio(np.full_like(c, CHANCE), number * np.square(c))
+        c *= np.maximum(1 - chance, 0.0) * number / (number + PRIOR)
+        return Forecaster(phi + c, -phi * c)
+
+    def variances(self) -> Vector:
+        """Variance of each input around its mean (n)."""
+        return _ratio(self.sums[2], self.sums[0])
+
+
+def _ratio(over: Vector, under: Vector) -> Vector:
+    """A ratio, 0 where there is nothing to divide by."""
+    return np.divide(over, under, out=np.zeros_like(over), where=under > 0)

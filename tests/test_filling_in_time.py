@@ -1,0 +1,241 @@
+"""Gaps filled by rows and by time, with error bars; forecasts."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from eigenstream import OnlineAdaptivePCA, load, merge
+from eigenstream.model.judgement import Judgement, bins_of, hide, mixture
+from eigenstream.model.persistence import Persistence
+from tests.online_model import paper, with_gaps
+from tests.same_state import differences
+
+
+def walks(seed, rows=700, width=8, shared=3):
+    """Random walks, most of whose steps come from a few sources."""
+    rng = np.random.default_rng(seed)
+    steps = rng.standard_normal((rows, shared)) @ rng.standard_normal((shared, width))
+    return np.cumsum(steps + 0.5 * rng.standard_normal((rows, width)), axis=0)
+
+
+def gone_for_long(X, seed, stretch=40, share=0.2):
+    """Rows in which some inputs have no value for many rows, the first never."""
+    rng, gappy = np.random.default_rng(seed), X.copy()
+    for start in range(0, len(X), stretch):
+        gappy[start : start + stretch, 1:][:, rng.random(X.shape[1] - 1) < share] = np.nan
+    return gappy
+
+
+def by_last(gappy):
+    filled = gappy.copy()
+    for t in range(1, len(filled)):
+        filled[t] = np.where(np.isnan(gappy[t]), filled[t - 1], gappy[t])
+    return filled
+
+
+def error(filled, X, gappy, begin=100):
+    gaps = np.isnan(gappy)
+    gaps[:begin] = False
+    return float(np.sqrt(np.mean((filled - X)[gaps] ** 2)))
+
+
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+def test_time_and_the_other_inputs_are_better_together_than_each_alone(solver):
+    X = walks(0)
+    gappy = with_gaps(X, 0.2)
+    model = OnlineAdaptivePCA(missing="impute", solver=solver)
+    filled = error(model.learn_and_impute(gappy), X, gappy)
+    by_level = OnlineAdaptivePCA(solver=solver).fit(X).impute(gappy)  # knows the future, but no time
+    assert filled < 0.75 * error(by_last(gappy), X, gappy)
+    assert filled < 0.75 * error(by_level, X, gappy)
+
+
+def test_inputs_that_are_gone_for_long_follow_the_others():
+    X = walks(0)
+    gappy = gone_for_long(X, 0)
+    filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy)
+    assert error(filled, X, gappy) < 0.75 * error(by_last(gappy), X, gappy)
+
+
+def test_unrelated_walks_are_filled_as_well_as_by_the_last_value():
+    X = np.cumsum(np.random.default_rng(1).standard_normal((700, 8)), axis=0)
+    gappy = with_gaps(X, 0.3)
+    filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy)
+    assert error(filled, X, gappy) < 1.05 * error(by_last(gappy), X, gappy)
+
+
+def test_where_time_says_nothing_the_other_inputs_say_all():
+    X = paper(1000)
+    gappy = with_gaps(X, 0.1)
+    filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy)
+    by_level = OnlineAdaptivePCA().fit(X).impute(gappy)
+    assert error(filled, X, gappy, 500) < 1.2 * error(by_level, X, gappy, 500)
+
+
+@pytest.mark.parametrize("gaps", [lambda X: with_gaps(X, 0.2), lambda X: gone_for_long(X, 3)])
+def test_error_bars_cover_as_much_as_they_say(gaps):
+    X = walks(2, 1500)
+    gappy = gaps(X)
+    filled, std = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy, return_std=True)
+    missing = np.isnan(gappy)
+    assert (std[~missing] == 0).all()
+    missing[:200] = False
+    covered = np.mean(np.abs((filled - X)[missing]) < 1.645 * std[missing])
+    assert 0.82 < covered < 0.97
+
+
+OPTIONS = {
+    "plain": {},
+    "subspace": {"solver": "subspace"},
+    "forgets": {"half_life": 60},
+    "standardized": {"standardize": True},
+    "capped": {"outliers": "cap"},
+    "lags": {"lags": 1},
+    "in seconds": {"half_life": "2min"},
+    "single precision": {},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_any_chunking_gives_the_same_bits_and_the_same_state(name):
+    X = with_gaps(gone_for_long(walks(4, 300), 4), 0.05)
+    X = X.astype(np.float32) if name == "single precision" else X
+    X[np.isnan(X).all(axis=1), 0] = 0.0
+    rng = np.random.default_rng(5)
+    times = np.cumsum(rng.exponential(1.0, len(X))) if name == "in seconds" else None
+    whole, parts = (OnlineAdaptivePCA(missing="impute", random_state=0, **OPTIONS[name]) for _ in range(2))
+    filled, std = whole.learn_and_impute(X, times, return_std=True)
+    cuts = [0, 1, 63, 64, 65, 70, 150, 200, 201, 300]
+    found = [
+        parts.learn_and_impute(X[a:b], None if times is None else times[a:b], return_std=True)
+        for a, b in pairwise(cuts)
+    ]
+    np.testing.assert_array_equal(np.vstack([part[0] for part in found]), filled)
+    np.testing.assert_array_equal(np.vstack([part[1] for part in found]), std)
+    assert differences(whole._tracker, parts._tracker) == []
+    for one, other in zip(whole.forecast(3), parts.forecast(3), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_file_in_the_middle_of_a_gap_changes_nothing(tmp_path):
+    X = gone_for_long(walks(6, 300), 6)
+    whole, first = (OnlineAdaptivePCA(missing="impute", random_state=0) for _ in range(2))
+    filled = whole.learn_and_impute(X)
+    first.learn_and_impute(X[:170])
+    first.save(tmp_path / "model")
+    second = load(tmp_path / "model")
+    np.testing.assert_array_equal(second.forecast(2).rows, first.forecast(2).rows)
+    np.testing.assert_array_equal(second.learn_and_impute(X[170:]), filled[170:])
+    assert differences(second._tracker, whole._tracker) == []
+
+
+def test_time_passes_between_rows_with_time_stamps():
+    """After a pause the last value says less: forecasts go back to the mean."""
+    rng, X = np.random.default_rng(7), np.zeros((600, 4))
+    for t in range(1, 600):
+        X[t] = 0.95 * X[t - 1] + rng.standard_normal(4)
+    times = np.arange(600.0)
+    times[590:] += 500
+    gappy = X.copy()
+    gappy[589:591, 0] = np.nan
+    X[588, 0] = gappy[588, 0] = 12.0
+    model = OnlineAdaptivePCA(missing="impute", half_life="10min")
+    filled, std = model.learn_and_impute(gappy, times, return_std=True)
+    assert abs(filled[589, 0]) > 6 > 3 > abs(filled[590, 0])
+    assert std[590, 0] > 1.5 * std[589, 0]
+
+
+def test_forecasts_of_walks_are_their_last_rows_with_growing_deviations():
+    X = np.cumsum(np.random.default_rng(8).standard_normal((2000, 5)), axis=0)
+    model = OnlineAdaptivePCA(missing="impute").fit(X)
+    rows, std = model.forecast(16)
+    np.testing.assert_allclose(rows[0], X[-1], atol=0.3)
+    np.testing.assert_allclose(std.mean(axis=1), np.sqrt(np.arange(1, 17)), rtol=0.15)
+    assert model.forecast().rows.shape == (1, 5)
+
+
+def test_forecasts_of_a_rhythm_follow_it():
+    t = np.arange(1000)[:, None]
+    X = np.sin(2 * np.pi * t / np.array([40.0, 60.0, 90.0])) + 1e-3 * np.random.default_rng(
+        0
+    ).standard_normal((1000, 3))
+    ahead = OnlineAdaptivePCA(missing="impute").fit(X[:900]).forecast(5)
+    assert np.abs(ahead.rows - X[900:905]).max() < 0.5 * np.abs(X[899] - X[904]).max()
+
+
+def test_forecasts_say_what_they_need():
+    with pytest.raises(ValueError, match=r"missing='impute' and the exact or the subspace solver.*'raise'"):
+        OnlineAdaptivePCA().fit(walks(0, 100)).forecast(1)
+    with pytest.raises(ValueError, match=r"30 rows say too little about time.*64 rows"):
+        OnlineAdaptivePCA(missing="impute").fit(walks(0, 30)).forecast(1)
+    with pytest.raises(ValueError, match="steps must be at least 1, got 0"):
+        OnlineAdaptivePCA(missing="impute").fit(walks(0, 100)).forecast(0)
+
+
+def test_merged_models_go_on_from_the_last_row_of_the_last():
+    X = walks(9)
+    one, other = (OnlineAdaptivePCA(missing="impute").fit(part) for part in (X[:333], X[333:]))
+    both = merge([one, other])
+    np.testing.assert_allclose(both.forecast(1).rows[0], X[-1], atol=8)
+    gappy = with_gaps(X[-50:], 0.2)
+    assert np.isfinite(both.learn_and_impute(gappy)).all()
+
+
+def test_a_call_that_fails_leaves_the_filter_as_it_was():
+    X = gone_for_long(walks(10, 260), 10)
+    model, twin = (OnlineAdaptivePCA(missing="impute", random_state=0).fit(X[:150]) for _ in range(2))
+    bad = X[150:].copy()
+    bad[-1, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.learn_and_impute(bad)
+    assert differences(model._tracker, twin._tracker) == []
+    np.testing.assert_array_equal(model.learn_and_impute(X[150:]), twin.learn_and_impute(X[150:]))
+
+
+def test_an_input_whose_scale_changes_is_learnt_anew():
+    """Innovations that are gross by what was known are not taken for errors for ever."""
+    rng = np.random.default_rng(11)
+    X = np.cumsum(rng.standard_normal((900, 6)), axis=0)
+    X[300:] = X[300] + 50 * (X[300:] - X[300])
+    gappy = with_gaps(X, 0.1)
+    filled, std = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy, return_std=True)
+    late = np.isnan(gappy)
+    late[:600] = False
+    assert error(filled, X, gappy, 600) < 1.3 * error(by_last(gappy), X, gappy, 600)
+    assert np.median(std[late]) > 15
+
+
+def test_persistence_of_each_input_by_itself():
+    rng, X = np.random.default_rng(12), np.zeros((4002, 3))
+    a, b = np.array([0.0, 0.9, 1.6]), np.array([0.0, 0.0, -0.63])
+    for t in range(2, len(X)):
+        X[t] = a * X[t - 1] + b * X[t - 2] + rng.standard_normal(3)
+    present = rng.random(X.shape) < 0.8
+    sums = Persistence.none(3).after(X, present, np.ones(4000), 1.0)
+    found = sums.forecaster(4000)
+    np.testing.assert_allclose(found.a, a, atol=0.06)
+    np.testing.assert_allclose(found.b, b, atol=0.06)
+    np.testing.assert_allclose(sums.variances(), X.var(axis=0), rtol=0.1)
+    np.testing.assert_allclose(found.responses(3)[2], found.a**2 + found.b)
+
+
+def test_the_weight_of_time_is_the_one_with_the_least_error():
+    rng = np.random.default_rng(13)
+    shared, own = rng.standard_normal((2, 4000, 5))
+    level, time = shared + own, 0.5 * shared + rng.standard_normal((4000, 5))
+    answers = np.stack((level, time, np.full_like(level, 2.0), np.full_like(level, 1.0)))
+    judged = Judgement.none(5).after(np.zeros((4000, 5), dtype=np.intp), answers, np.ones(4000))
+    w, variances = mixture(judged.factors(np.ones(5))[:, 0], np.full(5, 2.0), np.full(5, 1.0))
+    errors = [np.mean((v * time + (1 - v) * level) ** 2) for v in (w - 0.1, w, w + 0.1)]
+    assert errors[1] == min(errors)
+    np.testing.assert_allclose(variances, errors[1], rtol=0.1)
+
+
+def test_hidden_entries_are_others_in_every_block_and_leave_something_of_a_row():
+    rows = np.ones((64, 5))
+    gone = np.array([np.isnan(hide(rows, block)) for block in range(16)])
+    assert gone.any(axis=(0, 1)).all()
+    assert not gone.all(axis=2).any()
+    assert 0.1 < gone.mean() < 0.5
+    assert bins_of(np.array([1, 2, 3, 4, 5, 64, 65, 9999])).tolist() == [0, 1, 2, 2, 3, 6, 7, 7]
