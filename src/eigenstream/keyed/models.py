@@ -72,7 +72,9 @@ class Models:
         return list(islice(self._places, max(len(self._places) - most, 0)))
 
     def add(self, key: Key, tracker: Tracker) -> None:
-        self._places[key] = self.fleet.add(tracker) if fits(tracker) else tracker
+        # Where gaps are filled, each model follows the past of its inputs, which a fleet does not.
+        stacked = self.missing != "impute" and fits(tracker)
+        self._places[key] = self.fleet.add(tracker) if stacked else tracker
 
     def remove(self, key: Key) -> None:
         place = self._places.pop(key)
