@@ -136,8 +136,8 @@ def test_inspect_lists_keys_and_shows_one(folder):
 def test_what_does_not_fit_is_refused_in_words(folder):
     assert "--max-models bounds" in watch("x.csv", "--max-models", "3", code=2).output
     watch("x.csv", *ASKED, "--save", "x.bank", "--quiet")
-    said = watch("x.csv", "--model", "x.bank", "--frozen", code=2).output
-    assert "--frozen is for one model: it cannot be used with one model per key" in said
+    said = watch("x.csv", "--model", "x.bank", "--frozen", "--save", "y.bank", code=2).output
+    assert "--frozen learns nothing, so there is no bank to save" in said
     again = CliRunner().invoke(main, ["run", "x.csv", *ASKED, "--save", "x.bank", "--resume"])
     assert again.exit_code == 1
     assert "x.bank watches its stream: go on with eigenstream watch" in again.output
@@ -146,3 +146,24 @@ def test_what_does_not_fit_is_refused_in_words(folder):
     CliRunner().invoke(main, ["run", "x.csv", *ASKED, "--save", "y.bank", "--quiet"], catch_exceptions=False)
     said = watch("x.csv", *ASKED, "--save", "y.bank", "--resume", code=1).output
     assert "y.bank was made by eigenstream run and does not watch its streams" in said
+
+
+def test_a_frozen_bank_judges_by_its_monitors_and_counts_what_it_cannot_judge(folder):
+    watch("x.csv", *ASKED, "--rows", ":2000", "--save", "x.bank", "--quiet")
+    before = Path("x.bank").read_bytes()
+    lines = Path("x.csv").read_text().splitlines()
+    Path("y.csv").write_text(
+        "\n".join([*lines[:1], *lines[2001:], lines[-1].replace("unit", "new", 1)]) + "\n"
+    )
+    done = watch("y.csv", "--model", "x.bank", "--frozen", "--output", "v.csv")
+    assert "rows not judged: 1, of 1 keys without a monitor that has limits" in done.stderr
+    assert Path("x.bank").read_bytes() == before
+    with open("v.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2501
+    assert (rows[-1]["severity"], rows[-1]["alarm"], rows[-1]["since"]) == ("0.0", "0", "-1")
+    shifted = [row for row in rows if row["unit"] == f"unit {SHIFTED}"]
+    again = watch("y.csv", "--model", "x.bank", "--frozen", "--batch-rows", "100", "--output", "w.csv")
+    assert Path("w.csv").read_bytes() == Path("v.csv").read_bytes()
+    assert sum(row["alarm"] == "1" for row in shifted) >= 300
+    assert again.stdout == done.stdout

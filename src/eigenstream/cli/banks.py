@@ -42,6 +42,14 @@ def inspect_bank(path: str, as_json: bool) -> None:
     listed = table("key", "samples", "rank")
     for entry in entries[:SHOWN]:
         listed.add_row(Text(shown(str(entry.key))), f"{entry.samples:,}", str(entry.rank))
+    settings = [store.fact("alarms") and f"alarms: {store.fact('alarms'):,}"]
+    if (record := record_of(store.fact("position"))) is not None:
+        settings.append(f"column of keys: {record.request.key}")
+        if learnt := [one["name"] for one in record.sources]:
+            more = f", and {len(learnt) - SHOWN} before" if len(learnt) > SHOWN else ""
+            settings.append(f"sources learnt completely: {', '.join(learnt[-SHOWN:])}{more}")
+    for line in filter(None, settings):
+        say(console, str(line))
     if len(entries) > SHOWN:
         listed.caption = f"the {SHOWN} used last of {len(entries):,}; --json lists all, --key KEY shows one"
     console.print(listed)

@@ -96,6 +96,8 @@ def _facts(job: Job, before: dict[str, int]) -> dict[str, Any]:
     if job.request.key is not None:
         stage = job.keyed_stage
         facts = {**stage.counts(), "samples": model.samples}
+        if unjudged := getattr(stage, "unjudged", {}):
+            facts |= {"unjudged": sum(unjudged.values()), "unjudged_keys": len(unjudged)}
         return facts | ({"alarms": model.alarms - stage.start["alarms"]} if job.request.watches else {})
     if job.request.watches:
         return watched(model, before)
@@ -114,6 +116,9 @@ def _say_all(
         say(console, _nothing_new(job), "yellow")
     if keyed and not job.known and (vary := _keys(facts)):
         say(console, vary)
+    if keyed and facts.get("unjudged"):
+        rows, keys = facts["unjudged"], facts["unjudged_keys"]
+        say(console, f"rows not judged: {rows:,}, of {keys:,} keys without a monitor that has limits")
     if keyed and watches:
         say(console, f"alarms: {facts['alarms']:,}" if facts["alarms"] else "no alarm", "bold")
     elif watches:

@@ -31,7 +31,7 @@ KEYED_SETTINGS = {
     "checkpoint_rows": 10_000_000,  # a save costs as much per key as hundreds of rows
 }
 """Settings for one model per key, unless others are given."""
-FOR_ONE_MODEL = ("residuals", "frozen")
+FOR_ONE_MODEL = ("residuals",)
 """Options that cannot be used with one model per key."""
 NEEDS = (
     ("resume", "save", "needs --save MODEL: the model to continue"),
@@ -100,6 +100,8 @@ def _keyed_settings(given: dict[str, Any], stated: set[str]) -> dict[str, Any]:
     for name in FOR_ONE_MODEL:
         if given.get(name) is not None and given[name] is not False:  # a port may be 0
             raise click.UsageError(f"--{name} is for one model: it cannot be used with one model per key")
+    if given.get("frozen") and given["save"]:
+        raise click.UsageError("--frozen learns nothing, so there is no bank to save: leave --save out")
     for name in ("picture", "live"):
         if given[name] and "confirm" not in given:
             raise click.UsageError(

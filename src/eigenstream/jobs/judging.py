@@ -176,17 +176,26 @@ class KeyedJudging(KeyedStage):
         self.names = names
         self.severity = np.zeros(0)
         """Of each row of the last batch."""
+        self.unjudged: dict[Any, int] = {}
+        """Rows of each key that a frozen bank has no monitor for, or none with limits."""
 
     def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
         return layout(kept)
 
     def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
         assert batch.texts is not None
-        numbers = np.zeros((len(batch.rows), len(COLUMNS)))
-        texts = np.empty((len(batch.rows), batch.texts.shape[1] + 1), dtype=object)
-        on, severity = list[bool](), np.zeros(len(batch.rows))
+        numbers = np.tile(UNJUDGED, (len(batch.rows), 1))
+        texts = np.hstack((batch.texts, np.full((len(batch.rows), 1), "", dtype=object)))
+        on, severity, frozen = list[bool](), np.zeros(len(batch.rows)), self.request.parameters.get("frozen")
+        keys = self._keys(batch)
+        # A frozen bank learns nothing, so it begins no monitors either.
+        known = np.flatnonzero([key in self.model for key in keys]) if frozen else np.arange(len(keys))
 
-        def judge(key: Any, monitor: MonitoredModel, rows: Any) -> list[AlarmEvent]:
+        def judge(key: Any, monitor: MonitoredModel, own: Any) -> list[AlarmEvent]:
+            rows = known[own]
+            if frozen and not _can_freeze(monitor):
+                self._leave(key, len(rows))
+                return []
             stage = Judging(monitor, self.request.parameters, self.names, monitor.position_ or [])
             said = stage.learn(_part(batch, rows), scored=scored, residuals=False)
             monitor.position_ = stage.numbering.breaks  # saved with the monitor
@@ -198,12 +207,31 @@ class KeyedJudging(KeyedStage):
             on.append(bool(alarms) and alarms[-1].ended is None)
             return [event._replace(key=key) for event in stage.events]
 
-        judged = self.model.each(self._keys(batch), batch.rows, judge)
+        for i in np.setdiff1d(np.arange(len(keys)), known).tolist():
+            self._leave(keys[i], 1)
+        judged = self.model.each([keys[i] for i in known], batch.rows[known], judge) if len(known) else []
         self.severity = severity
         self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
         if any(on) or self.events:
             self.start = {**self.start, "alarmed": True}
         return Said(numbers, texts) if scored else None
+
+    def _leave(self, key: Any, rows: int) -> None:
+        """Count rows that are not judged."""
+        self.unjudged[key] = self.unjudged.get(key, 0) + rows
+
+
+UNJUDGED = [*[np.nan] * 3, *[np.inf] * 3, 0.0, 0.0, -1.0]
+"""Entries of `COLUMNS` of a row that is not judged."""
+
+
+def _can_freeze(monitor: MonitoredModel) -> bool:
+    """Freeze a monitor that has limits; returns False if it has none."""
+    try:
+        freeze(monitor)
+    except ValueError:
+        return False
+    return True
 
 
 def _part(batch: Batch, rows: Any) -> Batch:
