@@ -183,7 +183,7 @@ class KeyedScoring(KeyedStage):
         return Layout(plan.k, plan.dtype, kept)
 
     def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
-        scores = self.model.learn_many(self._keys(batch), batch.rows, self._times(batch))
+        scores = self.model.learn_many(self._keys(batch), batch.rows, self._times(batch), blank=scored)
         return Said(scores, batch.texts) if scored else None
 
 

@@ -107,7 +107,12 @@ class Bank(KeyedModels):
 
     @whole_call
     def learn_many(
-        self, keys: Sequence[Key] | NDArray[Any], rows: ArrayLike, timestamps: Any = None
+        self,
+        keys: Sequence[Key] | NDArray[Any],
+        rows: ArrayLike,
+        timestamps: Any = None,
+        *,
+        blank: bool = False,
     ) -> Floats:
         """Learn from rows; returns each row's score by its own model, before learning from it.
 
@@ -119,6 +124,8 @@ class Bank(KeyedModels):
             One row per key; the rows of one key in the order in which they came.
         timestamps
             When each row came, if the half-life is a duration, as of `OnlineAdaptivePCA.partial_fit`.
+        blank
+            True returns NaN instead of zeros for rows that came before their model had started.
         """
         X = self._checked(rows)
         names, codes = factorized(keys)
@@ -137,7 +144,7 @@ class Bank(KeyedModels):
         self._undo.append(lambda: models.discard(new))
         self._bring(names, models, new)
         times = models.times(own, timestamps)
-        call = Call(X, own, times, np.zeros((len(X), models.plan.k), dtype=models.plan.dtype))
+        call = Call(X, own, times, np.zeros((len(X), models.plan.k), dtype=models.plan.dtype), blank)
         models.forget_marks()
         self._undo.append(models.revert)
         changes = models.learn(call, [names[i] for i in self._gappy(X, codes)])

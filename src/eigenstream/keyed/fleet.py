@@ -157,7 +157,13 @@ class Fleet:
         self._free.append(slot)
 
     def learn(
-        self, slots: Slots, counts: NDArray[np.intp], rows: Floats, scores: Floats
+        self,
+        slots: Slots,
+        counts: NDArray[np.intp],
+        rows: Floats,
+        scores: Floats,
+        *,
+        blank: bool = False,
     ) -> list[tuple[int, RankChange]]:
         """Learn from rows; returns what changed, and where.
 
@@ -169,7 +175,11 @@ class Fleet:
             Those of the first slot in order, then those of the second, and so on; no NaN.
         scores
             Zeros, of as many rows; takes each row's score from before it was learnt from.
+        blank
+            True leaves NaN for rows that came before their tracker had started.
         """
+        # A tracker starts with its first look or its first block.
+        start = min(self.plan.next_look(0, self.plan.window), self.plan.block) if blank else 0
         changes: list[tuple[int, RankChange]] = []
         ends = np.cumsum(counts)
         starts = ends - counts
@@ -181,6 +191,8 @@ class Fleet:
             taken = np.minimum(ends - starts, until_due)
             for count in np.flatnonzero(np.bincount(taken)):
                 alike = taken == count
+                early = alike & (time < start)
+                scores[starts[early, None] + np.arange(count)] = np.nan
                 self._wait(slots[alike], starts[alike, None] + np.arange(count), rows, scores)
             changes += self._come_due(slots[taken == until_due])
             starts += taken

@@ -37,6 +37,8 @@ class Call(NamedTuple):
     """Their times; empty if the half-life is in samples."""
     scores: Floats
     """Takes each row's score."""
+    blank: bool = False
+    """True for NaN instead of zeros before a model has started."""
 
 
 class Models:
@@ -170,7 +172,7 @@ class Models:
         counts = np.array([len(call.rows[key]) for key in keys])
         own = np.concatenate([call.rows[key] for key in keys])
         scores = np.zeros((len(own), self.plan.k), dtype=self.plan.dtype)
-        changes = self.fleet.learn(slots, counts, call.X[own], scores)
+        changes = self.fleet.learn(slots, counts, call.X[own], scores, blank=call.blank)
         call.scores[own] = scores
         key_in = dict(zip(slots.tolist(), keys, strict=True)) if changes else {}
         return [(key_in[slot], change) for slot, change in changes]
@@ -178,7 +180,15 @@ class Models:
     def _learn_alone(self, key: Key, call: Call) -> Changes:
         own, tracker = call.rows[key], self.tracker(key)
         times = call.times.get(key)
-        call.scores[own], changes = tracker.follow(call.X[own], None, self.missing, self.scores, times)
+        # There is no residual before a model has started.
+        starts = call.blank and not tracker.last_look.started
+        answers, changes = tracker.follow(
+            call.X[own], None, self.missing, self.scores, times, residuals=starts
+        )
+        assert answers is not None
+        if starts:
+            answers[np.isnan(answers[:, -1])] = np.nan
+        call.scores[own] = answers[:, : self.plan.k]
         return [(key, change) for change in changes]
 
     def close(self) -> None:
