@@ -226,9 +226,10 @@ UNJUDGED = [*[np.nan] * 3, *[np.inf] * 3, 0.0, 0.0, -1.0]
 
 
 def _can_freeze(monitor: MonitoredModel) -> bool:
-    """Freeze a monitor that has limits; returns False if it has none."""
+    """Freeze a monitor that has limits, once; returns False if it has none."""
     try:
-        freeze(monitor)
+        if monitor.monitor is None or not monitor.monitor.frozen:
+            freeze(monitor)
     except ValueError:
         return False
     return True
