@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -28,6 +29,8 @@ class Broker:
             "autosave_interval 1",
             "autosave_on_changes true",
             "max_queued_messages 0",
+            "log_type subscribe",
+            "log_type error",
             *(["user root"] if os.geteuid() == 0 else []),
             *(lines or ["allow_anonymous true"]),
         ]
@@ -43,12 +46,22 @@ class Broker:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
-            assert time.monotonic() < until, (self.folder / "log").read_text()
+            assert time.monotonic() < until, self.log()
             time.sleep(0.02)
 
     def stop(self):
         self.process.terminate()
         self.process.wait(30)
+
+    def await_subscriber(self, topic, times=1):
+        """Wait until somebody has subscribed to a topic, so often."""
+        until = time.monotonic() + 60
+        while len(re.findall(rf" 1 {re.escape(topic)}$", self.log(), re.MULTILINE)) < times:
+            assert time.monotonic() < until, self.log()
+            time.sleep(0.01)
+
+    def log(self):
+        return (self.folder / "log").read_text()
 
     def address(self, topic, **options):
         words = "&".join(f"{name}={value}" for name, value in options.items())
