@@ -24,12 +24,15 @@ from eigenstream import sources
 from eigenstream.io.sources import (
     ReadOptions,
     SourceError,
+    archives,
     batch,
     columns,
+    databases,
     json_lines,
     line_reader,
     lines,
     matrices,
+    mqtt,
 )
 from eigenstream.io.sources.redis_stream import RedisStream
 from eigenstream.io.sources.source import Source
@@ -464,4 +467,7 @@ def test_the_limits_are_those_of_the_documents():
         [matrices.LARGEST_UNPACKED, matrices.PACKED_FACTOR],
         [matrices.EMPTY_ROWS, matrices.ROWS_PER_BYTE],
         [batch.CELLS],
+        [databases.LARGEST_VALUE, databases.MOST_STEPS],
+        [mqtt.LARGEST_MESSAGE, mqtt.MOST_TOPICS],
+        [archives.MOST_ROWS, archives.MOST_COLUMNS, archives.LARGEST_ROW, archives.LARGEST_PART],
     ]
