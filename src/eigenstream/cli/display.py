@@ -176,27 +176,41 @@ class JsonEvents(Watcher):
 
 
 class OnPage(Watcher):
-    """Keeps the live page up to date."""
+    """Keeps the live page up to date; an alarm is on it at once."""
 
     def __init__(self, page: Page, job: Job, traces: Traces | None) -> None:
         self.page, self.job, self.rate, self.traces = page, job, RowRate(job.source.count), traces
+        self._alarmed = False
+
+    def alarmed(self, event: AlarmEvent) -> None:
+        self._alarmed = True
 
     def learnt(self, model: Model, batch: Batch) -> None:
         lag, times = self.job.source.reader.behind(), self.job.times.pairs
         traces = () if self.traces is None else self.traces.found
         rate = self.rate.at(batch.count)
         self.page.update(model, rows_per_second=rate, lag=lag, times=times, traces=traces)
+        self._hurry()
+
+    def _hurry(self) -> None:
+        """Have the page show an alarm of this batch without waiting for its next look."""
+        if self._alarmed:
+            self.page.hurry()
+        self._alarmed = False
 
 
-class OnFleetPage(Watcher):
+class OnFleetPage(OnPage):
     """Keeps the live page of a fleet up to date."""
 
     def __init__(self, page: Page, job: Job, overview: Overview) -> None:
-        self.page, self.job, self.rate, self.overview = page, job, RowRate(job.source.count), overview
+        super().__init__(page, job, None)
+        self.overview = overview
+        page.update_fleet(job.model, overview)  # keys from before are there before the first row
 
     def learnt(self, model: Any, batch: Batch) -> None:
         lag, rate = self.job.source.reader.behind(), self.rate.at(batch.count)
         self.page.update_fleet(model, self.overview, rows_per_second=rate, lag=lag)
+        self._hurry()
 
 
 class AlarmLines(Watcher):

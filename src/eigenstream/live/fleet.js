@@ -40,6 +40,11 @@ function spark(canvas, number) {
     if (level > 0) context.lineTo(width * i / Math.max(last, 1), y(level))
   }
   context.stroke()
+  const only = fleet.past[number * fleet.points]
+  if (last == 0 && only > 0) {
+    context.fillStyle = context.strokeStyle
+    context.fillRect(0, y(only) - 1, 3, 2)
+  }
 }
 
 function emptyRow() {

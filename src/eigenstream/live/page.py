@@ -152,12 +152,16 @@ class Page:
         assert isinstance(self._board, FleetBoard), "make the page with fleet=True"
         self._board.update_fleet(bank, overview, rows_per_second, lag)
 
-    def finish(self, message: str = "") -> None:
-        """Say that the stream has ended; the page stays up and shows the last state."""
+    def hurry(self) -> None:
+        """Show the last update at once: something has happened that must not wait for the next look."""
         self._board.look()
-        self._board.message = message
         if self._server is not None:
             self._server.hurry()
+
+    def finish(self, message: str = "") -> None:
+        """Say that the stream has ended; the page stays up and shows the last state."""
+        self._board.message = message
+        self.hurry()
 
     def stop(self) -> None:
         """End the server; browsers say that it has gone."""
