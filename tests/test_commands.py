@@ -29,7 +29,7 @@ def folder(X, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savetxt("sensors.csv", X, delimiter=",", header="a,b,c,d,e,f,g,h", comments="")
     for name, rows in (("sensors", X), ("monday", X[:1500]), ("tuesday", X[1500:])):
-        OnlineAdaptivePCA(random_state=0).fit(rows).save(f"{name}.model")
+        OnlineAdaptivePCA(random_state=0, missing="impute").fit(rows).save(f"{name}.model")
     (tmp_path / "times.csv").write_text("time,a\n09:00,1.5\n09:01,2.5\n")
     (tmp_path / "titles.csv").write_text("a,b\n")
     return tmp_path
@@ -58,7 +58,8 @@ def test_the_example_of_each_help_text_works(folder, name):
 
 def test_help_is_there_for_every_command_and_option():
     assert set(main.commands) == {
-        "run", "watch", "transform", "inspect", "export", "calibrate", "merge", "reproduce", "completion",
+        "run", "watch", "fill", "forecast", "transform", "inspect", "export", "calibrate", "merge", "reproduce",
+        "completion",
     }  # fmt: skip
     assert "..." not in call("--help").replace("[ARGS]...", ""), "a description is cut short"
     for name, command in main.commands.items():

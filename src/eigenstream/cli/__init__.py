@@ -8,6 +8,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from .calibrate import calibrate
+from .fill import fill, forecast
 from .hints import in_words
 from .models import export, inspect, merge, transform
 from .reproduce import reproduce
@@ -63,5 +64,17 @@ def completion(ctx: click.Context, /, shell: str) -> None:
     click.echo(maker(root.command, {}, "eigenstream", "_EIGENSTREAM_COMPLETE").source())
 
 
-for _command in (run, watch, transform, inspect, export, calibrate, merge, reproduce, completion):
+for _command in (
+    run,
+    watch,
+    fill,
+    forecast,
+    transform,
+    inspect,
+    export,
+    calibrate,
+    merge,
+    reproduce,
+    completion,
+):
     main.add_command(_command)

@@ -9,9 +9,10 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 PathLike = str | os.PathLike[str]
@@ -133,6 +134,27 @@ def replace(path: PathLike, content: bytes, *, private: bool = False) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(target.parent)
+
+
+@contextmanager
+def replacing(path: PathLike) -> Iterator[BinaryIO]:
+    """A file to write into that replaces ``path`` at the end, unless something is raised; as `replace`."""
+    target = Path(os.path.realpath(path))
+    require_regular(target)
+    remove_leftovers(target)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            lock(handle)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -144,6 +144,11 @@ class LineReader(Reader):
             texts = texts_of([self.parser.texts(line) for line in piece.lines()], len(self.kept))
         return Chunk(self.options.with_gaps(rows), numbers, values, texts)
 
+    @property
+    def taken(self) -> NDArray[np.int64]:
+        """Numbers of the lines taken last, counted from 1."""
+        return self._taken
+
     def _parsed(self, piece: Piece) -> Parsed:
         """Parse the lines, in several threads if asked for; the rows are the same."""
         if self._pool is None or len(piece) < FEW * self._threads:

@@ -1,0 +1,130 @@
+"""The commands fill and forecast: gaps of a file filled, and the rows that come next."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from .options import keep_options, overwrite_option, reading, require_enough, require_input, source_options
+from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
+
+
+@click.command(cls=SectionedCommand, epilog="Example: eigenstream fill sensors.csv --output whole.csv --std")
+@click.argument("source", type=click.Path(allow_dash=True))
+@Section.WRITE.option(
+    "--output", required=True, help="The copy of the file, gaps filled; - for the terminal."
+)
+@Section.WRITE.option(
+    "--flag",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Say which values were filled: in one more column, or in a CSV file of this name.",
+)
+@Section.WRITE.flag("--std", "Write the standard deviation of each filled value into more columns.")
+@Section.LEARN.flag(
+    "--ahead",
+    "Fill gaps by what comes after them, too: the whole file is held in memory and read three times.",
+)
+@Section.LEARN.option(
+    "--half-life",
+    type=SAMPLES_OR_DURATION,
+    metavar=SAMPLES_OR_DURATION.name,
+    help="Samples after which a sample counts half, or a time such as 10min.  [default: never forgets]",
+)
+@Section.GO_ON.option(
+    "--model",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Go on from this model, which has learnt with --missing impute.",
+)
+@Section.WRITE.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file.")
+@Section.SHOW.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+@source_options
+@keep_options
+@overwrite_option
+@click.pass_context
+def fill(
+    ctx: click.Context,
+    /,
+    source: str,
+    output: str,
+    flag: str | None,
+    std: bool,
+    ahead: bool,
+    half_life: Any,
+    model: str | None,
+    save: str | None,
+    as_json: bool,
+    overwrite: bool,
+    **options: Any,
+) -> None:
+    """Fill the gaps of a file, and leave everything else in it as it is.
+
+    Reads CSV and JSON lines, plain or gzip, and NPY; - stands for lines on standard input. Columns without
+    numbers are copied. Each gap is filled by the other values of its row and by the past of its column. The
+    output appears as a whole at the end: a command that was killed is given once more, to the same bytes.
+    """
+    from ..io.files import refuse_shared
+    from ..jobs import filling
+    from ..jobs.model_file import refuse_existing
+    from ..model import StreamModel
+
+    require_input(source)
+    refuse_shared({"SOURCE": source, "--output": output, "--flag": flag or None, "--save": save})
+    for path in filter(None, (None if output == "-" else output, flag, save)):
+        refuse_existing(path, overwrite)
+    how = reading(options)
+    if how.columns is None and how.exclude is None:
+        how = replace(how, exclude="text")
+    if model is None:
+        filler = StreamModel(missing="impute", half_life=half_life, random_state=0)
+    else:
+        filler = StreamModel.load(model)
+        if filler.missing != "impute":
+            raise click.UsageError(f"{model} has learnt with --missing {filler.missing}: it fills no gaps")
+    found, opened = filling.fill(source, how, output, filler, flag=flag, std=std, ahead=ahead)
+    if save is not None:
+        filler.save(save)
+    if as_json:
+        counts = {name: getattr(found, name) for name in ("rows", "gaps", "filled", "left", "skipped")}
+        click.echo(json.dumps(counts), err=output == "-")
+    else:
+        left = f", {found.left:,} left as they are: nothing was known yet" if found.left else ""
+        said = f"{found.rows:,} rows, {found.gaps:,} gaps: {found.filled:,} filled{left}"
+        click.echo(said, err=output == "-")
+        for note in opened.notes:
+            click.echo(f"note: {note}", err=True)
+    require_enough(ctx, opened, options["skip_at_most"])
+
+
+@click.command(cls=SectionedCommand, epilog="Example: eigenstream forecast sensors.model --steps 12")
+@click.argument("model", type=click.Path(exists=True, dir_okay=False))
+@Section.LEARN.option("--steps", type=click.IntRange(min=1), default=1, help="Number of rows to forecast.")
+@Section.WRITE.option("--output", default="-", help="Write CSV to this file.  [default: the terminal]")
+@overwrite_option
+def forecast(model: str, steps: int, output: str, overwrite: bool) -> None:
+    """Forecast the next rows of a stream, with their standard deviations.
+
+    MODEL has learnt with --missing impute: by run, or by fill with --save.
+    """
+    from ..io import files
+    from ..jobs.model_file import refuse_existing
+    from ..model import StreamModel
+
+    if output != "-":
+        refuse_existing(output, overwrite)
+    learnt = StreamModel.load(model)
+    ahead = learnt.forecast(steps)
+    names = learnt.features or [f"x{i}" for i in range(learnt.n_features_in_)]
+    lines = [",".join(("step", *names, *(f"{name}_std" for name in names)))]
+    for h, (row, std) in enumerate(zip(ahead.rows.tolist(), ahead.std.tolist(), strict=True), 1):
+        lines.append(",".join((str(h), *map(repr, row), *map(repr, std))))
+    text = "\n".join(lines) + "\n"
+    if output == "-":
+        sys.stdout.write(text)
+    else:
+        files.replace(output, text.encode())

@@ -1,0 +1,201 @@
+"""Copies of text files in which some cells are replaced; everything else stays as it is, byte by byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from .sources.batch import SourceError
+from .sources.contents import GZIP, PlainFile, Unpacked
+from .sources.csv_lines import CsvParser
+from .sources.json_lines import JsonLines
+from .sources.line_reader import BYTE_ORDER_MARK, LineReader
+from .sources.lines import Lines
+
+LOOK = 1000
+"""Rows in which the number of decimals of each column is looked for before the first row is written."""
+BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
+NUMBER = re.compile(r"\s*[-+]?\d+(?:[.,](\d+))?\s*")
+"""A number without an exponent, and its decimals."""
+
+
+class Cell(NamedTuple):
+    """What to write into a gap."""
+
+    value: float
+    std: float
+
+
+class Dialect(Protocol):
+    """How cells of a line are written."""
+
+    def head(self, line: bytes) -> bytes:
+        """The line of names, with those of new columns."""
+
+    def look(self, line: bytes) -> None:
+        """Learn from a row how numbers are written."""
+
+    def row(self, line: bytes, cells: Mapping[int, Cell]) -> bytes:
+        """A row with these gaps filled, by the number of the column among those that are read."""
+
+
+class CsvDialect:
+    """Lines of CSV: a filled cell has as many decimals as others of its column, and the same decimal mark.
+
+    Parameters
+    ----------
+    parser
+        The parser that has read them.
+    names
+        Names of the columns that are read.
+    flag, std
+        True adds a column with the names of filled columns, and one with the deviation of each.
+    """
+
+    def __init__(self, parser: CsvParser, names: Sequence[str], *, flag: bool, std: bool) -> None:
+        self.parser, self.names, self.flag, self.std = parser, names, flag, std
+        self.mark = parser.mark or "."
+        self.decimals: dict[int, int] = {}
+        """Most decimals seen in each column."""
+
+    def head(self, line: bytes) -> bytes:
+        more = [f"{name}_std" for name in self.names] * self.std + ["filled"] * self.flag
+        return self._with_more(line.decode("utf-8", "surrogateescape"), more)
+
+    def look(self, line: bytes) -> None:
+        text = line.decode("utf-8", "surrogateescape")
+        spans = self._spans(text)
+        for column, i in enumerate(self.parser.chosen):
+            found = NUMBER.fullmatch(text[slice(*spans[i])].strip('"')) if i < len(spans) else None
+            if found:
+                self.decimals[column] = max(self.decimals.get(column, 0), len(found[1] or ""))
+
+    def row(self, line: bytes, cells: Mapping[int, Cell]) -> bytes:
+        text = line.decode("utf-8", "surrogateescape")
+        spans, done = self._spans(text), {}
+        for column in sorted(cells, key=lambda one: self.parser.chosen[one], reverse=True):
+            i = self.parser.chosen[column]
+            if i < len(spans):
+                start, end = spans[i]
+                text = text[:start] + self._cell(self._written(column, cells[column].value)) + text[end:]
+                done[column] = cells[column]
+        more = []
+        if self.std:
+            stds = [f"{done[i].std:.4g}" if i in done else "" for i in range(len(self.names))]
+            more += [self._cell(one.replace(".", self.mark)) for one in stds]
+        if self.flag:
+            more.append(self._cell("+".join(self.names[i] for i in sorted(done))))
+        return self._with_more(text, more)
+
+    def _written(self, column: int, value: float) -> str:
+        decimals = self.decimals.get(column)
+        word = f"{value:.6g}" if decimals is None else f"{value:.{decimals}f}"
+        return word.replace(".", self.mark)
+
+    def _cell(self, word: str) -> str:
+        return f'"{word}"' if self.parser.delimiter in word else word
+
+    def _with_more(self, text: str, more: Sequence[str]) -> bytes:
+        """The line with cells at its end."""
+        if more:
+            body = text.rstrip("\r\n")
+            text = self.parser.delimiter.join((body, *more)) + text[len(body) :]
+        return text.encode("utf-8", "surrogateescape")
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Where each cell begins and ends."""
+        body, delimiter = text.rstrip("\r\n"), self.parser.delimiter
+        if delimiter == " ":
+            return [found.span() for found in BETWEEN_SPACES.finditer(body)]
+        spans, start, quoted = [], 0, False
+        for i, sign in enumerate(body):
+            if sign == '"':
+                quoted = not quoted
+            elif sign == delimiter and not quoted:
+                spans.append((start, i))
+                start = i + 1
+        return [*spans, (start, len(body))]
+
+
+class JsonDialect:
+    """Lines of JSON; a filled value is the shortest number of six digits."""
+
+    def __init__(self, parser: JsonLines, names: Sequence[str], *, flag: bool, std: bool) -> None:
+        self.parser, self.names, self.flag, self.std = parser, names, flag, std
+        if parser.type is list and (flag or std):
+            raise SourceError("arrays of JSON have no names for more columns: give --flag a file")
+
+    def head(self, line: bytes) -> bytes:
+        return line
+
+    def look(self, line: bytes) -> None:
+        pass
+
+    def row(self, line: bytes, cells: Mapping[int, Cell]) -> bytes:
+        if not cells and not self.flag and not self.std:
+            return line
+        row: Any = json.loads(line)
+        for column, cell in cells.items():
+            row[self.parser.chosen[column]] = float(f"{cell.value:.6g}")
+        if self.std:
+            row["std"] = {self.names[i]: float(f"{cell.std:.4g}") for i, cell in cells.items()}
+        if self.flag:
+            row["filled"] = [self.names[i] for i in cells]
+        compact = b": " not in line and b", " not in line
+        written = json.dumps(row, ensure_ascii=False, separators=(",", ":") if compact else None)
+        return written.encode() + (b"\n" if line.endswith(b"\n") else b"")
+
+
+def dialect_of(reader: LineReader, names: Sequence[str], *, flag: bool, std: bool) -> Dialect:
+    """How the cells of the lines that this reader reads are written."""
+    if isinstance(reader.parser, JsonLines):
+        return JsonDialect(reader.parser, names, flag=flag, std=std)
+    assert isinstance(reader.parser, CsvParser)
+    return CsvDialect(reader.parser, names, flag=flag, std=std)
+
+
+def refilled(
+    path: Path, reader: LineReader, dialect: Dialect, rows: set[int], cells: Mapping[int, Mapping[int, Cell]]
+) -> Iterator[bytes]:
+    """Lines of a file with its gaps filled.
+
+    Parameters
+    ----------
+    path
+        The file.
+    reader
+        The reader that has read it.
+    dialect
+        How its cells are written.
+    rows
+        Numbers of the lines that are rows.
+    cells
+        Gaps to fill, by the number of their line.
+    """
+    for line in islice((line for number, line in _numbered(path) if number in rows), LOOK):
+        dialect.look(line)
+    header = reader.parser.first if isinstance(reader.parser, CsvParser) and reader.parser.titled else None
+    for number, line in _numbered(path):
+        if number in rows:
+            yield dialect.row(line, cells.get(number, {}))
+        elif header is not None and line.removeprefix(BYTE_ORDER_MARK) == header:
+            header = None
+            yield dialect.head(line)
+        else:
+            yield line
+
+
+def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Lines of a text file, plain or gzip, with their numbers from 1."""
+    file = PlainFile(path)
+    try:
+        content = Unpacked(file) if file.begins_with(GZIP) else file
+        lines = Lines(content.read, str(path))
+        while len(piece := lines.take(1024)):
+            yield from zip(piece.numbers.tolist(), piece.lines(), strict=True)
+    finally:
+        file.close()

@@ -1,0 +1,240 @@
+"""A copy of a source with its gaps filled: everything else in it stays as it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..io import files, sources
+from ..io.refilled import Cell, dialect_of, refilled
+from ..io.sources import ReadOptions, Source, SourceError
+from ..io.sources.line_reader import LineReader
+from ..io.sources.npy import NpyReader
+from ..model import StreamModel
+
+ALIKE = 0.5
+"""Correlation of the errors of two passes in opposite directions: both know the other inputs of the row."""
+
+
+@dataclass
+class Filled:
+    """Outcome of filling."""
+
+    rows: int = 0
+    gaps: int = 0
+    """Missing values in all of them."""
+    left: int = 0
+    """Gaps that were left as they are, because nothing was known of them yet."""
+    skipped: int = 0
+    """Rows that could not be read, and are copied as they are."""
+
+    @property
+    def filled(self) -> int:
+        return self.gaps - self.left
+
+
+class Passed(NamedTuple):
+    """Rows of one pass, in the order of the source."""
+
+    rows: NDArray[Any]
+    std: NDArray[Any]
+
+
+def fill(
+    source: str,
+    options: ReadOptions,
+    output: str,
+    model: StreamModel,
+    *,
+    flag: str | None = None,
+    std: bool = False,
+    ahead: bool = False,
+) -> tuple[Filled, Source]:
+    """Write a copy of a source with its gaps filled; the output appears as a whole, or not at all.
+
+    Parameters
+    ----------
+    source
+        A CSV or JSON-lines file, plain or gzip, or an NPY file; ``"-"`` for lines on standard input.
+    options
+        How to read it.
+    output
+        The copy; ``"-"``: standard output.
+    model
+        A model that fills gaps and learns; as of its last row it goes on.
+    flag
+        Says which values were filled: ``""`` in one more column, else in a CSV file of this name.
+    std
+        True writes the standard deviation of each filled value into more columns.
+    ahead
+        True lets gaps know what comes after them: passes back and forth over all rows, which are held in
+        memory.
+    """
+    with _as_file(source) as path:
+        with sources.open(str(path), options, allow_nan=True) as opened:
+            reader, lines = opened.reader, dict[int, int]()
+            if isinstance(reader, LineReader):
+                _note_lines(reader, lines)
+            elif not isinstance(reader, NpyReader):
+                raise SourceError(
+                    f"{opened.name}: a {reader.kind} source cannot be filled; CSV and JSON lines can, plain "
+                    "or gzip, and NPY"
+                )
+            if getattr(reader, "kind", "") == "recoded":
+                raise SourceError(
+                    f"{opened.name}: text of two bytes a character cannot be filled; make it UTF-8"
+                )
+            found = Filled()
+            cells = _filled_cells(opened, model, found, ahead=ahead)
+            found.skipped = opened.skipped
+            names = opened.names or [f"x{i}" for i in range(opened.width)]
+        model.features = list(opened.names or [])
+        with _output(output) as file:
+            if isinstance(reader, LineReader):
+                dialect = dialect_of(reader, names, flag=flag == "", std=std)
+                by_line = {lines[row]: gaps for row, gaps in cells.items()}
+                for line in refilled(path, reader, dialect, set(lines.values()), by_line):
+                    file.write(line)
+            else:
+                if std or flag == "":
+                    raise SourceError(
+                        "an NPY file has no more columns: give --flag a file, and leave out --std"
+                    )
+                matrix = np.load(path)
+                for row, gaps in cells.items():
+                    for column, cell in gaps.items():
+                        matrix[row, reader.column_numbers[column] if reader.column_numbers else column] = (
+                            cell.value
+                        )
+                np.save(file, matrix)
+    if flag:
+        files.replace(flag, _flags(cells, names))
+    return found, opened
+
+
+def _note_lines(reader: LineReader, lines: dict[int, int]) -> None:
+    """Let a reader write down the number of the line of each row."""
+    take = reader.take
+
+    def noting(count: int) -> Any:
+        chunk = take(count)
+        if chunk is not None:
+            lines.update(zip(chunk.numbers.tolist(), reader.taken.tolist(), strict=True))
+        return chunk
+
+    reader.take = noting  # type: ignore[method-assign]
+
+
+def _filled_cells(
+    source: Source, model: StreamModel, found: Filled, *, ahead: bool
+) -> dict[int, dict[int, Cell]]:
+    """Values for the gaps of a source, by row and column."""
+    cells: dict[int, dict[int, Cell]] = {}
+    held = []
+    for batch in source:
+        times = batch.times if model.needs_timestamps else None
+        if ahead:
+            held.append((batch.rows, batch.numbers, times))
+            model.learn_and_impute(batch.rows, times)
+        else:
+            _note_cells(
+                cells, batch.rows, batch.numbers, Passed(*model.learn_and_impute(batch.rows, times)), found
+            )
+    if held:
+        rows, numbers = np.vstack([part[0] for part in held]), np.concatenate([part[1] for part in held])
+        times = None if held[0][2] is None else np.concatenate([part[2] for part in held])
+        _note_cells(cells, rows, numbers, _known_ahead(model, rows, times), found)
+    found.rows = source.count
+    return cells
+
+
+def _known_ahead(model: StreamModel, rows: NDArray[Any], times: NDArray[np.float64] | None) -> Passed:
+    """Rows filled by what came before and after them: two more passes of a model that has learnt them once.
+
+    Each pass weighs as the other's variance; over a gap of a random walk that draws a straight line.
+    """
+    # Time goes on while rows are read backwards: by as much as it has between them.
+    back_times = None if times is None else 2 * times[-1] - times[::-1]
+    back = Passed(*(part[::-1] for part in model.learn_and_impute(rows[::-1], back_times)))
+    again = None if times is None else back_times[-1] + times - times[0]  # type: ignore[index]
+    forth = Passed(*model.learn_and_impute(rows, again))
+    one, other = np.square(forth.std), np.square(back.std)
+    weight = np.divide(other, one + other, out=np.full_like(one, 0.5), where=one + other > 0)
+    weight = np.where(np.isnan(one), 0.0, np.where(np.isnan(other), 1.0, weight))
+    one, other = np.nan_to_num(one), np.nan_to_num(other)
+    variances = weight**2 * one + (1 - weight) ** 2 * other
+    variances += 2 * ALIKE * weight * (1 - weight) * np.sqrt(one * other)
+    filled = np.where(
+        weight == 0,
+        back.rows,
+        np.where(weight == 1, forth.rows, weight * forth.rows + (1 - weight) * back.rows),
+    )
+    return Passed(filled, np.sqrt(variances))
+
+
+def _note_cells(
+    cells: dict[int, dict[int, Cell]],
+    rows: NDArray[Any],
+    numbers: NDArray[np.int64],
+    passed: Passed,
+    found: Filled,
+) -> None:
+    """Write down what was filled."""
+    gaps = np.isnan(rows)
+    found.gaps += int(np.count_nonzero(gaps))
+    for t in np.flatnonzero(gaps.any(axis=1)).tolist():
+        columns = np.flatnonzero(gaps[t])
+        known = columns[np.isfinite(passed.std[t, columns]) & np.isfinite(passed.rows[t, columns])].tolist()
+        found.left += len(columns) - len(known)
+        if known:
+            cells[int(numbers[t])] = {
+                i: Cell(float(passed.rows[t, i]), float(passed.std[t, i])) for i in known
+            }
+
+
+def _flags(cells: dict[int, dict[int, Cell]], names: list[str]) -> bytes:
+    """A table of all values that were filled."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(("row", "column", "value", "std"))
+    for row in sorted(cells):
+        writer.writerows((row, names[i], repr(cell.value), repr(cell.std)) for i, cell in cells[row].items())
+    return table.getvalue().encode()
+
+
+@contextmanager
+def _as_file(source: str) -> Iterator[Path]:
+    """The source as a file: lines on standard input are put into one first, because they are read twice."""
+    if source != "-":
+        if files.is_address(source) or not Path(source).is_file():
+            raise SourceError(
+                f"{files.shown(source)} is not a file: one file, or lines on standard input (-), are filled"
+            )
+        yield Path(source)
+        return
+    with tempfile.NamedTemporaryFile(suffix=".csv") as spooled:
+        shutil.copyfileobj(sys.stdin.buffer, spooled)
+        spooled.flush()
+        yield Path(spooled.name)
+
+
+@contextmanager
+def _output(path: str) -> Iterator[IO[bytes]]:
+    """The output: a file that appears as a whole, or standard output."""
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with files.replacing(path) as file:
+        yield file

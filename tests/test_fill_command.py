@@ -1,0 +1,191 @@
+"""`eigenstream fill` and `eigenstream forecast`."""
+
+import csv
+import gzip
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from eigenstream import load
+from eigenstream.cli import main
+from eigenstream.io import refilled
+from eigenstream.io.refilled import CsvDialect
+
+
+def command(*arguments, given=None):
+    result = CliRunner().invoke(main, list(map(str, arguments)), input=given)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def plant(rows=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.cumsum(rng.standard_normal((rows, 4)), axis=0) + np.array([10, 20, 300, 5])
+    X[:, 1] = 1.5 * X[:, 0] + 0.1 * rng.standard_normal(rows)
+    return X, rng.random(X.shape) < 0.1
+
+
+@pytest.fixture
+def european(tmp_path):
+    """Semicolons, decimal commas, -200 for missing, date and time apart, empty columns at the end."""
+    X, gone = plant()
+    lines = ["Date;Time;CO(GT);PT08;NMHC;T;;\r\n"]
+    for t, row in enumerate(X):
+        cells = [f"{v:.{d}f}".replace(".", ",") for v, d in zip(row, (1, 2, 0, 3), strict=True)]
+        cells = ["-200" if missing else cell for cell, missing in zip(cells, gone[t], strict=True)]
+        lines.append(f"{1 + t // 24:02d}/03/2004;{t % 24:02d}.00.00;{';'.join(cells)};;\r\n")
+    path = tmp_path / "air.csv"
+    path.write_bytes("".join([*lines, ";;;;;;;\r\n"]).encode())
+    return path
+
+
+def cells_of(path, delimiter=";"):
+    with path.open(newline="") as file:
+        return list(csv.reader(file, delimiter=delimiter))
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_european_file_is_filled_by_one_command_and_equal_in_every_cell_that_was_there(
+    european, tmp_path, ahead
+):
+    output = tmp_path / "whole.csv"
+    result = command("fill", european, "--output", output, "--na", "-200", *(["--ahead"] if ahead else []))
+    assert result.exit_code == 0, result.output
+    before, after = cells_of(european), cells_of(output)
+    assert [len(row) for row in before] == [len(row) for row in after]
+    for old, new in zip(before, after, strict=True):
+        assert all(a == b or a == "-200" for a, b in zip(old, new, strict=True))
+    whole = pd.read_csv(output, sep=";", decimal=",")
+    assert whole.iloc[:300, 2:6].notna().all().all()
+    X, gone = plant()
+    off = np.abs(whole.iloc[:300, 2:6].to_numpy() - X)[gone]
+    assert np.median(off[50:]) < 1.0
+    filled = [
+        (old[2 + j], new[2 + j]) for old, new in zip(before[1:-1], after[1:-1], strict=True) for j in (0, 2)
+    ]
+    assert all("," in new for old, new in filled[::2] if old == "-200")  # one decimal, as others have
+    assert all("," not in new for old, new in filled[1::2] if old == "-200")
+    assert output.read_bytes().count(b"\r\n") == european.read_bytes().count(b"\r\n")
+    assert "left as they are" in result.output  # the last line has no value at all
+
+
+def test_flags_and_deviations_in_more_columns_or_in_a_file(european, tmp_path):
+    whole, table = tmp_path / "whole.csv", tmp_path / "filled.csv"
+    command("fill", european, "--output", whole, "--na", "-200", "--flag", "--std")
+    rows = cells_of(whole)
+    assert rows[0][-5:] == ["CO(GT)_std", "PT08_std", "NMHC_std", "T_std", "filled"]
+    before = cells_of(european)
+    for old, new in zip(before[1:-1], rows[1:-1], strict=True):
+        gaps = {name for name, cell in zip(before[0], old, strict=True) if cell == "-200"}
+        assert set(filter(None, new[-1].split("+"))) == gaps
+        assert {name for name, cell in zip(before[0][2:6], new[-5:-1], strict=True) if cell} == gaps
+    command("fill", european, "--output", whole, "--na", "-200", "--flag", table, "--overwrite")
+    listed = pd.read_csv(table)
+    assert list(listed) == ["row", "column", "value", "std"]
+    assert len(listed) == sum(row.count("-200") for row in before)
+    assert (listed["std"] > 0).all()
+
+
+def test_standard_input_gzip_and_quotes(tmp_path):
+    X, gone = plant()
+    lines = ['time,"name, long",a,b,c,d\n']
+    for t, row in enumerate(X):
+        cells = ["" if missing else f"{v:.3f}" for v, missing in zip(row, gone[t], strict=True)]
+        lines.append(f'2024-01-01T00:{t // 60:02d}:{t % 60:02d},"x, ""{t}""",{",".join(cells)}\n')
+    text = "".join(lines).encode()
+    packed, output, from_pipe = tmp_path / "a.csv.gz", tmp_path / "out.csv", tmp_path / "pipe.csv"
+    packed.write_bytes(gzip.compress(text))
+    assert command("fill", packed, "--output", output).exit_code == 0
+    assert command("fill", "-", "--output", from_pipe, given=text).exit_code == 0
+    assert from_pipe.read_bytes() == output.read_bytes()
+    for old, new in zip(csv.reader(io.StringIO(text.decode())), cells_of(output, ","), strict=True):
+        assert all(a in ("", b) for a, b in zip(old, new, strict=True))
+    assert '"x, ""7"""' in output.read_text()
+
+
+def test_json_lines_and_matrices(tmp_path):
+    X, gone = plant()
+    gappy = np.where(gone, np.nan, X)
+    lines = [
+        json.dumps({"who": "é", **{n: None if v != v else v for n, v in zip("abcd", row, strict=True)}})
+        for row in gappy.tolist()
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    np.save(tmp_path / "a.npy", gappy)
+    assert command("fill", tmp_path / "a.jsonl", "--output", tmp_path / "b.jsonl", "--flag").exit_code == 0
+    assert command("fill", tmp_path / "a.npy", "--output", tmp_path / "b.npy").exit_code == 0
+    whole = np.load(tmp_path / "b.npy")
+    np.testing.assert_array_equal(whole[~gone], X[~gone])
+    assert np.isfinite(whole).all()
+    rows = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
+    assert all(row["who"] == "é" for row in rows)
+    np.testing.assert_allclose([[row[n] for n in "abcd"] for row in rows], whole, rtol=1e-5)
+    assert [row["filled"] for row in rows] == [
+        [n for n, g in zip("abcd", row, strict=True) if g] for row in gone
+    ]
+
+
+def test_known_ahead_a_gap_of_a_walk_is_about_a_straight_line(tmp_path):
+    X = np.cumsum(np.random.default_rng(1).standard_normal((600, 3)), axis=0)
+    gappy = X.copy()
+    gappy[300:310, 0] = np.nan
+    np.save(tmp_path / "a.npy", gappy)
+    command("fill", tmp_path / "a.npy", "--output", tmp_path / "b.npy", "--ahead")
+    straight = np.interp(np.arange(300, 310), [299, 310], X[[299, 310], 0])
+    np.testing.assert_allclose(np.load(tmp_path / "b.npy")[300:310, 0], straight, atol=1.5)
+
+
+def test_a_command_that_fails_leaves_no_output_and_is_given_once_more(european, tmp_path, monkeypatch):
+    output, asked = tmp_path / "whole.csv", ("fill", european, "--na", "-200", "--output")
+    command(*asked, tmp_path / "reference.csv")
+    row, calls = CsvDialect.row, []
+
+    def interrupted(self, line, cells):
+        calls.append(line)
+        if len(calls) == 200:
+            raise KeyboardInterrupt
+        return row(self, line, cells)
+
+    monkeypatch.setattr(refilled.CsvDialect, "row", interrupted)
+    assert command(*asked, output).exit_code != 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["air.csv", "reference.csv"]
+    monkeypatch.undo()
+    assert command(*asked, output).exit_code == 0
+    assert output.read_bytes() == (tmp_path / "reference.csv").read_bytes()
+
+
+def test_forecasts_go_on_from_a_model_that_has_filled(european, tmp_path):
+    model = tmp_path / "air.model"
+    command("fill", european, "--output", tmp_path / "whole.csv", "--na", "-200", "--save", model)
+    result = command("forecast", model, "--steps", 3)
+    table = pd.read_csv(io.StringIO(result.output))
+    assert list(table)[:5] == ["step", "CO(GT)", "PT08", "NMHC", "T"]
+    np.testing.assert_array_equal(table.iloc[:, 1:5], load(model).forecast(3).rows)
+    assert (table["T_std"].diff()[1:] > 0).all()
+    again = command("forecast", model, "--output", tmp_path / "next.csv")
+    assert again.exit_code == 0
+    assert (tmp_path / "next.csv").read_text().count("\n") == 2
+
+
+def test_what_cannot_be_filled_is_said(european, tmp_path):
+    output = tmp_path / "out.csv"
+    assert "is not a file" in command("fill", tmp_path / "nothing.csv", "--output", output).output
+    assert "same file" in command("fill", european, "--output", european, "--na", "-200").output.lower()
+    output.write_text("mine")
+    assert "--overwrite" in command("fill", european, "--output", output, "--na", "-200").output
+    assert output.read_text() == "mine"
+    np.save(tmp_path / "a.npy", np.ones((5, 2)))
+    assert (
+        "no more columns"
+        in command("fill", tmp_path / "a.npy", "--output", tmp_path / "b.npy", "--std").output
+    )
+    command("run", tmp_path / "a.npy", "--save", tmp_path / "m", "--quiet")
+    assert "missing='impute'" in command("forecast", tmp_path / "m").output
+    assert (
+        "fills no gaps"
+        in command("fill", european, "--output", tmp_path / "c.csv", "--model", tmp_path / "m").output
+    )
