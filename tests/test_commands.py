@@ -58,8 +58,8 @@ def test_the_example_of_each_help_text_works(folder, name):
 
 def test_help_is_there_for_every_command_and_option():
     assert set(main.commands) == {
-        "run", "watch", "fill", "forecast", "transform", "inspect", "export", "calibrate", "merge", "reproduce",
-        "completion",
+        "run", "watch", "fill", "forecast", "transform", "inspect", "export", "calibrate", "merge",
+        "reproduce", "completion",
     }  # fmt: skip
     assert "..." not in call("--help").replace("[ARGS]...", ""), "a description is cut short"
     for name, command in main.commands.items():

@@ -62,7 +62,7 @@ def fill(
     overwrite: bool,
     **options: Any,
 ) -> None:
-    """Fill the gaps of a file, and leave everything else in it as it is.
+    """Fill the gaps of a file; all else in it stays.
 
     Reads CSV and JSON lines, plain or gzip, and NPY; - stands for lines on standard input. Columns without
     numbers are copied. Each gap is filled by the other values of its row and by the past of its column. The
@@ -107,9 +107,9 @@ def fill(
 @Section.WRITE.option("--output", default="-", help="Write CSV to this file.  [default: the terminal]")
 @overwrite_option
 def forecast(model: str, steps: int, output: str, overwrite: bool) -> None:
-    """Forecast the next rows of a stream, with their standard deviations.
+    """Forecast the next rows, with error bars.
 
-    MODEL has learnt with --missing impute: by run, or by fill with --save.
+    Error bars are standard deviations. MODEL has learnt with --missing impute: by run, or by fill --save.
     """
     from ..io import files
     from ..jobs.model_file import refuse_existing
