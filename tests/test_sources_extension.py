@@ -73,5 +73,5 @@ def test_an_address_of_ones_own_is_known_to_the_command_line(tmp_path, monkeypat
 
 
 def test_an_unknown_address_is_refused():
-    with pytest.raises(sources.SourceError, match="mqtt:// is not read; there are redis"):
-        sources.open("mqtt://127.0.0.1/sensors")
+    with pytest.raises(sources.SourceError, match="amqp:// is not read; there are redis"):
+        sources.open("amqp://127.0.0.1/sensors")
