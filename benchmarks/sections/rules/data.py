@@ -69,7 +69,7 @@ def evidence_of(X: Array) -> Evidence:
         len(X) - 1,
         input_variances=powers,
         profile=Profile.of(powers, np.sqrt(lam[:, None]) * V.T[::-1]),
-        persistence=persistence_of(X, n),
+        persistence=persistence_of(X, n, V.T[::-1]),
     )
 
 

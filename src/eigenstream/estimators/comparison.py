@@ -111,7 +111,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
         input_variances=powers,
         rounding=float(np.finfo(data.dtype).eps),
         profile=Profile.of(powers, np.sqrt(lam[: len(axes), None]) * axes),
-        persistence=persistence_of(data[weights > FADED * weights.max()], plan.k),
+        persistence=persistence_of(data[weights > FADED * weights.max()], plan.k, axes),
     )
     if plan.seconds is not None:
         pace = EvenPace(float(weights.sum()), float(weights @ weights))

@@ -275,12 +275,13 @@ class Fleet:
         if not len(whose):
             return
         Y = projections_on(R, stacks.axes_before[whose], number)
-        sums, pairs = block_sums(R @ R.transpose(0, 2, 1), Y, self._even.fading.scales)
+        sums, pairs, inputs = block_sums(R @ R.transpose(0, 2, 1), Y, R, self._even.fading.scales)
         begins = ~stacks.lag_sums[whose, 0, 1:].any(axis=-1)
         faded = np.where(begins, 0.0, stacks.lag_faded[whose] * decay)
-        before = stacks.lag_sums[whose], stacks.lag_pairs[whose]
-        stacks.lag_sums[whose] = faded[:, None, None] * before[0] + strides[:, None, None] * sums
-        stacks.lag_pairs[whose] = faded[:, None] * before[1] + strides[:, None] * pairs
+        before, mine, new = stacks.lag_pairs[whose], faded[:, None, None], strides[:, None, None]
+        stacks.lag_sums[whose] = mine * stacks.lag_sums[whose] + new * sums
+        stacks.lag_inputs[whose] = mine * stacks.lag_inputs[whose] + new * inputs
+        stacks.lag_pairs[whose] = faded[:, None] * before + strides[:, None] * pairs
         stacks.lag_blocks[whose] += 1
         stacks.lag_faded[whose] = 1.0
 
@@ -297,6 +298,7 @@ class Fleet:
         trackers = [self.tracker(slot) for slot in slots.tolist()]
         traces = np.trace(C, axis1=1, axis2=2)
         inputs, axes = np.diagonal(C, axis1=1, axis2=2), V.transpose(0, 2, 1)[:, ::-1][:, :k]
+        profile = Profile(inputs, np.square(np.sqrt(lam[:, :k, None]) * axes), np.ones(n))
         evidence = Evidence(
             lam / count[:, None],
             traces / count,
@@ -306,8 +308,11 @@ class Fleet:
             self.plan.beta2,
             inputs / count[:, None],
             rounding=float(np.finfo(self.plan.dtype).eps),
-            profile=Profile(inputs, np.square(np.sqrt(lam[:, :k, None]) * axes), np.ones(n)),
-            persistence=persistence(self.stacks.lag_sums[slots], self.stacks.lag_pairs[slots]),
+            profile=profile,
+            persistence=persistence(
+                *(self.stacks.lag_sums[slots], self.stacks.lag_pairs[slots]),
+                *(self.stacks.lag_inputs[slots], profile.held),
+            ),
         )
         decisions = self._decisions(trackers, evidence)
         U = fixed_signs(axes.reshape(-1, n)).reshape(-1, k, n)

@@ -25,6 +25,7 @@ class Stacks:
     lag_sums: NDArray[np.float64]
     """This and what follows: the parts of `LagSums`."""
     lag_pairs: NDArray[np.float64]
+    lag_inputs: NDArray[np.float64]
     lag_blocks: NDArray[np.int64]
     lag_faded: NDArray[np.float64]
     time: NDArray[np.int64]
@@ -43,7 +44,7 @@ class Stacks:
     def of(cls, plan: Plan, slots: int) -> Self:
         """Zeros for the trackers of these slots, all with this plan."""
         n, k, b, dtype = plan.n, plan.k, plan.block, plan.dtype
-        lags = LagSums.none(k)
+        lags = LagSums.none(n, k)
         return cls(
             waiting=np.zeros((slots, b, n), dtype),
             C=np.zeros((slots, n, n)),
@@ -52,6 +53,7 @@ class Stacks:
             count=np.zeros(slots),
             lag_sums=np.zeros((slots, *lags.sums.shape)),
             lag_pairs=np.zeros((slots, *lags.pairs.shape)),
+            lag_inputs=np.zeros((slots, *lags.inputs.shape)),
             lag_blocks=np.zeros(slots, np.int64),
             lag_faded=np.ones(slots),
             time=np.zeros(slots, np.int64),
@@ -68,11 +70,13 @@ class Stacks:
     def lags(self, slot: int) -> LagSums:
         """Likeness of rows to their predecessors in one tracker."""
         sums, pairs = self.lag_sums[slot].copy(), self.lag_pairs[slot].copy()
-        return LagSums(sums, pairs, int(self.lag_blocks[slot]), float(self.lag_faded[slot]))
+        inputs = self.lag_inputs[slot].copy()
+        return LagSums(sums, pairs, inputs, int(self.lag_blocks[slot]), float(self.lag_faded[slot]))
 
     def take_lags(self, slot: int, lags: LagSums) -> None:
         """Take over likeness of rows to their predecessors."""
         self.lag_sums[slot], self.lag_pairs[slot] = lags.sums, lags.pairs
+        self.lag_inputs[slot] = lags.inputs
         self.lag_blocks[slot], self.lag_faded[slot] = lags.blocks, lags.faded
 
     def entries(self, slots: NDArray[np.intp]) -> list[NDArray[Any]]:

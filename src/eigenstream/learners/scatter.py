@@ -65,7 +65,7 @@ class Scatter(Marked):
         """The aligned axes of the last look."""
         self.aligned = 0
         """Number of them that were kept."""
-        self.lags = LagSums.none(k)
+        self.lags = LagSums.none(n, k)
         """Likeness of rows to their predecessors."""
         self._spectra: list[tuple[Vector, Matrix]] = []
         """All eigenpairs of C, once somebody has asked; a list, because readers may be late: see `_moved`."""
@@ -116,7 +116,7 @@ class Scatter(Marked):
         axes = self._axes_for_neighbours()
         Y = projections_on(R, axes, self.lags.directions)
         before = self.lags if len(axes) == 0 or self.lags.knows_axes else self.lags.begun_anew()
-        self.lags = before.after(decay, *block_sums(R @ R.T, Y, steps.fading.scales, steps.stretches))
+        self.lags = before.after(decay, block_sums(R @ R.T, Y, R, steps.fading.scales, steps.stretches))
 
     def _axes_for_neighbours(self) -> Matrix:
         """Axes of the last look; before it, those of the first rows if a block is enough to have all."""
@@ -159,7 +159,7 @@ class Scatter(Marked):
         self.origin = known.mean.copy() if self.center else np.zeros(self.n)
         self.offset = np.zeros(self.n)
         self.count, self.extra = known.effective, max(known.trace - float(known.lam.sum()), 0.0)
-        self.lags = known.lags or LagSums.none(self.k)
+        self.lags = known.lags or LagSums.none(self.n, self.k)
         self._moved()
 
     def copy(self) -> Self:
@@ -186,7 +186,7 @@ class Scatter(Marked):
         if not aligned <= len(self.axes) <= self.k or not _may_be_scatter(self.C):
             raise ValueError("the scatter matrix or its axes do not fit together")
         self.aligned = int(aligned)
-        self.lags = LagSums.restored(arrays, self.k)
+        self.lags = LagSums.restored(arrays, self.n, self.k)
         self._moved()
 
     def _moved(self) -> None:

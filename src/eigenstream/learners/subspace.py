@@ -125,7 +125,7 @@ class Subspace(Marked):
         self.count, self.extra, self.blocks, self.aligned = 0.0, 0.0, 0, 0
         self.decays = True
         """True if variances go on falling beyond the components: what is let go then is not mere noise."""
-        self.lags = LagSums.none(k)
+        self.lags = LagSums.none(n, k)
         """Likeness of rows to their predecessors."""
 
     @property
@@ -236,7 +236,7 @@ class Subspace(Marked):
         self.offset = np.zeros(self.n)
         self.inputs, self.count, self.extra = known.input_sums().copy(), known.effective, 0.0
         self.inputs *= known.trace / max(float(self.inputs.sum()), np.finfo(np.float64).tiny)
-        self.lags = known.lags or LagSums.none(self.k)
+        self.lags = known.lags or LagSums.none(self.n, self.k)
         if known.scale is not None:
             self.gain = 1 / known.scale
             self.inputs *= np.square(known.scale)
@@ -284,7 +284,7 @@ class Subspace(Marked):
         if len(L) > self.most or self.aligned > self.k or not (self.lam > 0).all():
             raise ValueError(f"its {len(L)} directions and {self.aligned} components do not fit together")
         self.L[:] = L
-        self.lags = LagSums.restored(arrays, self.k)
+        self.lags = LagSums.restored(arrays, self.n, self.k)
 
     def _live_beside(self, rows: Floats) -> None:
         """Move to where these rows live."""
@@ -315,7 +315,7 @@ class Subspace(Marked):
     def _absorb(self, R: Any, decay: float, steps: Steps | None = None) -> None:
         """Replace L and lam by the leading directions of L and R; R are rows if there are steps."""
         first = not self.r
-        self.turn(*self.leading(self.products(R, decay), decay, steps), R)
+        self.turn(*self.leading(self.products(R, decay), decay, steps, R), R)
         if first:  # there is nothing to follow: the largest entry of each axis is positive
             self.L[:] = fixed_signs(self.L)
 
@@ -329,7 +329,9 @@ class Subspace(Marked):
         M[r:, r:] = R.gram() if isinstance(R, SparseRows) else R @ R.T
         return M
 
-    def leading(self, M: Matrix, decay: float, steps: Steps | None = None) -> tuple[Vector, Matrix]:
+    def leading(
+        self, M: Matrix, decay: float, steps: Steps | None = None, R: Any = None
+    ) -> tuple[Vector, Matrix]:
         """New eigenvalues, and P by which the new L is ``P' [L; R]``, of the products over all features.
 
         Where R are rows, ``steps`` says what each of them counts: they are compared with their neighbours.
@@ -343,12 +345,12 @@ class Subspace(Marked):
         keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if steps is not None:
-            self._compare_neighbours(M[r:], e, P, steps)
+            self._compare_neighbours(M[r:], e, P, steps, R)
         if decay != 1:
             P[:r] *= np.sqrt(decay)
         return e, P
 
-    def _compare_neighbours(self, M: Matrix, e: Vector, P: Matrix, steps: Steps) -> None:
+    def _compare_neighbours(self, M: Matrix, e: Vector, P: Matrix, steps: Steps, R: Any) -> None:
         """Add products of rows with their predecessors: M holds ``R [L; R]'``, and so their projections.
 
         Axes are those from before the block, which have not been fitted to it. Of the first block they are
@@ -365,7 +367,10 @@ class Subspace(Marked):
         else:
             Y[:, : len(e)] = products @ P[:, :first] / np.sqrt(e[:first])
         gram = products[:, self.r :]
-        self.lags = self.lags.after(decay, *block_sums(gram, Y, steps.fading.scales, steps.stretches))
+        rows = None
+        if self.lags.inputs.shape[-1]:
+            rows = R.get() if isinstance(R, SparseRows) else host(R)
+        self.lags = self.lags.after(decay, block_sums(gram, Y, rows, steps.fading.scales, steps.stretches))
 
     def turn(self, e: Vector, P: Matrix, R: Any) -> None:
         """``L <- P' [L; R]`` and ``lam <- e``, where R is sparse or stands below L."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..array_types import Floats as Floats
 from ..array_types import Vector as Vector
-from ..learners.lags import LagSums, block_sums, projections_on
+from ..learners.lags import BlockSums, LagSums, block_sums, projections_on
 from ..learners.scale import gain_of, scale_of
 from ..learners.sparse import SparseRows
 from ..learners.sparse_spectrum import leading_spectrum
@@ -67,11 +67,11 @@ def moments(rows: Any, k: int, *, center: bool, standardize: bool) -> Moments:
         scale = scale_of(gain_of(sums_of_squares(rows), T, np.zeros(n))).astype(rows.dtype)
         rows = rows / scale
     lam, axes, variances = spectrum_of(rows, min(k, T))
-    return Moments(T, mean, scale, int(varies.sum()), variances, lam, axes, persistence_of(rows, k))
+    return Moments(T, mean, scale, int(varies.sum()), variances, lam, axes, persistence_of(rows, k, axes))
 
 
-def persistence_of(rows: Any, k: int) -> Vector | None:
-    """Number of rows that say as much as an independent one, after 0, 1, ... components of centered rows.
+def persistence_of(rows: Any, k: int, axes: Floats) -> Vector | None:
+    """Number of rows that say as much as an independent one, after 0, 1, ... of k axes of centered rows.
 
     By stretches of rows from all over, each judged by axes from the other half: axes that were fitted to a
     stretch take its slowest movement with them, and leave it more lively than it is.
@@ -81,14 +81,14 @@ def persistence_of(rows: Any, k: int) -> Vector | None:
     most = max(min(STRETCHES, LARGEST_SAMPLE // (block * n)), 2)
     starts = np.unique(np.linspace(0, T // block - 1, most).astype(np.int64)) * block
     R = np.asarray(stretches_of(rows, starts, block), dtype=np.float64)
-    half, lags = len(R) // 2, LagSums.none(min(k, n))
+    half, lags = len(R) // 2, LagSums.none(n, min(k, n))
     for part, others in ((R[:half], R[half:]), (R[half:], R[:half] if half else R)):
         if len(part):
-            axes = spectrum(others.reshape(-1, n), min(lags.directions, others.shape[0] * block))[1]
-            Y = projections_on(part, axes, lags.directions)
-            sums, pairs = block_sums(part @ part.transpose(0, 2, 1), Y, None)
-            lags = lags.after(1.0, sums.sum(axis=0), len(part) * pairs)
-    return lags.persistence()
+            unfitted = spectrum(others.reshape(-1, n), min(lags.directions, others.shape[0] * block))[1]
+            Y = projections_on(part, unfitted, lags.directions)
+            sums, pairs, inputs = block_sums(part @ part.transpose(0, 2, 1), Y, part, None)
+            lags = lags.after(1.0, BlockSums(sums.sum(axis=0), len(part) * pairs, inputs.sum(axis=0)))
+    return lags.persistence(np.square(axes, dtype=np.float64))
 
 
 @singledispatch

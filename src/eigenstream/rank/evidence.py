@@ -67,7 +67,9 @@ class Evidence(NamedTuple):
             host(known.inputs) / count if known.inputs is not None else None,
             own,  # type: ignore[arg-type]
             profile=known.profile,
-            persistence=None if known.lags is None else known.lags.persistence(),
+            persistence=None
+            if known.lags is None
+            else known.lags.persistence(None if known.profile is None else known.profile.held),
             **more,
         )
 

@@ -100,7 +100,7 @@ class NetworkLearner(Marked):
         """Axes of the last look, and the mean at that moment."""
         self.looked_mean: Vector = np.zeros(settings.n)
         self.aligned = 0
-        self.lags = LagSums.none(settings.k)
+        self.lags = LagSums.none(settings.n, settings.k)
         """Likeness of rows to their predecessors."""
         self.neighbours: tuple[Floats, ...] = ()
         """Rows since the last `TOGETHER` that were compared with their predecessors."""
@@ -161,7 +161,7 @@ class NetworkLearner(Marked):
             R *= scales[:, None]
         Y = projections_on(R, self.axes, self.lags.directions)
         before = self.lags if len(self.axes) == 0 or self.lags.knows_axes else self.lags.begun_anew()
-        return before.after(decay, *block_sums(R @ R.T, Y, scales))
+        return before.after(decay, block_sums(R @ R.T, Y, R, scales))
 
     def _learn_until_due(self, rows: Floats, weights: Matrix) -> None:
         """Learn from rows up to the start of the network, or up to the next return to its optimum."""
@@ -214,7 +214,7 @@ class NetworkLearner(Marked):
     def restart(self, known: Knowledge, time: int, alpha: float) -> None:
         self._recalibrate(alpha)
         self.time, self._marked = time, False
-        self.lags, self.neighbours = known.lags or LagSums.none(self.settings.k), ()
+        self.lags, self.neighbours = known.lags or LagSums.none(self.settings.n, self.settings.k), ()
         if known.trace > 0:
             self.state = self._started_from(known, time)
             self.consolidate_at = self.settings.next_consolidation(time)
@@ -260,7 +260,7 @@ class NetworkLearner(Marked):
         self.axes = stored_array(arrays, "axes", (None, n))
         self.looked_mean = stored_array(arrays, "looked_mean", (n,), most=largest)
         self._recalibrate(float(stored_array(arrays, "alpha", (1,), least=0.0)[0]))
-        self.lags = LagSums.restored(arrays, k)
+        self.lags = LagSums.restored(arrays, n, k)
         neighbours = stored_array(arrays, "neighbours", (None, n), dtype, most=largest)
         if len(neighbours) >= TOGETHER:
             raise ValueError(f"{len(neighbours)} rows wait to be compared, expected fewer than {TOGETHER}")
