@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..learners.axes import matched_overlap
 from ..learners.knowledge import Floats, Knowledge, Profile
-from ..learners.lags import block_sums, persistence, projections_on, stride_at
+from ..learners.lags import are_alike, block_sums, persistence, projections_on, stride_at
 from ..learners.learner import Steps, center_block
 from ..learners.marks import Mark
 from ..learners.scatter import Scatter
@@ -260,7 +260,9 @@ class Fleet:
     def _compare_neighbours(self, slots: Slots, R: Floats) -> None:
         """`Scatter` says what this does; here for many at once that have all axes."""
         stacks, decay = self.stacks, self._even.fading.decay
-        strides = np.array([stride_at(blocks, decay) for blocks in stacks.lag_blocks[slots].tolist()])
+        alike = are_alike(stacks.lag_sums[slots], stacks.lag_pairs[slots])
+        ages = zip(stacks.lag_blocks[slots].tolist(), alike.tolist(), strict=True)
+        strides = np.array([stride_at(blocks, decay, are) for blocks, are in ages])
         due = stacks.lag_blocks[slots] % strides == 0
         passed = slots[~due]
         stacks.lag_blocks[passed] += 1
@@ -275,8 +277,8 @@ class Fleet:
         if not len(whose):
             return
         Y = projections_on(R, stacks.axes_before[whose], number)
-        sums, pairs, inputs = block_sums(R @ R.transpose(0, 2, 1), Y, R, self._even.fading.scales)
         begins = ~stacks.lag_sums[whose, 0, 1:].any(axis=-1)
+        sums, pairs, inputs = block_sums(None, Y, R, self._even.fading.scales, alike[together])
         faded = np.where(begins, 0.0, stacks.lag_faded[whose] * decay)
         before, mine, new = stacks.lag_pairs[whose], faded[:, None, None], strides[:, None, None]
         stacks.lag_sums[whose] = mine * stacks.lag_sums[whose] + new * sums

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Floats
-from ..learners.lags import LagSums
+from ..learners.lags import LagSums, are_alike
 from ..model.plan import Plan
 
 
@@ -71,7 +71,8 @@ class Stacks:
         """Likeness of rows to their predecessors in one tracker."""
         sums, pairs = self.lag_sums[slot].copy(), self.lag_pairs[slot].copy()
         inputs = self.lag_inputs[slot].copy()
-        return LagSums(sums, pairs, inputs, int(self.lag_blocks[slot]), float(self.lag_faded[slot]))
+        blocks, faded = int(self.lag_blocks[slot]), float(self.lag_faded[slot])
+        return LagSums(sums, pairs, inputs, blocks, faded, bool(are_alike(sums, pairs)))
 
     def take_lags(self, slot: int, lags: LagSums) -> None:
         """Take over likeness of rows to their predecessors."""

@@ -7,7 +7,6 @@ much less, for what is left of the rows after 0, 1, 2, ... components: `LagSums.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -21,19 +20,26 @@ from .stored import stored_array
 LAGS = (0, 1, 2, 4, 8, 16, 32)
 """Distances between the rows of a pair."""
 
-DIRECTIONS = 32
+DIRECTIONS = 16
 """Most axes along which sums are kept. What is left after these stands for what is left after more."""
 
-# Blocks. A block's sums cost as much as the block itself where input is narrow; likeness changes slowly.
-OFTEN, STRIDES = 8, (1, 2, 4, 8, 16)
+# Blocks. A block's sums cost as much as the block itself where input is narrow: a few are enough to see that
+# rows are not alike. Where they are, how much so decides the rank, and few blocks would not tell.
+OFTEN, OFTEN_ALIKE, STRIDES = 4, 32, (1, 2, 4, 8, 16)
 """The first so many blocks are all summed up; then every second of twice as many, and so on."""
 
-PER_WINDOW = 3
+PER_WINDOW, PER_WINDOW_ALIKE = 3, 16
 """Blocks that are summed up per window of a stream that forgets, at least."""
+
+ALIKE = 0.2
+"""Rows are alike where an autocorrelation from row to row exceeds this."""
 
 # A correlation. Those of white noise stay below it by chance, and it adds 2 % to a persistence.
 NEGLIGIBLE = 0.1
 """An autocorrelation below this counts as none, and so do all at larger distances."""
+
+DEVIATIONS = 2.0
+"""Standard deviations of white noise's by which an autocorrelation has to exceed that, for rows to be alike."""
 
 # A share of the whole. Sums along axes and of whole rows are rounded apart.
 # A share of the mean. Of an input that the components hold nearly all of, what is left is uncertain.
@@ -53,10 +59,10 @@ TINY = float(np.finfo(np.float64).tiny)
 BY_CHANCE = 1.25
 """Mean of the inputs' persistences over that of all together, up to which inputs do not differ."""
 
-# A power, between 0 and 1. Inputs whose 1 - rho is spread evenly from 0.001 to 1 on a logarithmic scale: at 0
-# thirty of thirty draws of 100 inputs show components that are not there, at 0.6 three; at 1 factors are lost.
+# A power, between 0 and 1. Of thirty draws of 100 inputs whose 1 - rho is spread evenly from 0.001 to 1 on a
+# logarithmic scale, all show components that are not there at 0, one at 0.6; at 1 factors are lost.
 BETWEEN = 0.6
-"""Where the norm of the variances of sample covariances lies between the mean of all and of the diagonal."""
+"""Where the norm of the variances of covariances lies between the mean of all and that of the diagonal."""
 
 SLOWEST = 0.998
 """An input that is slower has no first-order autocorrelation that could be told from 1."""
@@ -71,7 +77,7 @@ class BlockSums(NamedTuple):
     sums: Matrix
     """Products of rows `LAGS` apart: of whole rows, and along each of the first axes (lags, 1 + k)."""
     pairs: Vector
-    """Number of pairs, weighted (lags)."""
+    """Number of pairs, weighted (lags); none beyond the first two lags where rows are not alike."""
     inputs: Matrix
     """Products of each input with itself, in the same row and in the next (2, n)."""
 
@@ -93,6 +99,8 @@ class LagSums(NamedTuple):
     """Blocks that have come."""
     faded: float = 1.0
     """Discount since the last block that was summed up."""
+    alike: bool = False
+    """True if rows are like those before, see `are_alike`."""
 
     @classmethod
     def none(cls, n: int, k: int) -> Self:
@@ -136,7 +144,8 @@ class LagSums(NamedTuple):
         blocks = stored_array(arrays, "lag_blocks", (1,), np.int64, least=0)
         if not pairs[-1] <= 1:
             raise ValueError(f"sums over neighbours cannot have grown by {pairs[-1]} since the last block")
-        return cls(sums, pairs[:-1].copy(), inputs, int(blocks[0]), float(pairs[-1]))
+        number = pairs[:-1].copy()
+        return cls(sums, number, inputs, int(blocks[0]), float(pairs[-1]), bool(are_alike(sums, number)))
 
     def is_due(self, decay: float, *, whole: bool) -> bool:
         """True if the next block is to be summed up, over which everything fades by ``decay``.
@@ -144,7 +153,11 @@ class LagSums(NamedTuple):
         Of a block that is not ``whole`` the sums would be of different rows at different distances: it is
         left out, unless there is nothing else.
         """
-        return self.blocks % stride_at(self.blocks, decay) == 0 if whole else not self.pairs.any()
+        return self.blocks % self.stride(decay) == 0 if whole else not self.pairs.any()
+
+    def stride(self, decay: float) -> int:
+        """Every how many blocks one is summed up, where everything fades by ``decay`` over each."""
+        return stride_at(self.blocks, decay, self.alike)
 
     def passed(self, decay: float) -> Self:
         """After a block that is not summed up."""
@@ -152,10 +165,10 @@ class LagSums(NamedTuple):
 
     def after(self, decay: float, block: BlockSums) -> Self:
         """After a block with these sums, which stands for those that were not summed up."""
-        faded, stride = self.faded * decay, stride_at(self.blocks, decay)
+        faded, stride = self.faded * decay, self.stride(decay)
         before = self.sums, self.pairs, self.inputs
         sums, pairs, inputs = (faded * mine + stride * new for mine, new in zip(before, block, strict=True))
-        return type(self)(sums, pairs, inputs, self.blocks + 1)
+        return type(self)(sums, pairs, inputs, self.blocks + 1, alike=bool(are_alike(sums, pairs)))
 
     def discounted(self, factor: float) -> Self:
         """The same after more time, during which no row came."""
@@ -166,7 +179,8 @@ class LagSums(NamedTuple):
         sums = self.faded * self.sums + other.faded * other.sums
         pairs = self.faded * self.pairs + other.faded * other.pairs
         inputs = self.faded * self.inputs + other.faded * other.inputs
-        return type(self)(sums, pairs, inputs, self.blocks + other.blocks)
+        blocks, alike = self.blocks + other.blocks, bool(are_alike(sums, pairs))
+        return type(self)(sums, pairs, inputs, blocks, alike=alike)
 
     def persistence(self, held: Matrix | None = None) -> Vector | None:
         """Number of rows like these that say as much as one independent row, after 0, 1, ... components.
@@ -183,17 +197,28 @@ class LagSums(NamedTuple):
         return persistence(self.sums, self.pairs, self.inputs, held)
 
 
-def stride_at(blocks: int, decay: float) -> int:
-    """Every how many blocks one is summed up, after so many, where everything fades so over each."""
-    stride = STRIDES[min((blocks // OFTEN).bit_length(), len(STRIDES) - 1)]
-    return stride if decay == 1 else min(stride, max(int(1 / ((1 - decay) * PER_WINDOW)), 1))
+def stride_at(blocks: int, decay: float, alike: bool) -> int:
+    """Every how many blocks one is summed up, after so many of rows that are alike or not."""
+    often, per_window = (OFTEN_ALIKE, PER_WINDOW_ALIKE) if alike else (OFTEN, PER_WINDOW)
+    stride = STRIDES[min((blocks // often).bit_length(), len(STRIDES) - 1)]
+    return stride if decay == 1 else min(stride, max(int(1 / ((1 - decay) * per_window)), 1))
+
+
+def are_alike(sums: Matrix, pairs: Vector) -> NDArray[np.bool_]:
+    """True where rows, or what the axes leave of them, are like those before: sums (..., lags, 1 + k)."""
+    same, next_ = sums[..., 0, :], sums[..., 1, :]
+    left = same[..., 0] - same[..., 1:].sum(axis=-1), next_[..., 0] - next_[..., 1:].sum(axis=-1)
+    line = ALIKE * pairs[..., 1]
+    alike = np.abs(next_[..., 0]) * pairs[..., 0] > line * same[..., 0]
+    return np.asarray(alike | (np.abs(left[1]) * pairs[..., 0] > line * np.maximum(left[0], 0.0)))
 
 
 def block_sums(
-    gram: Matrix,
+    gram: Matrix | None,
     projections: Matrix,
     rows: Floats | None,
     scales: Vector | None,
+    alike: bool | NDArray[np.bool_],
     stretches: Sequence[slice] = (slice(None),),
 ) -> BlockSums:
     """Sums of a block.
@@ -201,42 +226,55 @@ def block_sums(
     Parameters
     ----------
     gram
-        Products of each row with each other (b, b), of m blocks (m, b, b).
+        Products of each row with each other (b, b), of m blocks (m, b, b); None: they follow from the rows.
     projections
         Rows on the first axes (b, k).
     rows
         The rows (b, n); None: nothing is said of single inputs.
     scales
         Factor of each row in these (b); None: ones.
+    alike
+        True if rows before were alike. Where neither they are nor these, only rows next to each other are
+        compared.
     stretches
         Rows without a pause between them.
     """
-    b, k = projections.shape[-2:]
+    stack, (b, k) = projections.shape[:-2], projections.shape[-2:]
     weights = np.ones(b) if scales is None else scales
-    sums, pairs = np.zeros((*gram.shape[:-2], len(LAGS), 1 + k)), np.zeros(len(LAGS))
-    width = 0 if rows is None or rows.shape[-1] > WIDEST else rows.shape[-1]
-    inputs = np.zeros((*gram.shape[:-2], 2, width))
-    for stretch in stretches:
-        G, Y, w = gram[..., stretch, stretch], projections[..., stretch, :], weights[stretch]
-        one, other, starts = _pairs(len(w))
-        number = len(starts)
-        sums[..., :number, 0] += np.add.reduceat(G[..., one, other], starts, axis=-1)
-        sums[..., :number, 1:] += np.add.reduceat(Y[..., one, :] * Y[..., other, :], starts, axis=-2)
-        pairs[:number] += np.add.reduceat(w[one] * w[other], starts)
-        if rows is not None and width:
-            R = rows[..., stretch, :]
-            inputs[..., 0, :] += np.einsum("...ti,...ti->...i", R, R)
-            inputs[..., 1, :] += np.einsum("...ti,...ti->...i", R[..., 1:, :], R[..., :-1, :])
+    sums, pairs = np.zeros((*stack, len(LAGS), 1 + k)), np.zeros((*stack, len(LAGS)))
+    inputs = np.zeros((*stack, 2, 0 if rows is None or rows.shape[-1] > WIDEST else rows.shape[-1]))
+
+    def compare(i: int) -> None:
+        for stretch in stretches:
+            w, lag = weights[stretch], LAGS[i]
+            if lag >= len(w):
+                continue
+            pairs[..., i] += w[lag:] @ w[: len(w) - lag]
+            sums[..., i, 1:] += _products(projections[..., stretch, :], lag)
+            if gram is not None:
+                sums[..., i, 0] += np.trace(gram[..., stretch, stretch], lag, -2, -1)
+            if rows is None or not inputs.size:
+                continue
+            of_inputs = _products(rows[..., stretch, :], lag)
+            if i < 2:
+                inputs[..., i, :] += of_inputs
+            if gram is None:
+                sums[..., i, 0] += of_inputs.sum(axis=-1)
+
+    compare(0)
+    compare(1)
+    alike = alike | are_alike(sums, pairs)
+    if alike.any():
+        for i in range(2, len(LAGS)):
+            compare(i)
+        sums[~alike, 2:], pairs[~alike, 2:] = 0.0, 0.0
     return BlockSums(sums, pairs, inputs)
 
 
-@lru_cache(maxsize=64)
-def _pairs(rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Both rows of every pair that lies `LAGS` apart, and where the pairs of each lag begin."""
-    counts = [rows - lag for lag in LAGS if lag < rows]
-    one = np.concatenate([np.arange(count) for count in counts])
-    other = one + np.repeat(LAGS[: len(counts)], counts)
-    return one, other, np.cumsum([0, *counts[:-1]])
+def _products(rows: Floats, lag: int) -> Floats:
+    """Sums over rows of the products of each column with itself, so many rows before."""
+    number = rows.shape[-2] - lag
+    return np.asarray(np.einsum("...ti,...ti->...i", rows[..., lag:, :], rows[..., :number, :]))
 
 
 def projections_on(rows: Floats, axes: Floats, number: int) -> Matrix:
@@ -257,24 +295,45 @@ def persistence(sums: Matrix, pairs: Vector, inputs: Matrix, held: Matrix | None
         each = zip(sums, pairs, inputs, [None] * len(sums) if held is None else held, strict=True)
         found = [persistence(*one) for one in each]
         return np.stack([np.ones(sums.shape[-1]) if tau is None else tau for tau in found])
-    mean = sums[..., :most, :] / pairs[..., :most, None]
-    left = mean.copy()
-    np.subtract(left[..., :1], np.cumsum(mean[..., 1:], axis=-1), out=left[..., 1:])
-    power = left[..., :1, :]
-    some = power > ROUNDING * np.abs(power[..., :1])
-    rho = np.where(some, np.abs(left[..., 1:, :]) / np.where(some, power, 1.0), 0.0)
-    rho = np.clip(rho, SMALLEST, LARGEST)
-    if held is None or not inputs.shape[-1]:
-        return None if rho[..., 0, :].max() < NEGLIGIBLE else _squares(rho)
-    mean_of_inputs = inputs / pairs[..., :2, None]
-    lively = rho[..., 0, :].max(axis=-1) < NEGLIGIBLE
-    lively &= _differences(mean_of_inputs[..., 0, :], mean_of_inputs[..., 1, :]) <= 1
+    lively = _are_lively(sums, pairs, inputs)
     if lively.all():
         return None
-    differences = _differences_left(mean[..., :2, 1:], mean_of_inputs, held)
-    factor = np.repeat(differences[..., -1:], rho.shape[-1], axis=-1)
-    factor[..., : differences.shape[-1]] = differences[..., : rho.shape[-1]]
-    return np.where(lively[..., None], 1.0, _squares(rho) * factor)
+    near, own = sums[..., :2, :] / pairs[..., :2, None], inputs / pairs[..., :2, None]
+    rho = _correlations(_left(sums[..., :most, :] / pairs[..., :most, None]))
+    tau = _squares(rho)
+    if held is not None and inputs.shape[-1]:
+        differences = _differences_left(near[..., 1:], own, held)
+        factor = np.repeat(differences[..., -1:], rho.shape[-1], axis=-1)
+        factor[..., : differences.shape[-1]] = differences[..., : rho.shape[-1]]
+        tau = tau * factor
+    return np.where(lively[..., None], 1.0, tau)
+
+
+def _are_lively(sums: Matrix, pairs: Vector, inputs: Matrix) -> NDArray[np.bool_]:
+    """True where rows are not alike, whatever components are taken out, and no input is like itself."""
+    left = _left(sums[..., :2, :])
+    line = (NEGLIGIBLE + DEVIATIONS / np.sqrt(pairs[..., 1])) * pairs[..., 1] / pairs[..., 0]
+    line = line[..., None]
+    lively = (np.abs(left[..., 1, :]) <= line * np.abs(left[..., 0, :])).all(axis=-1)
+    if inputs.shape[-1]:
+        squares = np.einsum("...i,...i->...", inputs, inputs)
+        lively &= squares[..., 1] <= np.square(line[..., 0]) * squares[..., 0]
+    return np.asarray(lively)
+
+
+def _left(products: Matrix) -> Matrix:
+    """What 0, 1, ... directions leave of the products of whole rows (..., lags, 1 + k)."""
+    left = products.copy()
+    np.subtract(left[..., :1], np.cumsum(products[..., 1:], axis=-1), out=left[..., 1:])
+    return left
+
+
+def _correlations(products: Matrix) -> Matrix:
+    """Autocorrelations at the lags beyond the first, where there is anything (..., lags - 1, p)."""
+    power = products[..., :1, :]
+    some = power > ROUNDING * np.abs(power[..., :1])
+    rho = np.where(some, np.abs(products[..., 1:, :]) / np.where(some, power, 1.0), 0.0)
+    return np.clip(rho, SMALLEST, LARGEST)
 
 
 def _differences_left(along: Matrix, inputs: Matrix, held: Matrix) -> Vector:
@@ -312,7 +371,7 @@ def _differences(powers: Matrix, products: Matrix) -> Vector:
     pooled = (weights * rho).sum(axis=-1) / np.maximum(weights.sum(axis=-1), TINY)
     squares = np.square(weights)
     each = (squares * _first_order(rho)).sum(axis=-1) / np.maximum(squares.sum(axis=-1), TINY)
-    return np.maximum(each / _first_order(pooled) / BY_CHANCE, 1.0) ** BETWEEN
+    return np.asarray(np.maximum(each / _first_order(pooled) / BY_CHANCE, 1.0) ** BETWEEN)
 
 
 def _first_order(rho: Floats) -> Vector:

@@ -116,7 +116,9 @@ class Scatter(Marked):
         axes = self._axes_for_neighbours()
         Y = projections_on(R, axes, self.lags.directions)
         before = self.lags if len(axes) == 0 or self.lags.knows_axes else self.lags.begun_anew()
-        self.lags = before.after(decay, block_sums(R @ R.T, Y, R, steps.fading.scales, steps.stretches))
+        self.lags = before.after(
+            decay, block_sums(None, Y, R, steps.fading.scales, before.alike, steps.stretches)
+        )
 
     def _axes_for_neighbours(self) -> Matrix:
         """Axes of the last look; before it, those of the first rows if a block is enough to have all."""

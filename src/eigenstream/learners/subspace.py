@@ -370,7 +370,9 @@ class Subspace(Marked):
         rows = None
         if self.lags.inputs.shape[-1]:
             rows = R.get() if isinstance(R, SparseRows) else host(R)
-        self.lags = self.lags.after(decay, block_sums(gram, Y, rows, steps.fading.scales, steps.stretches))
+        self.lags = self.lags.after(
+            decay, block_sums(gram, Y, rows, steps.fading.scales, self.lags.alike, steps.stretches)
+        )
 
     def turn(self, e: Vector, P: Matrix, R: Any) -> None:
         """``L <- P' [L; R]`` and ``lam <- e``, where R is sparse or stands below L."""

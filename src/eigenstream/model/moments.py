@@ -86,8 +86,8 @@ def persistence_of(rows: Any, k: int, axes: Floats) -> Vector | None:
         if len(part):
             unfitted = spectrum(others.reshape(-1, n), min(lags.directions, others.shape[0] * block))[1]
             Y = projections_on(part, unfitted, lags.directions)
-            sums, pairs, inputs = block_sums(part @ part.transpose(0, 2, 1), Y, part, None)
-            lags = lags.after(1.0, BlockSums(sums.sum(axis=0), len(part) * pairs, inputs.sum(axis=0)))
+            sums, pairs, inputs = block_sums(None, Y, part, None, True)
+            lags = lags.after(1.0, BlockSums(sums.sum(axis=0), pairs.sum(axis=0), inputs.sum(axis=0)))
     return lags.persistence(np.square(axes, dtype=np.float64))
 
 

@@ -47,8 +47,8 @@ ENTER, LEAVE = 5.0, 8.0
 """Standard deviations of an eigenvalue by which the rule must want more components, or fewer, for the rank to
 change at once."""
 
-# A share of the effective samples of a full window: a tenth of a half-life has passed.
-YOUNG = 0.05
+# A share of the effective samples of a full window: a third of a half-life has passed.
+YOUNG = 0.15
 """Before there are so many, the rank is decided as if nothing would ever be forgotten."""
 
 MOST_DEVIATIONS = 100.0

@@ -42,7 +42,9 @@ class ParallelAnalysis(Rule):
             v = np.full(n, evidence.total / n)
         samples = evidence.independent(len(lam) + 1)
         edge, spread, _ = edges_of_noise(n, samples, 0.5)
-        uneven = independence_edges(np.broadcast_to(v, (len(samples), len(v))), np.ones(len(v)), samples)
+        counts, places = np.unique(samples, return_inverse=True)  # after many components all are the same
+        uneven = independence_edges(np.broadcast_to(v, (len(counts), len(v))), np.ones(len(v)), counts)
+        uneven = uneven[places]
         lines = np.maximum(uneven * (1 + spread / edge), max(evidence.ground, TINY))
         return Judgement(lam / lines[:-1], lines)
 

@@ -161,7 +161,7 @@ class NetworkLearner(Marked):
             R *= scales[:, None]
         Y = projections_on(R, self.axes, self.lags.directions)
         before = self.lags if len(self.axes) == 0 or self.lags.knows_axes else self.lags.begun_anew()
-        return before.after(decay, block_sums(R @ R.T, Y, R, scales))
+        return before.after(decay, block_sums(None, Y, R, scales, before.alike))
 
     def _learn_until_due(self, rows: Floats, weights: Matrix) -> None:
         """Learn from rows up to the start of the network, or up to the next return to its optimum."""
