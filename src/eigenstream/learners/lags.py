@@ -28,7 +28,7 @@ DIRECTIONS = 16
 OFTEN, OFTEN_ALIKE, STRIDES = 4, 32, (1, 2, 4, 8, 16)
 """The first so many blocks are all summed up; then every second of twice as many, and so on."""
 
-PER_WINDOW, PER_WINDOW_ALIKE = 3, 16
+PER_WINDOW, PER_WINDOW_ALIKE = 2, 16
 """Blocks that are summed up per window of a stream that forgets, at least."""
 
 ALIKE = 0.2
