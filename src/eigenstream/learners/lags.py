@@ -39,7 +39,7 @@ NEGLIGIBLE = 0.1
 """An autocorrelation below this counts as none, and so do all at larger distances."""
 
 DEVIATIONS = 2.0
-"""Standard deviations of white noise's by which an autocorrelation has to exceed that, for rows to be alike."""
+"""Standard deviations of white noise by which an autocorrelation has to exceed that for rows to be alike."""
 
 # A share of the whole. Sums along axes and of whole rows are rounded apart.
 # A share of the mean. Of an input that the components hold nearly all of, what is left is uncertain.
