@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..learners.knowledge import Profile
 from ..model.delays import embedded
-from ..model.moments import moments
+from ..model.moments import Moments, moments
 from ..model.parameters import capacity_and_solver, checked_lags, chosen_alpha
 from ..model.reading import Reading
 from ..rank import Evidence, FixedRank, Rule, other_ranks
-from ..rank.advice import advice
+from ..rank.advice import advice, cannot_be_told
 from ..rank.decision import decide
 from ..regularizers import Regularizer
 from .shell import ReadingTransformer
@@ -141,21 +141,15 @@ class AdaptivePCA(ReadingTransformer):
         k, _ = capacity_and_solver(alpha, self.max_components, data.shape[1], "auto")
         found = moments(data, k, center=self.center, standardize=self.standardize)
         lam, axes, T = found.lam, found.axes, found.n_samples
-        evidence = Evidence(
-            lam.astype(np.float64),
-            found.total,
-            len(axes),
-            max(found.n_inputs, 1),
-            T - bool(self.center),
-            input_variances=found.input_variances,
-            rounding=float(np.finfo(lam.dtype).eps),
-            profile=Profile.of(found.input_variances, np.sqrt(lam[: len(axes), None]) * axes),
-            persistence=found.persistence,
-        )
+        evidence = self._evidence_in(found)
         decision = decide(kind, alpha, evidence)
         rank, threshold = decision.rank, decision.threshold
         self._evidence = evidence
-        self.advice_ = advice(evidence, rank, alpha)
+        of_differences = None
+        if not rank and isinstance(data, np.ndarray) and cannot_be_told(evidence):
+            steps = moments(np.diff(data, axis=0), k, center=self.center, standardize=self.standardize)
+            of_differences = decide(kind, alpha, self._evidence_in(steps)).rank
+        self.advice_ = advice(evidence, rank, alpha, of_differences)
         self.n_samples_effective_ = evidence.n_independent(rank)
         if rank == len(axes) < lam.size and lam[rank] > threshold and not isinstance(alpha, FixedRank):
             message = f"more than max_components={k} components exceed the threshold; {self.advice_}"
@@ -175,6 +169,21 @@ class AdaptivePCA(ReadingTransformer):
             scale=found.scale,
         )
         return self
+
+    def _evidence_in(self, found: Moments) -> Evidence:
+        """Evidence in moments of rows."""
+        lam, axes = found.lam, found.axes
+        return Evidence(
+            lam.astype(np.float64),
+            found.total,
+            len(axes),
+            max(found.n_inputs, 1),
+            found.n_samples - bool(self.center),
+            input_variances=found.input_variances,
+            rounding=float(np.finfo(lam.dtype).eps),
+            profile=Profile.of(found.input_variances, np.sqrt(lam[: len(axes), None]) * axes),
+            persistence=found.persistence,
+        )
 
     @property
     def other_ranks_(self) -> dict[str, int]:

@@ -98,6 +98,8 @@ class Snapshot(NamedTuple):
     explained: float
     """The share of the variance that the components kept account for."""
     capacity: int
+    independent: float
+    """Number of independent samples that the samples are worth."""
     timeline: SpectrumHistory
     pace: Speed
     recent: int
@@ -208,6 +210,7 @@ class Board:
             now=now,
             explained=float(np.sum(model.explained_variance_ratio_)),
             capacity=model.max_components_,
+            independent=model.n_samples_effective_,
             timeline=merged(model.spectrum_history_, self._recent),
             pace=paced([*self._whole.moments, *self._recent]),
             recent=self._recent[0].sample,

@@ -232,6 +232,7 @@ def _of_model(snapshot: Snapshot) -> dict[str, str]:
     return {
         "threshold": brief(snapshot.now.threshold),
         "explained": f"{100 * snapshot.explained:.1f} %",
+        "worth": f"worth about {snapshot.independent:,.0f} independent ones",
         "leading": leading(snapshot.now.rank),
     }
 

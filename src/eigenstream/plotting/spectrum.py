@@ -90,10 +90,16 @@ def draw_history(model: Model | SpectrumHistory, title: str, times: Times | None
     figure, (tracks, rank) = panels(2, 1, 10, 6, height_ratios=(3, 1), sharex=True)
     handles = _draw_tracks(tracks, model, times)
     _draw_rank(rank, *_ranks(model), times)
-    tracks.set_title(title, parse_math=False)  # a name with $ in it is no formula
+    worth = "" if isinstance(model, SpectrumHistory) else _worth(fitted(model))
+    tracks.set_title(title + worth, parse_math=False)  # a name with $ in it is no formula
     tracks.label_outer()
     legend_below(figure, handles)
     return figure
+
+
+def _worth(learnt: Any) -> str:
+    """Line of a title that says how many independent rows the rows are worth."""
+    return f"\nworth about {learnt.n_samples_effective_:,.0f} independent rows"
 
 
 def _history(model: Model | SpectrumHistory) -> SpectrumHistory:

@@ -22,7 +22,7 @@ CLEARLY = 2
 """Ratio of two ranks that differ clearly."""
 
 
-def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
+def advice(evidence: Evidence, rank: int, alpha: float | Rule, of_differences: int | None = None) -> str:
     """Describe the spectrum and say what to try, where the rank is 0 or as large as it can be.
 
     Where some inputs vary far more than others, perhaps because of their units, that is said at any rank.
@@ -36,6 +36,8 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
         How many components are kept.
     alpha
         The coefficient or the rule.
+    of_differences
+        How many components the differences from row to row have; None: not known.
 
     Examples
     --------
@@ -48,7 +50,9 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
         return "nothing varies: all inputs are constant so far" if rank == 0 else ""
     units = _units(evidence)
     if rank == 0:
-        return " ".join([_flat(evidence), *_few(evidence, alpha), *units, _others(evidence, alpha)])
+        return " ".join(
+            [_flat(evidence), *_few(evidence, alpha, of_differences), *units, _others(evidence, alpha)]
+        )
     if rank >= evidence.capacity < evidence.n_inputs and not isinstance(alpha, FixedRank):
         return " ".join([_full(evidence), *units, _others(evidence, alpha)])
     if isinstance(alpha, NoiseEdge) and rank >= evidence.n_inputs // 2 > 1:
@@ -118,11 +122,21 @@ def worth(evidence: Evidence, rank: int) -> str:
     return f"{evidence.effective:,.0f} rows{which}, each like the one before: worth about {amount}"
 
 
-def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
+def cannot_be_told(evidence: Evidence) -> bool:
+    """True if rows are so alike that they are too few for their inputs."""
+    return bool(worth(evidence, 0)) and evidence.n_independent(0) < _needed(evidence)
+
+
+def _needed(evidence: Evidence) -> int:
+    """Independent samples that show all but weak components; a window of W samples has the weight of 2 W."""
+    return (1 + (evidence.beta2 < 1)) * FEW_SAMPLES * evidence.n_inputs
+
+
+def _few(evidence: Evidence, alpha: float | Rule, of_differences: int | None) -> list[str]:
     """Sentences about what more samples would show, where there are few for so many inputs."""
     n, T, forgets = evidence.n_inputs, evidence.effective, evidence.beta2 < 1
     independent = evidence.n_independent(0)
-    needed = (1 + forgets) * FEW_SAMPLES * n  # a window of W samples has the weight of 2 W
+    needed = _needed(evidence)
     alike = worth(evidence, 0)
     if independent >= needed or not isinstance(alpha, Rule):
         return [f"{alike[0].upper()}{alike[1:]}."] if alike else []
@@ -136,13 +150,18 @@ def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
         return [
             f"{alike[0].upper()}{alike[1:]}, for {n} input{'s' if n > 1 else ''}.",
             f"Whether there are components cannot be told yet: {cure}.",
-            "Differences from row to row may tell more than the rows themselves; if the order of rows means "
-            "nothing, shuffle them.",
+            "Differences from row to row may tell more than the rows themselves"
+            + ("" if of_differences is None else f" (they have {_components(of_differences)})")
+            + "; if the order of rows means nothing, shuffle them.",
         ]
     if forgets:
         return [f"The half-life is short for {n} inputs: a longer one sees weaker components."]
     amount = "There is only 1 sample" if round(T) == 1 else f"There are only {T:.0f} samples"
     return [f"{amount} for {n} input{'s' if n > 1 else ''}: more samples show weaker components."]
+
+
+def _components(number: int) -> str:
+    return "1 component" if number == 1 else f"{number or 'no'} components"
 
 
 def _full(evidence: Evidence) -> str:
