@@ -16,16 +16,24 @@ from .rule import TINY, Judgement, Rule
 NEIGHBOURS = 8
 """Eigenvalues further down at which a component is compared with the spectrum; fewer if it is narrow."""
 
-STANDING_OUT, CAUTIOUS = 1.7, 2.0
-"""Ratio to the edge that follows from there; the second where nothing is known of single inputs."""
+# Noise whose variances fall by e^-3 over 50 directions exceeds what follows from eight places down by 1.6.
+LEAST_STANDING_OUT, STANDING_OUT, CAUTIOUS = 1.2, 1.7, 2.0
+"""Ratio to the edge that follows from there, with few samples and with plenty; the last where nothing is known
+of single inputs."""
 
 # Heavy-tailed inputs have a higher edge than the law says: standardized breast cancer 2.05 for 1.51.
 INDEPENDENT = 1.2
-"""Ratio to the edge of independent inputs: tails may be heavy, and rows alike."""
+"""Ratio to the edge of independent inputs with plenty of samples: tails may be heavy."""
 
-LEAST_STANDING = 1.2
+# Of 30 inputs and 60 rows, five factors of 1.5 times the edge: at the full margins 68 % of the draws are right,
+# at these 98 %, and noise of eight kinds is as quiet with either.
 PLENTY = 8
+"""Samples for each input from which on margins are full. Fewer spread the spectrum further than colour and
+tails do, and margins grow in proportion to them."""
+
+# Autoregressive noise of 0.9 with a half-life of 1,000: right 93 % of the time, at 1.0 88 %.
 CORRECTED = 0.5
+"""Most of the margins that the line by independent samples has: the line by rows has them all."""
 
 UNEVEN, VERY_UNEVEN = 1.2, 9.3
 """Ratio by which noise may exceed the edge of white noise of its mean: where nothing is known of single
@@ -35,7 +43,7 @@ DOUBTFUL = 0.7
 """Below this share of the lowest line that there may be, an eigenvalue is no component in any case."""
 
 PER_COMPONENT = 4
-"""Independent samples that there must be for each component."""
+"""Samples that there must be for each component; of independent ones as many again for what they leave."""
 
 PER_INPUT = 2
 """Independent samples for each input in what a component leaves, from which on that is lively. Walks, whose
@@ -57,6 +65,11 @@ class NoiseEdge(Rule):
        eighth of the spectrum if that is less) by the shape of the Marchenko-Pastur law. To this line a smooth
        spectrum, such as that of photographs, is noise of some colour, but only up to ``noise (edge + 9.3)``,
        where noise is the mean of the eigenvalues behind, and ``edge`` that of white noise of variance 1.
+
+    With fewer than eight samples for each input these factors come down in proportion, to 1 and to 1.2. Where
+    rows are like those before, a component has to pass both lines once more, by the number of independent
+    samples in what the components before it leave, with half of the margins. What is larger than a component
+    that passes is one.
 
     Where more components than that are equally large, the gap behind the last of them decides. At most half
     of the directions are kept, and one for four samples: a spectrum that falls by a factor from each
@@ -137,7 +150,8 @@ class NoiseEdge(Rule):
         above_neighbours = np.zeros(lam.shape)
         unknown = evidence.profile is None or n == 1
         margin = np.minimum(samples / (PLENTY * n), largest)
-        shape = shape * (CAUTIOUS if unknown else LEAST_STANDING + margin * (STANDING_OUT - LEAST_STANDING))
+        rise = margin * (STANDING_OUT - LEAST_STANDING_OUT)
+        shape = shape * (CAUTIOUS if unknown else LEAST_STANDING_OUT + rise)
         later = max(r - neighbours, 0)
         above_neighbours[..., :later] = shape[..., :later] * lam[..., neighbours:]
         widest = (edge + spread + VERY_UNEVEN) * behind

@@ -1,0 +1,132 @@
+"""Rows that are like those before them count for less: sums over neighbours, edges, ranks, words."""
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+from eigenstream import AdaptivePCA, OnlineAdaptivePCA, merge
+from eigenstream.learners.lags import LAGS, LagSums, block_sums, projections_on
+from eigenstream.rank import Evidence, NoiseEdge
+from eigenstream.rank.edges import independent_samples
+
+SEED = 4_000
+
+
+def slow_noise(rows, width, rho, seed):
+    noise = np.random.default_rng(seed).standard_normal((rows + 500, width))
+    return lfilter([np.sqrt(1 - rho**2)], [1, -rho], noise, axis=0)[500:]
+
+
+def with_factors(X, strengths, rho=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    factors = slow_noise(len(X), len(strengths), rho, seed + 1) if rho else rng.standard_normal((len(X), 3))
+    return X + factors * np.sqrt(strengths) @ np.linalg.qr(rng.standard_normal((X.shape[1], 3)))[0].T
+
+
+def sums_of(X, axes, stretches=(slice(None),)):
+    return block_sums(None, projections_on(X, axes, 2), X, None, True, stretches)
+
+
+def test_sums_are_products_of_rows_and_their_predecessors():
+    X = np.random.default_rng(0).standard_normal((64, 5))
+    axes = np.linalg.qr(np.random.default_rng(1).standard_normal((5, 5)))[0][:2]
+    found = sums_of(X, axes)
+    for i, lag in enumerate(LAGS):
+        later, before = X[lag:], X[: 64 - lag]
+        assert found.pairs[i] == 64 - lag
+        np.testing.assert_allclose(found.sums[i, 0], np.sum(later * before))
+        np.testing.assert_allclose(found.sums[i, 1:], np.sum((later @ axes.T) * (before @ axes.T), axis=0))
+    np.testing.assert_allclose(found.inputs, [np.sum(X * X, axis=0), np.sum(X[1:] * X[:-1], axis=0)])
+    of_products = block_sums(X @ X.T, projections_on(X, axes, 2), X, None, True)
+    np.testing.assert_allclose(of_products.sums, found.sums)
+
+
+def test_rows_on_both_sides_of_a_pause_are_no_neighbours():
+    X = np.random.default_rng(0).standard_normal((64, 5))
+    apart = sums_of(X, X[:0], (slice(0, 20), slice(20, 64)))
+    first, second = sums_of(X[:20], X[:0]), sums_of(X[20:], X[:0])
+    np.testing.assert_allclose(apart.sums, first.sums + second.sums)
+    np.testing.assert_array_equal(apart.pairs, first.pairs + second.pairs)
+
+
+@pytest.mark.parametrize("rho", [0.5, 0.9, 0.99])
+def test_persistence_is_that_of_the_process(rho):
+    X = slow_noise(60_000, 10, rho, SEED)
+    lags = LagSums.none(10, 2)
+    for start in range(0, len(X), 64):
+        if lags.is_due(1.0, whole=len(X[start : start + 64]) == 64):
+            lags = lags.after(1.0, sums_of(X[start : start + 64], X[:0]))
+        else:
+            lags = lags.passed(1.0)
+    assert lags.persistence()[0] == pytest.approx((1 + rho**2) / (1 - rho**2), rel=0.25)
+
+
+def test_white_rows_have_none():
+    assert AdaptivePCA().fit(slow_noise(2_000, 20, 0.0, SEED))._evidence.persistence is None
+
+
+@pytest.mark.parametrize(("n", "T", "tau"), [(30, 2_000, 99.5), (100, 500, 9.5), (200, 2_000, 9.5)])
+def test_the_edge_of_slow_noise_is_that_of_fewer_independent_samples(n, T, tau):
+    rho = np.sqrt((tau - 1) / (tau + 1))
+    draws = [slow_noise(T, n, rho, SEED + i) for i in range(6)]
+    largest = [np.linalg.eigvalsh(X.T @ X / T)[-1] for X in draws]
+    samples = float(independent_samples(n, T, np.array([tau]))[0])
+    assert np.mean(largest) == pytest.approx((1 + np.sqrt(n / samples)) ** 2, rel=0.15)
+    assert samples < T / 2
+
+
+@pytest.mark.parametrize("half_life", [None, 300])
+@pytest.mark.parametrize("rho", [0.9, 0.99, 0.999])
+def test_independent_slow_inputs_have_no_components(rho, half_life):
+    X = slow_noise(3_000, 30, rho, SEED)
+    assert OnlineAdaptivePCA(half_life=half_life).fit(X).n_components_ == 0
+    assert AdaptivePCA().fit(X).n_components_ == 0
+
+
+def test_nor_have_random_walks_or_inputs_of_which_some_are_slow():
+    rng = np.random.default_rng(SEED)
+    walks = np.cumsum(rng.standard_normal((3_000, 30)), axis=0)
+    mixed = np.hstack([slow_noise(3_000, 5, 1 - e, SEED + i) for i, e in enumerate(np.geomspace(1e-3, 1, 6))])
+    for X in (walks, mixed):
+        assert AdaptivePCA().fit(X).n_components_ == 0
+        assert OnlineAdaptivePCA().fit(X).n_components_ == 0
+
+
+@pytest.mark.parametrize(("of_noise", "of_factors"), [(0.9, 0.0), (0.9, 0.9), (0.0, 0.99)])
+def test_factors_are_found_in_slow_noise_and_slow_factors_in_white(of_noise, of_factors):
+    X = with_factors(slow_noise(4_000, 30, of_noise, SEED), [20.0, 15.0, 10.0], of_factors, SEED)
+    assert AdaptivePCA().fit(X).n_components_ == 3
+    assert OnlineAdaptivePCA().fit(X).n_components_ == 3
+
+
+def test_the_number_of_independent_rows_is_told():
+    X = np.cumsum(np.random.default_rng(SEED).standard_normal((5_000, 30)), axis=0)
+    offline, online = AdaptivePCA().fit(X), OnlineAdaptivePCA().fit(X)
+    assert offline.n_samples_effective_ < 20
+    assert online.n_samples_effective_ < 20
+    for model in (offline, online):
+        assert "each like the one before: worth about" in model.advice_
+        assert "cannot be told yet" in model.advice_
+    assert "(they have no components)" in offline.advice_
+    white = AdaptivePCA().fit(X[1:] - X[:-1])
+    assert white.n_samples_effective_ == pytest.approx(4_998)
+    assert "worth about" not in white.advice_
+
+
+def test_halves_that_are_merged_know_how_alike_their_rows_are():
+    X = slow_noise(4_000, 30, 0.99, SEED)
+    halves = [OnlineAdaptivePCA().fit(part) for part in (X[:2_000], X[2_000:])]
+    whole = OnlineAdaptivePCA().fit(X)
+    both = merge(halves)
+    assert both.n_components_ == 0
+    assert both.n_samples_effective_ == pytest.approx(whole.n_samples_effective_, rel=0.5)
+
+
+def test_components_only_become_fewer_by_counting_independent_samples():
+    rng = np.random.default_rng(SEED)
+    for _ in range(200):
+        lam = np.sort(rng.gamma(0.5, 2.0, 12))[::-1]
+        tau = 1 + rng.exponential(20, 13)
+        by_rows = Evidence(lam, lam.sum(), capacity=12, n_inputs=12, n_samples=400)
+        alike = by_rows._replace(persistence=tau)
+        assert NoiseEdge().judge(alike).rank() <= NoiseEdge().judge(by_rows).rank()
