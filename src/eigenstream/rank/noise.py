@@ -18,15 +18,15 @@ NEIGHBOURS = 8
 
 # Noise whose variances fall by e^-3 over 50 directions exceeds what follows from eight places down by 1.6.
 LEAST_STANDING_OUT, STANDING_OUT, CAUTIOUS = 1.2, 1.7, 2.0
-"""Ratio to the edge that follows from there, with few samples and with plenty; the last where nothing is known
-of single inputs."""
+"""Ratio to the edge that follows from there, with few samples and with plenty; the last where nothing is
+known of single inputs."""
 
 # Heavy-tailed inputs have a higher edge than the law says: standardized breast cancer 2.05 for 1.51.
 INDEPENDENT = 1.2
 """Ratio to the edge of independent inputs with plenty of samples: tails may be heavy."""
 
-# Of 30 inputs and 60 rows, five factors of 1.5 times the edge: at the full margins 68 % of the draws are right,
-# at these 98 %, and noise of eight kinds is as quiet with either.
+# Three to five factors of 1.5 times the edge, 30 inputs, 60 rows: with full margins 68 % of the draws are
+# right, with these 98 %, and noise of eight kinds is as quiet with either.
 PLENTY = 8
 """Samples for each input from which on margins are full. Fewer spread the spectrum further than colour and
 tails do, and margins grow in proportion to them."""
