@@ -312,8 +312,8 @@ def persistence(sums: Matrix, pairs: Vector, inputs: Matrix, held: Matrix | None
 def _are_lively(sums: Matrix, pairs: Vector, inputs: Matrix) -> NDArray[np.bool_]:
     """True where rows are not alike, whatever components are taken out, and no input is like itself."""
     left = _left(sums[..., :2, :])
-    line = (NEGLIGIBLE + DEVIATIONS / np.sqrt(pairs[..., 1])) * pairs[..., 1] / pairs[..., 0]
-    line = line[..., None]
+    chance = np.minimum(NEGLIGIBLE + DEVIATIONS / np.sqrt(pairs[..., 1]), 1.0)
+    line = (chance * (pairs[..., 1] / pairs[..., 0]))[..., None]
     lively = (np.abs(left[..., 1, :]) <= line * np.abs(left[..., 0, :])).all(axis=-1)
     if inputs.shape[-1]:
         squares = np.einsum("...i,...i->...", inputs, inputs)

@@ -99,7 +99,7 @@ def stretches_of(rows: Any, starts: NDArray[np.int64], length: int) -> Floats:
 
 @stretches_of.register
 def _(rows: SparseRows, starts: NDArray[np.int64], length: int) -> Floats:
-    return np.stack([rows[start : start + length].get() for start in starts.tolist()])
+    return np.stack([(rows[start : start + length] - rows.m).get() for start in starts.tolist()])
 
 
 @singledispatch
