@@ -52,6 +52,9 @@ OFTEN, STRIDES = 8, (1, 2, 4, 8, 16)
 
 TINY = float(np.finfo(np.float64).tiny)
 
+LARGEST_ROOT = 1e150
+"""Largest number whose square is one."""
+
 
 class Dynamics(NamedTuple):
     """What is known of time between two blocks."""
@@ -109,7 +112,8 @@ class Dynamics(NamedTuple):
         variances = gathered
         if not np.nanmax(ratio, initial=0.0) <= 1:
             gross = ratio > 1  # a gap is not
-            excess = np.where(gross, np.square(new / GROSS) - np.square(self.deviations), 0.0)
+            far = np.clip(new / GROSS, -LARGEST_ROOT, LARGEST_ROOT)  # its square has to be a number
+            excess = np.where(gross, np.square(far) - np.square(self.deviations), 0.0)
             variances = excess if variances is None else np.maximum(excess, variances)
         if variances is None:
             return None, None, None
