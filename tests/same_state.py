@@ -29,9 +29,13 @@ CACHES = {
     ("Steps", "fading"): "cached property",
     ("Reference", "moments"): "cached property",
     ("Reference", "degrees"): "cached property",
-    ("Reference", "_weights"): "cached property",
+    ("Reference", "weights"): "cached property",
     ("Reference", "_columns"): "cached property",
-    ("Reference", "_sums"): "cached property",
+    ("Reference", "expected"): "cached property",
+    ("Reference", "precision"): "cached property",
+    ("Reference", "spreads"): "cached property",
+    ("Reference", "_alike"): "cached property",
+    ("Reference", "_parts"): "cached property",
     ("StreamModel", "callers"): "whoever learns at this moment",
     ("StreamModel", "warned"): "a file does not know which warnings its reader has seen",
     ("StreamModel", "position_"): "what `save` was given; a model that learns on does not change it",
@@ -47,8 +51,7 @@ PARTS = {
     ("Waiting", "rows"): lambda waiting: waiting.rows[: waiting.number],  # the rest is memory
     ("Waiting", "steps"): lambda waiting: waiting.first(waiting.number)[1],
     ("Subspace", "rows"): lambda learner: learner.L,  # the rest is memory
-    ("Monitor", "pending"): lambda monitor: np.concatenate((np.zeros((0, 3)), *monitor.pending)),
-    ("Watch", "held"): lambda watch: np.reshape(watch.held, (-1, 4)),
+    ("Monitor", "pending"): lambda monitor: np.concatenate((np.zeros((0, 6)), *monitor.pending)),
 }
 """Fields of which a part is state, and that part."""
 

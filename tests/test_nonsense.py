@@ -110,12 +110,20 @@ def _monitor(**changes):
 
 RESIGNED_MONITOR = {
     "an axis without variance": lambda a, d: a["monitor.reference.variances"].__setitem__(0, 0.0),
-    "limits of nothing": lambda a, d: a["monitor.limits"].__setitem__((1, 0), 0.0),
-    "limits of one statistic": lambda a, d: a.update({"monitor.limits": a["monitor.limits"][:, :1]}),
+    "limits of fewer rows than none": lambda a, d: a["monitor.limits.counts"].__setitem__((1, 0), -1.0),
+    "limits of one statistic": lambda a, d: a.update(
+        {"monitor.limits.counts": a["monitor.limits.counts"][:1]}
+    ),
+    "an average of too many rows": lambda a, d: a.update(
+        {"monitor.trail.open": np.zeros((8, len(a["monitor.trail.start"])))}
+    ),
+    "a notice of no kind": lambda a, d: a.update({"monitor.inputs.on": np.array([[7, 0, 1, 1]])}),
+    "modes that are not there": _monitor(modes=2),
+    "more modes than are kept": _monitor(modes=99),
     "charts of rows to come": lambda a, d: a["monitor.history"].__setitem__((-1, 0), 1e6),
     "charts of half rows": lambda a, d: a.update({"monitor.history": a["monitor.history"] * 0.5}),
     "limits due before": _monitor(correct_at=0),
-    "a model due before": _monitor(renewals=[-(2**62), 0, 0]),
+    "a model due before": _monitor(renewals=[-(2**62), 0, 0, 0]),
 }
 
 

@@ -28,7 +28,8 @@ COMMON = {
     "eigenstream_threshold",
 }
 WATCHED = {"eigenstream_rows_alarmed_total", "eigenstream_alarms_total", "eigenstream_accepted_total"} | {
-    f"eigenstream_{name}" for name in ("statistic", "limit", "severity", "alarm_on", "drift")
+    f"eigenstream_{name}"
+    for name in ("statistic", "limit", "severity", "alarm_on", "drift", "drift_on", "inputs_out_of_order")
 }
 
 
@@ -90,7 +91,8 @@ def test_what_is_served_parses_and_is_what_the_model_says(plant, parameters):
             assert last["eigenstream_limit", name] == history.limits[-1, i]
         assert [seen["eigenstream_alarm_on", None] for seen in scraping.seen][20] == 0
         assert max(seen["eigenstream_severity", None] for seen in scraping.seen) > 0
-        assert last["eigenstream_drift", None] == pytest.approx(model.monitor.drift, abs=0.1)
+        drift = model.monitor.drift_of(model.monitor.reference)._asdict()
+        assert {name: last["eigenstream_drift", name] for name in drift} == pytest.approx(drift, abs=0.1)
 
 
 def test_only_this_computer_is_answered(plant):

@@ -123,9 +123,8 @@ def test_a_row_says_how_it_was_judged(trained):
     assert 0 < usual.severity < 1
     odd = monitor.learn_one(np.r_[50.0, np.zeros(INPUTS - 1)])
     assert (odd.alarm, odd.since) == (True, 3001)
-    assert odd.severity == pytest.approx(
-        max(odd.t2 / odd.t2_limit, odd.spe / odd.spe_limit, odd.distance / odd.distance_limit)
-    )
+    assert odd.severity > 1
+    assert odd.distance > odd.distance_limit
 
 
 def test_predictions_learn_nothing_and_agree_with_each_other(trained):
@@ -183,25 +182,34 @@ def test_blame_is_put_on_names():
     names = [f"sensor {i}" for i in range(INPUTS)]
     X = pandas.DataFrame(in_control("gaussian", 2000, seed=7), columns=names)
     X.iloc[1900:, 3] += 30
-    monitor = StreamMonitor().fit(X)
+    monitor = StreamMonitor().partial_fit(X)
     assert monitor.feature_names_in_.tolist() == names
-    assert monitor.alarms_[-1].contributors[0][0] == "sensor 3"
+    alarm = monitor.alarms_[-1]
+    assert alarm.contributors[0][0] == "sensor 3"
+    name, reads, should = alarm.readings[0]
+    assert name == "sensor 3"
+    assert reads - should == pytest.approx(30, abs=3)
 
 
-def test_a_single_gross_outlier_alarms_and_leaves_the_model_as_it_was(trained):
+def test_a_single_gross_outlier_alarms_and_hardly_moves_the_model(trained):
     monitor = copy.deepcopy(trained)
-    rank, spectrum = monitor.model_.n_components_, monitor.model_.spectrum_
+    rank, spectrum, mean = monitor.model_.n_components_, monitor.model_.spectrum_, monitor.model_.mean_
     assert monitor.learn_one(np.full(INPUTS, 1e6)).alarm
     assert monitor.model_.n_components_ == rank
-    np.testing.assert_array_equal(monitor.model_.spectrum_, spectrum)
+    np.testing.assert_allclose(monitor.model_.spectrum_, spectrum, rtol=0.02)
+    np.testing.assert_allclose(monitor.model_.mean_, mean, atol=1e-3)
+    calm = in_control("gaussian", 100, seed=1)
+    assert not monitor.learn_many(calm).alarm[8:].any()
 
 
 @pytest.mark.parametrize("learns", [True, False])
-def test_rows_that_alarm_are_learnt_only_if_asked_for(learns):
+def test_rows_of_a_fault_are_learnt_only_if_asked_for(learns):
     monitor = StreamMonitor(learn_from_alarms=learns).fit(in_control("gaussian", 3000, seed=1))
-    learnt = monitor.model_.n_samples_seen_
-    assert monitor.learn_one(np.full(INPUTS, 30.0)).alarm
-    assert monitor.model_.n_samples_seen_ == learnt + learns
+    rows = in_control("gaussian", 100, seed=1) + 30.0
+    assert monitor.learn_many(rows).alarm.all()
+    counts = monitor._monitor.counts
+    assert monitor.model_.n_samples_seen_ == 3100 - counts.held
+    assert (counts.held, counts.capped) == ((0, 0) if learns else (90, 10))
 
 
 def test_a_new_regime_alarms_and_is_accepted_after_the_stated_time():
@@ -252,29 +260,33 @@ def test_an_adaptive_monitor_follows_a_slow_drift_where_a_frozen_one_alarms():
     assert adaptive.learn_many(X[2000:]).alarm.mean() < 0.03
 
 
-@pytest.mark.parametrize(("confirm", "expected"), [(1, 1), (3, 3), ((2, 6), 5)])
+@pytest.mark.parametrize(("confirm", "expected"), [(1, 1), (3, 3), ((2, 6), 2)])
 def test_an_alarm_counts_only_after_k_of_n_rows(trained, confirm, expected):
     X = in_control("gaussian", 3100, seed=1)
     unusual = [3020, 3024, 3025, 3026] if isinstance(confirm, tuple) else range(3020, 3030)
     X[list(unusual)] += 30
-    monitor = StreamMonitor(confirm=confirm).fit(X)
+    monitor = StreamMonitor(confirm=confirm, end_after=32).partial_fit(X)
     alarm = monitor.alarms_[-1]
     assert (alarm.began, alarm.counts_from) == (3020, 3020 + expected - 1)
-    assert alarm.ended == (3026 if isinstance(confirm, tuple) else 3029) + 33
+    assert alarm.ended == alarm.last + 33
 
 
 def test_isolated_rows_do_not_count_where_alarms_have_to_last():
     X = in_control("gaussian", 3000, seed=11)
     X[2000::100] += 30
-    assert not StreamMonitor(confirm=2).fit(X).alarms_
+    assert not StreamMonitor(OnlineAdaptivePCA(), confirm=10).partial_fit(X).alarms_
 
 
 def test_drift_counts_components_that_have_turned_away():
     X = in_control("gaussian", 6000, seed=12)
     X[3000:] = in_control("gaussian", 3000, seed=13)  # other loadings
     monitor = StreamMonitor(OnlineAdaptivePCA(half_life=300), learn_from_alarms=True).fit(X[:3000])
-    assert monitor.drift_ < 0.1
-    assert 1.5 < monitor.partial_fit(X[3000:]).drift_ <= 3
+    assert monitor.drift_.directions < 0.1
+    X[3000:] += 2
+    drift = monitor.partial_fit(X[3000:]).drift_
+    assert 1.5 < drift.directions <= 3
+    assert drift.level > 1
+    assert 1 < drift.spread < 10
 
 
 def test_a_given_model_is_where_a_monitor_begins():
@@ -294,7 +306,7 @@ def test_rows_with_gaps_are_skipped_or_filled(missing, judged):
     verdicts = monitor.learn_many(X)
     assert np.isnan(verdicts.t2[1000]) == (missing == "skip")
     assert not verdicts.alarm[1000]
-    assert monitor.model_.n_samples_seen_ == judged - np.count_nonzero(verdicts.severity > 1)
+    assert monitor.model_.n_samples_seen_ == judged
     limits = np.column_stack((verdicts.t2_limit, verdicts.spe_limit, verdicts.distance_limit))
     without = np.count_nonzero(~np.isfinite(limits).any(axis=1))
     assert 64 <= without <= 192

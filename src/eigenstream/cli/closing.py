@@ -124,7 +124,7 @@ def _say_all(
     elif watches:
         print_watching(console, facts)
         frozen = "; frozen" if facts["frozen"] else ""
-        state = f"rank {facts['rank']}, threshold {facts['threshold']:.4g}, drift {facts['drift']:.2f}"
+        state = f"rank {facts['rank']}, threshold {facts['threshold']:.4g}"
         say(console, state + frozen)
         notes = [*([in_flags(job.model.advice_)] if job.model.advice_ else []), *notes]
     elif not keyed:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..io.durations import moment
 from ..io.files import shown
 from ..jobs import Watcher
-from ..jobs.watcher import alarm_document, in_words
+from ..jobs.watcher import alarm_document, in_words, notice_document, notice_in_words
 from ..model.history import STATISTIC_NAMES
 from .summary import say
 
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from ..jobs import AlarmEvent, Job
     from ..jobs.stage import Model
     from ..jobs.traces import Traces
+    from ..jobs.watcher import NoticeEvent
     from ..keyed.overview import Overview
     from ..live import Page
     from ..model import RankChange
+    from ..monitoring import Alarm
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 EVENTS = 4
@@ -223,6 +225,16 @@ class AlarmLines(Watcher):
         # Asked each time: on a terminal, a display may have put something before standard output meanwhile.
         print(self._told(event), file=self._file(), flush=True)
 
+    def noticed(self, event: NoticeEvent) -> None:
+        told = json.dumps(notice_document(event)) if self._told is _as_json else _notice_as_words(event)
+        print(told, file=self._file(), flush=True)
+
+
+def _notice_as_words(event: NoticeEvent) -> str:
+    time = "" if event.time is None else f" ({moment(event.time).replace('T', ' ')})"
+    key = "" if event.key is None else f"{event.key}, "
+    return shown(f"{key}row {event.row:,}{time}: {notice_in_words(event)}")
+
 
 def _as_words(event: AlarmEvent) -> str:
     alarm, time = event.alarm, "" if event.time is None else f" ({moment(event.time).replace('T', ' ')})"
@@ -234,9 +246,15 @@ def _as_words(event: AlarmEvent) -> str:
         how = "ended" if event.state == "ended" else "accepted as the new normal"
         exceeded = f"{alarm.rows:,} row{'s' if alarm.rows > 1 else ''} exceeded a limit"
         said = f"alarm {how}: {exceeded}, the last was row {alarm.last:,}; largest severity {peak}"
-    said += f", {STATISTIC_NAMES[alarm.statistic]}; {in_words(alarm.contributors)}"
+    said += f", {STATISTIC_NAMES[alarm.statistic]}; {in_words(alarm.contributors)}{_reads(alarm)}"
     key = "" if event.key is None else f"{event.key}, "
     return shown(f"{key}row {event.row:,}{time}: {said}")
+
+
+def _reads(alarm: Alarm) -> str:
+    """What the input to blame first reads, and what it should read."""
+    first = alarm.readings[:1]
+    return "".join(f"; {name} should read {should:.4g}, reads {reads:.4g}" for name, reads, should in first)
 
 
 def _as_json(event: AlarmEvent) -> str:

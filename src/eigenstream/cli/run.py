@@ -92,6 +92,12 @@ _monitor_options = together(
         64,
         default=1000,
     ),
+    Section.WATCH.whole(
+        "--end-after",
+        "End an alarm after this number of rows in sequence below all limits.  [default: about twice as many "
+        "as exceeded, at most 32]",
+        1,
+    ),
     Section.WATCH.flag("--learn-from-alarms", "Learn also from rows that exceed a limit; by default not."),
     Section.WATCH.whole(
         "--freeze-after",

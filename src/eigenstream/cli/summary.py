@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from .hints import in_flags
@@ -135,6 +136,7 @@ def counted(model: Any) -> dict[str, int]:
     counts, tally = monitor.counts, model.tally_
     told = {"watched": counts.came, "unjudged": counts.unjudged}
     told |= {"skipped": tally.skipped, "imputed": tally.imputed}
+    told |= {"held": counts.held, "elsewhere": counts.elsewhere, "capped": counts.capped}
     return told | {"alarms": counts.alarms, "alarmed": counts.alarmed, "accepted": counts.accepted}
 
 
@@ -142,7 +144,7 @@ def watched(model: Any, before: dict[str, int] | None = None) -> dict[str, Any]:
     """The state of a monitor as plain values; it counts from what was there ``before`` on."""
     from ..monitoring import STATISTICS
 
-    monitor, limits = model.monitor, model.monitor.limits
+    monitor, limits = model.monitor, model.monitor.limits_now()
     facts = {name: count - (before or {}).get(name, 0) for name, count in counted(model).items()}
     judged = facts["watched"] - facts["unjudged"]
     return facts | {
@@ -151,11 +153,12 @@ def watched(model: Any, before: dict[str, int] | None = None) -> dict[str, Any]:
         "share_alarmed": facts["alarmed"] / judged if judged else 0.0,
         "rank": model.n_components_,
         "threshold": model.threshold_,
-        "drift": monitor.drift,
+        "drift": monitor.drift._asdict(),
+        "drifting": monitor.watch.drift is not None,
         "frozen": monitor.frozen,
         "limits": {
-            name: float(limit) if told else None
-            for name, limit, told in zip(STATISTICS, limits.values, limits.told, strict=True)
+            name: float(limit) if isfinite(limit) else None
+            for name, limit in zip(STATISTICS, limits, strict=True)
         },
         **({"since_it_began": counted(model)} if before else {}),
     }
@@ -189,6 +192,9 @@ def rows_in_words(facts: dict[str, Any]) -> str:
         "unjudged": "not judged (before there were limits, or with gaps)",
         "skipped": "skipped for their gaps",
         "imputed": "learnt with gaps filled",
+        "held": "not learnt, as rows of a fault",
+        "elsewhere": "not learnt, as rows of a normal of before",
+        "capped": "learnt with less weight, as they exceeded a limit",
     }
     told += [f"{facts[name]:,} {how}" for name, how in others.items() if facts[name]]
     return f"{', '.join(told)}; the model has learnt from {facts['learnt']:,}"
@@ -220,3 +226,12 @@ def print_watching(console: Console, facts: dict[str, Any]) -> None:
         told = f"{total['watched']:,} rows watched, {alarms}, {_rows(total['alarmed'])} alarmed"
         say(console, f"since the monitor began: {told}")
     say(console, f"limits: {limits_in_words(facts)}")
+    say(console, f"drift: {drift_in_words(facts)}")
+
+
+def drift_in_words(facts: dict[str, Any]) -> str:
+    """How far the model has moved from its anchor, the first normal."""
+    level, spread, directions = facts["drift"].values()
+    told = f"an input's mean by up to {level:.2g} of its standard deviations, its spread by a factor of up to"
+    told += f" {spread:.3g}, {directions:.2g} of the components"
+    return told + ("; rows leave the first normal while the model follows them" if facts["drifting"] else "")

@@ -16,7 +16,17 @@ from ..array_types import as_numbers
 from ..model.history import ControlHistory
 from ..model.reading import Floats
 from ..model.whole_calls import whole_call
-from ..monitoring import STATISTICS, Alarm, Monitor, MonitoredModel, MonitorSettings, Verdict, Verdicts
+from ..monitoring import (
+    STATISTICS,
+    Alarm,
+    Drift,
+    Monitor,
+    MonitoredModel,
+    MonitorSettings,
+    Notice,
+    Verdict,
+    Verdicts,
+)
 from ..monitoring.settings import confirmation
 from ..plotting.notebook import ShownAsCard
 from .holding import HoldsModel
@@ -28,10 +38,15 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     """Tells when a stream leaves its usual pattern, and which inputs are to blame.
 
     Each row is judged by what was known before it: T² (how far off within the model), SPE (how far off the
-    model) and the distance (how far off, each direction by its own spread). Limits start from theory and are
-    corrected by what is seen, so that rows in control alarm at the stated rate even where they are
-    correlated, heavy-tailed or slowly drifting. There is no alarm before there is a basis for one. How the
-    stream is cut into calls does not change a bit.
+    model), the distance (how far off, each direction by its own spread), and the distances of the average of
+    the last rows and of the row with its predecessor. Limits come from rows that the model had not seen when
+    it judged them, so that rows in control alarm at the stated rate even where they resemble each other, are
+    heavy-tailed or slowly drifting. There is no alarm before there is a basis for one. How the stream is cut
+    into calls does not change a bit.
+
+    `fit` takes all rows for normal, and learns every one of them. In `partial_fit`, `learn_many` and
+    `learn_one` that holds for the first rows; later a row that exceeds a limit is learnt with less weight,
+    and while most rows exceed nothing is, for up to 250 rows.
 
     Parameters
     ----------
@@ -42,14 +57,17 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     false_alarm_rate
         The share of rows in control that alarm, at most 0.1.
     learn_from_alarms
-        True to learn rows that exceed a limit. By default they are not: a model that learns a fault
-        forgets to alarm at it.
+        True to learn rows that exceed a limit like any other. A model that learns a fault forgets to alarm
+        at it.
     accept_after
         After how many rows an alarm that is still on is taken for the new normal: the model starts anew from
         its last 256 rows, so that no monitor alarms for ever.
     confirm
         Rows in sequence that have to exceed a limit for an alarm to count, such as 3; or ``"3/5"``, the same
         as ``(3, 5)``: three of five rows.
+    end_after
+        Rows in sequence below all limits that end an alarm; None: about twice as many as exceeded, at most
+        32, so that chance keeps an alarm on for two rows only.
     on_alarm
         Called with an `Alarm` when it begins to count and when it ends, after the call that saw it.
 
@@ -59,12 +77,16 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         The model now.
     alarms_ : list of Alarm
         The last 1,000 alarms that counted: when they began and ended, their peak, the inputs to blame.
+    notices_ : list of Notice
+        The last 1,000 drifts, and inputs that were flat (stuck), lively (noise) or gone (no values).
     control_history_ : ControlHistory
         Statistics, limits and alarms over the whole stream, in up to 512 stretches.
     limits_ : dict
         The limits now, by name; infinity where there is no basis for one.
-    drift_ : float
-        Number of components the model has turned away from since limits were first told.
+    drift_ : Drift
+        How far the model has moved from its anchor, the first normal: ``level``, the largest shift of an
+        input's mean in its standard deviations; ``spread``, the largest factor of a standard deviation;
+        ``directions``, the number of components it has turned away from.
     n_rows_seen_ : int
         Rows that came; ``model_.n_samples_seen_`` were learnt.
     offset_ : float
@@ -91,6 +113,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         learn_from_alarms: bool = False,
         accept_after: int = 1000,
         confirm: int | str | tuple[int, int] = 1,
+        end_after: int | None = None,
         on_alarm: Callable[[Alarm], object] | None = None,
     ) -> None:
         self.model = model
@@ -98,6 +121,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         self.learn_from_alarms = learn_from_alarms
         self.accept_after = accept_after
         self.confirm = confirm
+        self.end_after = end_after
         self.on_alarm = on_alarm
 
     _model: MonitoredModel
@@ -105,19 +129,22 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
 
     @whole_call
     def fit(self, X: ArrayLike, y: object = None, *, timestamps: Any = None) -> Self:
-        """Forget everything and follow these rows in one pass; ``y`` is ignored.
+        """Forget everything and learn these rows, all of which are taken for normal; ``y`` is ignored.
+
+        Limits come from blocks of them, each judged by what was learnt from the others.
 
         Parameters
         ----------
         X, y, timestamps
             As of `OnlineAdaptivePCA.fit`.
         """
-        self._follow(X, timestamps, fresh=True)
+        model, rows, times = self._prepared(X, timestamps, fresh=True)
+        model.learn_normal(rows, times)
         return self
 
     @whole_call
     def partial_fit(self, X: ArrayLike, y: object = None, *, timestamps: Any = None) -> Self:
-        """Judge these rows in order, and learn those that do not alarm; parameters as of `fit`."""
+        """Judge these rows in order and learn them, those that exceed less; parameters as of `fit`."""
         self._follow(X, timestamps)
         return self
 
@@ -128,7 +155,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
 
     @whole_call
     def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Verdict:
-        """Judge one vector, and learn it unless it alarms."""
+        """Judge one vector, and learn it."""
         stamps = None if timestamp is None else [timestamp]
         return self._follow(np.asarray(as_numbers(x, "x"))[None], stamps).one(0)
 
@@ -148,7 +175,10 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         return super().set_params(**parameters)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """-1 for rows that exceed a limit, 1 for others; nothing is learnt."""
+        """-1 for rows that exceed a limit, 1 for others, each row for itself; nothing is learnt.
+
+        What came before a row says more: `judge` takes rows for a stretch, `learn_many` for the next ones.
+        """
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -156,8 +186,10 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         return np.asarray(self.score_samples(X) - self.offset_)
 
     def score_samples(self, X: ArrayLike) -> Floats:
-        """The severity of each row, its largest ratio to a limit, with a minus: low is unusual."""
-        return -self.judge(X).severity
+        """The severity of each row, judged for itself, with a minus: low is unusual."""
+        rows = self._checked(X)
+        verdicts = self.callers.read(lambda: self._fitted().judge(rows, self.model_.missing, alone=True))
+        return -verdicts.severity
 
     def judge(self, X: ArrayLike) -> Verdicts:
         """Verdicts on rows as a stretch of their own, by everything learnt so far; nothing is learnt."""
@@ -165,7 +197,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         return self.callers.read(lambda: self._fitted().judge(rows, self.model_.missing))
 
     def contributions(self, X: ArrayLike) -> dict[str, NDArray[np.float64]]:
-        """Part of each input in T², SPE and distance of each row: never negative, adding up to it."""
+        """Part of each input in each statistic of each row of a stretch: never negative, adding up to it."""
         rows = self._checked(X)
         return self.callers.read(lambda: self._fitted().contributions(rows, self.model_.missing))
 
@@ -196,13 +228,16 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         return list(self._fitted().watch.past)
 
     @property
-    def limits_(self) -> dict[str, float]:
-        return dict(
-            zip(STATISTICS, map(float, self.callers.read(self._fitted().limits_now).values), strict=True)
-        )
+    def notices_(self) -> list[Notice]:
+        return list(self._fitted().notices)
 
     @property
-    def drift_(self) -> float:
+    def limits_(self) -> dict[str, float]:
+        limits = self.callers.read(self._fitted().limits_now)
+        return dict(zip(STATISTICS, map(float, limits), strict=True))
+
+    @property
+    def drift_(self) -> Drift:
         monitor = self._fitted()
         return self.callers.read(lambda: monitor.drift)
 
@@ -248,6 +283,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
             bool(self.learn_from_alarms),
             self.accept_after,
             confirmation(self.confirm),
+            self.end_after,
         )
 
     def _begin(self, *, fresh: bool) -> OnlineAdaptivePCA:
@@ -262,8 +298,13 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         fitted = self.model.__sklearn_is_fitted__()
         return copy.deepcopy(self.model) if fitted and not fresh else clone(self.model)
 
-    def _follow(self, X: ArrayLike, timestamps: Any, *, fresh: bool = False) -> Verdicts:
+    def _follow(self, X: ArrayLike, timestamps: Any) -> Verdicts:
         """Check rows as scikit-learn does, judge and learn them; within a `whole_call`."""
+        model, rows, times = self._prepared(X, timestamps, fresh=False)
+        return model.follow(rows, times).verdicts
+
+    def _prepared(self, X: ArrayLike, timestamps: Any, *, fresh: bool) -> tuple[MonitoredModel, Floats, Any]:
+        """The model to go on with, and rows as it takes them."""
         X = filled(X)
         if fresh or not self.__sklearn_is_fitted__():
             settings, given = self._settings(), self._begin(fresh=fresh)
@@ -278,8 +319,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
             rows, model = shaped(self.model_, X, reset=False), self._model
         self.model_._in_step()
         model.on_alarm = self.on_alarm
-        times = times_of(X, timestamps) if model.needs_timestamps else timestamps
-        return model.follow(rows, times).verdicts
+        return model, rows, times_of(X, timestamps) if model.needs_timestamps else timestamps
 
 
 def default_model() -> OnlineAdaptivePCA:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,7 +24,7 @@ from .record import FleetStart, Record, Request
 from .stage import KeyedScoring, KeyedStage, Scoring, Stage
 from .times import Times
 from .waiting import ReadAhead, StopRequest, WaitEnded
-from .watcher import Outcome, Watcher
+from .watcher import AlarmEvent, NoticeEvent, Outcome, Watcher
 
 if TYPE_CHECKING:
     from ..model import RankChange
@@ -180,8 +181,12 @@ class Job:
                 watcher.judged(self._stage.verdicts)
             if isinstance(self._stage, KeyedJudging) and batch.keys is not None:
                 watcher.judged_keys(batch.keys, self._stage.severity)
-            for event in self._stage.events:
-                watcher.alarmed(event)
+            events: list[AlarmEvent | NoticeEvent] = [*self._stage.events, *self._stage.notices]
+            for event in sorted(events, key=attrgetter("row")):
+                if isinstance(event, AlarmEvent):
+                    watcher.alarmed(event)
+                else:
+                    watcher.noticed(event)
             watcher.learnt(self.model, batch)
 
     def _note_times(self, came: int, batch: Batch) -> None:

@@ -11,10 +11,19 @@ import numpy as np
 from ..io.sinks import Layout
 from ..keyed import MonitorBank
 from ..model import StreamModel
-from ..monitoring import COLUMNS, Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
+from ..monitoring import (
+    COLUMNS,
+    STATISTICS,
+    Alarm,
+    Contributors,
+    MonitoredModel,
+    MonitorSettings,
+    Notice,
+    Verdicts,
+)
 from .record import SETTINGS_OF_MONITOR, STANDSTILL, FleetStart, Request, Scalar
 from .stage import KeyedStage, Said, Stage
-from .watcher import AlarmEvent, Numbering, in_words
+from .watcher import AlarmEvent, NoticeEvent, Numbering, in_words
 
 if TYPE_CHECKING:
     from ..io.sinks.sink import Texts
@@ -83,15 +92,17 @@ class Judging(Stage):
         return layout(kept)
 
     def learn(self, batch: Batch, *, scored: bool, residuals: bool) -> Said | None:
-        first, calls = self.came, list[Alarm]()
+        first, calls, notices = self.came, list[Alarm](), list[Notice]()
         self.numbering.note(first, batch.numbers)
         own, self.model.on_alarm = self.model.on_alarm, calls.append
+        heard, self.model.on_notice = self.model.on_notice, notices.append
         try:
             verdicts, contributors = self._judged(batch, blame=scored)
         finally:
-            self.model.on_alarm = own
+            self.model.on_alarm, self.model.on_notice = own, heard
         self.verdicts = verdicts
         self.events = self._events(calls, batch, first)
+        self.notices = self._notices(notices, batch, first)
         if own is not None:
             for alarm in calls:
                 own(alarm)
@@ -99,7 +110,9 @@ class Judging(Stage):
         monitor = self.model.monitor
         assert monitor is not None
         on = monitor.watch.on
-        named = () if on is None else (on.began, on.counts_from, on.last, on.peak_row)
+        named = [] if on is None else [on.began, on.counts_from, on.last, on.peak_row]
+        named += [began for began, _ in monitor.inputs.on.values()]
+        named += [] if monitor.watch.drift is None else [monitor.watch.drift.began]
         self.numbering.forget(row for row in named if row is not None)
         return said
 
@@ -151,6 +164,19 @@ class Judging(Stage):
             events.append((row, AlarmEvent(state, number, time, length, self._numbered(alarm))))
         return [event for _, event in sorted(events, key=lambda pair: pair[0])]
 
+    def _notices(self, notices: list[Notice], batch: Batch, first: int) -> list[NoticeEvent]:
+        """Notices that began or ended, in order of rows."""
+        events = []
+        for notice in notices:
+            row = notice.began if notice.ended is None else notice.ended - 1
+            time = None if batch.times is None else float(batch.times[max(row - first, 0)])
+            began = self.numbering.number(notice.began)
+            ended = None if notice.ended is None else self.numbering.number(row) + 1
+            said = replace(notice, began=began, ended=ended)
+            state: Any = "began" if ended is None else "ended"
+            events.append((row, NoticeEvent(state, self.numbering.number(row), time, said)))
+        return [event for _, event in sorted(events, key=lambda pair: pair[0])]
+
     def _numbered(self, alarm: Alarm) -> Alarm:
         """A copy in numbers of the source."""
         number = self.numbering.number
@@ -187,7 +213,7 @@ class KeyedJudging(KeyedStage):
         numbers = np.tile(UNJUDGED, (len(batch.rows), 1))
         texts = np.hstack((batch.texts, np.full((len(batch.rows), 1), "", dtype=object)))
         on, severity, frozen = list[bool](), np.zeros(len(batch.rows)), self.request.parameters.get("frozen")
-        keys = self._keys(batch)
+        keys, notices = self._keys(batch), list[NoticeEvent]()
         # A frozen bank learns nothing, so it begins no monitors either.
         known = np.flatnonzero([key in self.model for key in keys]) if frozen else np.arange(len(keys))
 
@@ -205,6 +231,7 @@ class KeyedJudging(KeyedStage):
             severity[rows] = stage.verdicts.severity
             alarms = monitor.alarms_
             on.append(bool(alarms) and alarms[-1].ended is None)
+            notices.extend(event._replace(key=key) for event in stage.notices)
             return [event._replace(key=key) for event in stage.events]
 
         for i in np.setdiff1d(np.arange(len(keys)), known).tolist():
@@ -212,6 +239,7 @@ class KeyedJudging(KeyedStage):
         judged = self.model.each([keys[i] for i in known], batch.rows[known], judge) if len(known) else []
         self.severity = severity
         self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
+        self.notices = sorted(notices, key=lambda event: event.row)
         if any(on) or self.events:
             self.start = {**self.start, "alarmed": True}
         return Said(numbers, texts) if scored else None
@@ -221,7 +249,7 @@ class KeyedJudging(KeyedStage):
         self.unjudged[key] = self.unjudged.get(key, 0) + rows
 
 
-UNJUDGED = [*[np.nan] * 3, *[np.inf] * 3, 0.0, 0.0, -1.0]
+UNJUDGED = [*[np.nan] * len(STATISTICS), *[np.inf] * len(STATISTICS), 0.0, 0.0, 0.0, -1.0]
 """Entries of `COLUMNS` of a row that is not judged."""
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..io.serving import is_own, listen, own_names
 from ..keyed import Bank, MonitorBank
-from ..monitoring import STATISTICS
+from ..monitoring import KINDS, STATISTICS
 from .watcher import AlarmEvent, Watcher
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ MEANINGS = {
     "limit": ("gauge", "Of each statistic; +Inf where there is none yet."),
     "severity": ("gauge", "Largest ratio of the last row to a limit."),
     "alarm_on": ("gauge", "1 while an alarm is on, else 0."),
-    "drift": ("gauge", "Components turned away from since limits were told."),
+    "drift": ("gauge", "Distance from the anchor: of level, spread and directions."),
+    "inputs_out_of_order": ("gauge", "Inputs that are flat, lively or gone."),
+    "drift_on": ("gauge", "1 while only the anchor sees most rows, else 0."),
     "keys": ("gauge", "Keys that have a model."),
     "keys_alarmed": ("gauge", "Keys with an alarm on that began since this job was started."),
     "notices_told": ("counter", "Notices of alarms that reached a command or a web server."),
@@ -166,7 +168,7 @@ class Metrics(Watcher):
         self._numbers: dict[str, float | dict[str, float]] = {}
         self._saved: dict[str, float] = {}
         self._last: dict[str, float] = {}
-        self._drift: tuple[Any, float] = (None, 0.0)
+        self._drift: tuple[Any, dict[str, float]] = (None, {})
         self._alarmed: set[Any] = set()
         registry = CollectorRegistry()
         registry.register(self)
@@ -228,14 +230,18 @@ class Metrics(Watcher):
             "limit": {name: last[f"{name}_limit"] for name in STATISTICS},
             "severity": last["severity"],
             "alarm_on": float(monitor.watch.counts),
-            "drift": self._turned(monitor),
+            "drift": self._moved(monitor),
+            "inputs_out_of_order": {
+                kind: float(sum(number == i for number, _ in monitor.inputs.on))
+                for i, kind in enumerate(KINDS)
+            },
+            "drift_on": float(monitor.watch.drift is not None),
         }
 
-    def _turned(self, monitor: Monitor) -> float:
+    def _moved(self, monitor: Monitor) -> dict[str, float]:
         """The drift of the reference that rows are judged by, computed when that is a new one."""
         if monitor.reference is not self._drift[0]:
-            origin, now = monitor.origin, monitor.reference
-            self._drift = now, 0.0 if origin is None or now is None else origin.turned(now)
+            self._drift = monitor.reference, monitor.drift_of(monitor.reference)._asdict()
         return self._drift[1]
 
     def describe(self) -> list[Any]:

@@ -13,7 +13,7 @@ from ..io.sources.options import STORED, ReadOptions
 
 Scalar = str | int | float | bool | None
 
-SETTINGS_OF_MONITOR = ("false_alarm_rate", "learn_from_alarms", "accept_after", "confirm")
+SETTINGS_OF_MONITOR = ("false_alarm_rate", "learn_from_alarms", "accept_after", "confirm", "end_after")
 """Parameters of a job that watches; `confirm` as a text such as 2/3."""
 STANDSTILL = ("freeze_after", "frozen")
 """Parameters that say when a monitor stops learning; the next job does not inherit them."""

@@ -14,7 +14,7 @@ from ..io.durations import is_duration
 from ..io.sinks import Layout
 from ..keyed import Bank
 from ..model import StreamModel
-from .watcher import AlarmEvent, Numbering
+from .watcher import AlarmEvent, NoticeEvent, Numbering
 
 if TYPE_CHECKING:
     from ..estimators import OnlineAdaptivePCA
@@ -42,6 +42,8 @@ class Stage(ABC):
         self.model = model
         self.events: list[AlarmEvent] = []
         """Alarms of the last batch that began to count or ended, in order."""
+        self.notices: list[NoticeEvent] = []
+        """Drifts and inputs out of order that began or ended."""
         self.verdicts: Verdicts | None = None
         """Verdicts on the last batch, of a model that watches."""
         self.numbering = Numbering()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..io.sources import Batch
     from ..keyed.bank_file import Key
     from ..model import RankChange
-    from ..monitoring import Alarm, Contributors, Verdicts
+    from ..monitoring import Alarm, Contributors, Notice, Verdicts
     from .stage import Model
 
 MOST_BREAKS = 256
@@ -82,6 +82,54 @@ class AlarmEvent(NamedTuple):
     """The key of the rows, with one monitor per key."""
 
 
+class NoticeEvent(NamedTuple):
+    """A drift, or an input out of order, that began or ended. Row numbers are those of the source."""
+
+    state: Literal["began", "ended"]
+    row: int
+    """The row at which it began, or the last before it had ended."""
+    time: float | None
+    """Time of that row, in seconds since 1970, if known."""
+    notice: Notice
+    key: Key | None = None
+    """The key of the rows, with one monitor per key."""
+
+
+MEANINGS = {
+    "flat": "repeats its value for longer than ever",
+    "lively": "moves more than ever",
+    "gone": "has no values for longer than ever",
+    "drift": "rows leave the first normal, and the model follows them",
+}
+"""What each kind of notice means."""
+
+
+def notice_document(event: NoticeEvent) -> dict[str, Any]:
+    """A notice as plain values: a line of ``watch --json``."""
+    notice = event.notice
+    facts: dict[str, Any] = {"event": "notice", "kind": notice.kind, "state": event.state, "row": event.row}
+    facts |= {"input": notice.input} if notice.input else {}
+    facts |= {} if event.key is None else {"key": event.key}
+    return facts | ({} if event.time is None else {"time": moment(event.time)}) | {"since": notice.began}
+
+
+def notice_in_words(event: NoticeEvent) -> str:
+    """A notice as a text.
+
+    Examples
+    --------
+    >>> from eigenstream.monitoring import Notice
+    >>> notice_in_words(NoticeEvent("began", 7, None, Notice("flat", 7, input="valve")))
+    'valve is flat: it repeats its value for longer than ever'
+    """
+    kind, name = event.notice.kind, event.notice.input
+    if kind == "drift":
+        return f"drift began: {MEANINGS[kind]}" if event.state == "began" else "drift ended"
+    if event.state == "began":
+        return f"{name} is {kind}: it {MEANINGS[kind]}"
+    return f"{name} is no longer {kind}, since row {event.notice.began:,}"
+
+
 def alarm_document(event: AlarmEvent) -> dict[str, Any]:
     """An alarm that began to count, or ended, as plain values: a line of ``watch --json``, and a notice."""
     alarm = event.alarm
@@ -92,7 +140,8 @@ def alarm_document(event: AlarmEvent) -> dict[str, Any]:
         facts["time"] = moment(event.time)
     facts |= {"since": alarm.began, "last": alarm.last, "rows": alarm.rows, "length": event.length}
     facts |= {"peak": alarm.peak, "peak_row": alarm.peak_row, "statistic": alarm.statistic}
-    return facts | {"contributors": dict(alarm.contributors)}
+    readings = {name: {"reads": reads, "should_read": should} for name, reads, should in alarm.readings}
+    return facts | {"contributors": dict(alarm.contributors), "readings": readings}
 
 
 def in_words(contributors: Contributors) -> str:
@@ -128,6 +177,9 @@ class Watcher:
 
     def saving(self) -> None:
         """The model is about to be saved: what was heard so far will not be heard again after a crash."""
+
+    def noticed(self, event: NoticeEvent) -> None:
+        """A drift or an input out of order began or ended."""
 
     def saved(self, samples: int) -> None:
         """The model has been saved, with this number of samples."""

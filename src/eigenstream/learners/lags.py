@@ -175,8 +175,10 @@ class LagSums(NamedTuple):
         return self._replace(faded=self.faded * factor)
 
     def joined(self, other: Self) -> Self:
-        """The sums over the rows of both."""
-        sums = self.faded * self.sums + other.faded * other.sums
+        """The sums over the rows of both; one with fewer axes has nothing along the others."""
+        width = max(self.sums.shape[-1], other.sums.shape[-1])
+        one, two = (np.pad(each.sums, ((0, 0), (0, width - each.sums.shape[-1]))) for each in (self, other))
+        sums = self.faded * one + other.faded * two
         pairs = self.faded * self.pairs + other.faded * other.pairs
         inputs = self.faded * self.inputs + other.faded * other.inputs
         blocks, alike = self.blocks + other.blocks, bool(are_alike(sums, pairs))

@@ -34,6 +34,8 @@ MOST_POINTS = 512
 """Most points of each of them: more than a chart has pixels for."""
 MOST_TRACKS = 48
 """Most eigenvalues that are followed over time; each is a line that the browser paints."""
+MOST_NOTICES = 3
+"""Inputs out of order, or a drift, that the page names: the latest."""
 MOST_EVENTS = 200
 """Most changes of rank, or alarms, in the list: the latest."""
 REFRESH = 0.25
@@ -88,6 +90,8 @@ class Watching(NamedTuple):
     """Rows that alarmed."""
     traces: tuple[Trace, ...] = ()
     """Traces of the inputs to blame around the latest alarms."""
+    notices: str = ""
+    """Inputs out of order and drifts that are on, as a text behind others."""
 
 
 class Snapshot(NamedTuple):
@@ -240,7 +244,13 @@ def _rows(model: TrackedAttributes) -> int:
 def _watching(monitor: Monitor, traces: tuple[Trace, ...]) -> Watching:
     alarms = tuple(replace(alarm) for alarm in list(monitor.watch.past)[-MOST_EVENTS:])
     counts = monitor.counts
-    return Watching(monitor.stretches.history(), alarms, counts.alarms, counts.alarmed, traces)
+    on = [
+        f"{one.input} is {one.kind}" if one.input else one.kind
+        for one in monitor.notices
+        if one.ended is None
+    ]
+    notices = "".join(f"; {one}" for one in on[-MOST_NOTICES:])
+    return Watching(monitor.stretches.history(), alarms, counts.alarms, counts.alarmed, traces, notices)
 
 
 def thinned(components: NDArray[np.floating[Any]]) -> Loadings:

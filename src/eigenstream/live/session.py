@@ -243,7 +243,7 @@ def _of_monitor(watching: Watching) -> dict[str, str]:
     return {
         "severity": brief(float(severity[-1])) if len(severity) else NOTHING,
         "alarm-count": f"{watching.number:,}",
-        "alarm-now": "one is on" if on else f"{watching.alarmed:,} rows in all",
+        "alarm-now": ("one is on" if on else f"{watching.alarmed:,} rows in all") + watching.notices,
     }
 
 

@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 LIMIT = 256
 """Most moments kept."""
 
-STATISTIC_NAMES = {"t2": "T²", "spe": "SPE", "distance": "distance"}
+STATISTIC_NAMES = {"t2": "T²", "spe": "SPE", "distance": "distance", "average": "average", "pair": "pair"}
 """Statistics of a monitor in the order of the columns of `ControlHistory`, and their names for people."""
 
 
@@ -55,9 +55,9 @@ class ControlHistory(NamedTuple):
     row: NDArray[np.int64]
     """The first row of each stretch (m)."""
     statistics: NDArray[np.float64]
-    """The largest T², SPE and distance in it; NaN where no row was judged (m, 3)."""
+    """The largest of each statistic in it; NaN where no row was judged (m, 5)."""
     limits: NDArray[np.float64]
-    """The limits at its end; infinity where there was none (m, 3)."""
+    """The limits at its end; infinity where there was none (m, 5)."""
     severity: NDArray[np.float64]
     """The largest severity in it (m)."""
     alarm: NDArray[np.bool_]

@@ -2,11 +2,14 @@
 
 from .events import Alarm as Alarm
 from .events import Contributors as Contributors
+from .events import Notice as Notice
 from .history import ControlHistory as ControlHistory
+from .inputs import KINDS as KINDS
 from .model import MonitoredModel as MonitoredModel
 from .model import load as load
 from .monitor import Monitor as Monitor
 from .reference import STATISTICS as STATISTICS
+from .reference import Drift as Drift
 from .settings import MonitorSettings as MonitorSettings
 from .verdicts import COLUMNS as COLUMNS
 from .verdicts import Verdict as Verdict

@@ -1,43 +1,69 @@
 """Alarms as events: they begin, count after a while, reach a peak, and end or are accepted.
 
-An alarm is on from the first row that exceeds a limit until `CALM` rows in sequence have not. The limits
-count its rows only when it ends: rows of a fault must not raise them. Afterwards rows that exceeded count as
-chance only as often as chance would have it, with a margin.
+A row exceeds where its surprise is above a *line*. The line is steered to the rate of false alarms: up by a
+step with each row that exceeds, down a little with each other row, within bounds (quantile tracking; cf.
+Gibbs and Candes 2021, arXiv:2106.00170). An alarm is on from the first row that exceeds until about twice as
+many rows in sequence have not as had: chance keeps it on for two rows, and a fault that flickers is one
+event.
+
+While most of the last rows exceed, a fault is on and not chance: the model learns nothing and the line stays
+where it is, for `HOLD` rows at most. Then it is learnt; rows that exceed for an anchor, which stands still,
+keep the alarm on. What the anchor alone sees, row after row, is a drift.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..learners.knowledge import Matrix, Vector
+from ..learners.knowledge import Vector
 from ..learners.marks import Mark
 
-# A fault that flickers is one event. The price: at a rate of 0.01 chance alone keeps an alarm on for 28 %
-# of the rows, 1 - 0.99**32.
-CALM = 32
-"""Rows in sequence below the limits that end an alarm."""
+# Rows.
+LONGEST_CALM = 32
+"""Most rows in sequence below the line that end an alarm."""
 
-# As many as make a basis for limits (`limits.BASIS`); more would only cost memory.
-HELD = 64
-"""Rows of an alarm, its first, that are kept to be counted when it has ended."""
+# Memory of the share of rows that exceed, as the weight of the newest: eleven rows in sequence make a half.
+# Averages exceed for some rows in sequence by chance: with an eighth (six rows), learning stopped for nothing
+# often enough to treble the rate of a drifting stream.
+NEWEST = 0.0625
+DENSE = 0.5
+"""Share of the last rows that exceed from which on a fault is on."""
 
-# Chance and heavy tails exceed now and then, a fault row after row.
-SPARSE = 0.5
-"""Share of rows that exceed, below which a long alarm is due to limits that are too low."""
+# The same for rows that only the anchor sees: 44 rows in sequence make a half.
+NEWEST_OF_DRIFT = 1 / 64
+DRIFT_ENDS = 0.25
+"""Share of the last rows that only the anchor sees below which a drift is over."""
 
-# `SPARSE` of fewer rows is a handful, which chance exceeds too.
-GRACE = 16
-"""Rows of an alarm that do not yet tell a fault from chance."""
+# A fault exceeds row after row, for the anchor, too.
+SPARSE = 0.25
+"""Share of the last rows that exceed up to which an anchor does not keep an alarm on."""
 
-# The multiple lets limits rise that are too low; the number is below `limits.FEW`, which make a quantile,
-# so that no single alarm sets a limit.
-MARGIN, SAVED = 3.0, 4.0
-"""Rows of alarms that count as chance: this multiple of the rate, and this number at a time, at most."""
+# Where it sees more than a tenth of the rows before an alarm it says nothing of the alarm.
+CALM_ANCHOR = 0.1
+"""Share of the last rows that only the anchor sees up to which it keeps an alarm on."""
+
+# Rows. A fault that lasts longer is learnt with capped weights; without such a bound a model that is wrong
+# would never learn that it is.
+HOLD = 250
+"""Most rows for which nothing is learnt and no limit is moved."""
+
+# A logarithm of p. Ten exceeding rows in sequence move the line by a factor of e; it walks by a quarter on
+# its own. On twelve real streams 9 kept a rate of 0.01 within a factor of two, with half the step 7.
+STEP = 0.1
+"""How far a row that exceeds moves the line."""
+
+# A share of the line: at a rate of 0.01, up to p = 0.0001, which changes a limit by a factor of about two.
+FARTHEST = 1.0
+"""How far the line may be moved up in all."""
+
+# The same downwards, to p = 0.1: a calm stream does not make rows alarm that are like one in ten.
+LOWEST = 0.5
+"""How far the line may be moved down in all."""
 
 Contributors = tuple[tuple[str, float], ...]
 """Inputs with their shares of a statistic, largest first."""
@@ -66,47 +92,90 @@ class Alarm:
     """The largest severity."""
     peak_row: int = -1
     statistic: str = ""
-    """Statistic that was largest there, in units of its limit."""
+    """Statistic that was most surprising there."""
     contributors: Contributors = ()
-    """The inputs that added most to it there, with their shares, largest first."""
+    """The inputs that explain most of it, with their shares, largest first."""
+    readings: tuple[tuple[str, float, float], ...] = ()
+    """What these inputs read in its first rows, in the mean, and what they should have read."""
 
 
 @dataclass
-class Allowance:
-    """Number of rows that exceed which may still count as chance: earned row by row, spent one by one."""
+class Notice:
+    """Something worth knowing that is no alarm: a drift, or an input that does not behave as usual."""
+
+    kind: str
+    """``"drift"``, ``"flat"``, ``"lively"`` or ``"gone"``."""
+    began: int
+    ended: int | None = None
+    """The first row after it; None: it is still on."""
+    input: str = ""
+    """Name of the input; empty for a drift."""
+
+
+@dataclass
+class Line:
+    """Correction of the line, steered to the rate."""
 
     rate: float
-    left: float = SAVED
-    at: int = 0
-    """Row at which that was left: earnings are a function of row numbers, not of calls."""
+    above: float = 0.0
+    """Correction at the row below, in logarithms of p."""
+    at: int | None = None
+    """None: it is not steered."""
 
-    def spend(self, row: int) -> bool:
-        """Spend one at this row; True if one was left."""
-        left = min(self.left + MARGIN * self.rate * (row - self.at), SAVED)
-        if left < 1:
-            return False
-        self.left, self.at = left - 1, row
-        return True
+    def corrections(self, rows: NDArray[np.int64], line: float) -> Vector:
+        """The correction of this line at each of these rows if none of them exceeds."""
+        passed = np.zeros(len(rows)) if self.at is None else rows - self.at
+        return np.clip(self.above - STEP * self.rate * passed, -LOWEST * line, FARTHEST * line)
+
+    def exceeded(self, row: int, line: float) -> None:
+        """Note that this row has exceeded."""
+        self.above, self.at = self.now(row, line) + STEP, row
+
+    def now(self, row: int, line: float) -> float:
+        """The correction at this row."""
+        return float(self.corrections(np.array([row]), line)[0])
+
+    def steer(self, row: int) -> None:
+        """Begin to be steered at this row."""
+        self.above, self.at = 0.0, row
+
+    def rest(self, row: int, line: float) -> None:
+        """Stay from this row on where it is."""
+        self.above, self.at = self.now(row, line), None
 
 
 @dataclass
 class Watch:
-    """Alarms from rows that exceed, and the decision which ratios count for the limits, and when."""
+    """Alarms from rows that exceed, and the decision which rows are those of a fault."""
 
     rate: float
     confirm: tuple[int, int]
     """An alarm counts once k of n rows in sequence have exceeded."""
+    end_after: int | None = None
+    """Rows in sequence below the line that end an alarm; None: about twice as many as exceeded."""
     on: Alarm | None = None
-    allowance: Allowance = field(init=False)
+    line: Line = field(init=False)
     hits: deque[int] = field(init=False)
     """The last k rows that exceeded."""
-    held: list[Vector] = field(default_factory=list)
-    """Ratios of the first rows of the alarm that is on; the last entry is the severity."""
+    density: float = 0.0
+    """Share of the last rows that exceeded, as of the row below."""
+    at: int = 0
+    held_from: int = -1
+    """The row from which on a fault is on; -1: none is."""
+    keeps: bool = True
+    """True if an anchor keeps alarms on."""
+    anchored: bool = False
+    """True if the alarm that is on is a fault that the anchor keeps on, too."""
+    drifting: float = 0.0
+    """Share of the last rows that only the anchor saw, as of the row below."""
+    drifting_at: int = 0
+    drift: Notice | None = None
+    """The drift that is on."""
     past: deque[Alarm] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     """Alarms that counted."""
 
     def __post_init__(self) -> None:
-        self.allowance = Allowance(self.rate)
+        self.line = Line(self.rate)
         self.hits = deque(maxlen=self.confirm[0])
 
     @property
@@ -114,118 +183,170 @@ class Watch:
         """True while an alarm is on that counts."""
         return self.on is not None and self.on.counts_from is not None
 
+    @property
+    def held(self) -> bool:
+        """True while a fault is on."""
+        return self.held_from >= 0
+
     def mark(self) -> Mark:
         """The present state, for `revert`."""
         on = None if self.on is None else vars(self.on).copy()
-        allowance = self.allowance.left, self.allowance.at
-        return self.on, on, allowance, self.hits.copy(), self.held, len(self.held), self.past
+        line = self.line.above, self.line.at
+        drift = self.anchored, self.drifting, self.drifting_at, self.drift
+        return self.on, on, line, self.hits.copy(), self.density, self.at, self.held_from, drift, self.past
 
     def revert(self, mark: Mark) -> None:
         """Go back to the last mark."""
-        self.on, on, allowance, self.hits, self.held, number, self.past = mark
-        self.allowance.left, self.allowance.at = allowance
-        del self.held[number:]
+        self.on, on, line, self.hits, self.density, self.at, self.held_from, drift, self.past = mark
+        self.line.above, self.line.at = line
+        self.anchored, self.drifting, self.drifting_at, self.drift = drift
         if self.on is not None:
             vars(self.on).update(on)  # the same alarm, which may also stand in the past
 
-    def follow(self, first: int, exceeds: NDArray[np.bool_], counted: Matrix) -> Followed:
+    def follow(self, first: int, surprises: Vector, line: float, excess: Vector | None = None) -> Followed:
         """Follow rows from this number on.
 
         Parameters
         ----------
         first
             Number of the first of the rows.
-        exceeds
-            True for rows that exceed a limit.
-        counted
-            Ratios and severity of each row, for the limits to count (T, 4); rows of NaN are left out.
+        surprises
+            Surprise of each row; NaN where there is none.
+        line
+            The surprise from which on rows exceed, before corrections.
+        excess
+            What the anchor finds of each row, above 1 where it exceeds; NaN where it says nothing.
         """
-        result = Followed(len(exceeds))
-        hits = np.flatnonzero(exceeds)
-        row = 0
-        while row < len(exceeds):
-            if self.on is None:
-                following = np.searchsorted(hits, row)
-                until = int(hits[following]) if following < len(hits) else len(exceeds)
-                result.fed.append(counted[row:until])
-                if until == len(exceeds):
-                    break
-                self._begin(first + until)
-                row = until
-            row = self._go_on(first, row, hits, counted, result)
+        result, done = Followed(first, len(surprises)), 0
+        with np.errstate(invalid="ignore"):
+            seen = np.zeros(len(surprises), dtype=bool) if excess is None else excess > 1
+            candidates = np.flatnonzero((surprises > (1 - LOWEST) * line) | seen)
+        for i in candidates.tolist():
+            row = first + i
+            if surprises[i] > line + self.line.corrections(result.rows[i : i + 1], line)[0]:
+                self._pass(row, result)
+                self._exceed(row, result)
+                if self.line.at is not None and not (self.held and row - self.held_from < HOLD):
+                    result.lines[done : i + 1] = line + self.line.corrections(result.rows[done : i + 1], line)
+                    self.line.exceeded(row, line)
+                    done = i + 1
+            elif seen[i]:
+                self._pass(row, result)
+                if self.anchored and self.density * (1 - NEWEST) ** (row - self.at) > SPARSE:
+                    self._exceed(row, result)
+                    result.prolonged[i] = True
+                elif self.on is None:
+                    self._drift(row, result)
+        result.lines[done:] = line + self.line.corrections(result.rows[done:], line)
+        self._pass(first + len(surprises), result)
+        self._end_drift(first + len(surprises), result)
         return result
 
-    def _begin(self, row: int) -> None:
-        self.on = Alarm(row, row)
-        self.hits.clear()
-        self.held = []
+    def _drift(self, row: int, result: Followed) -> None:
+        """Note a row that only the anchor sees."""
+        self._end_drift(row, result)
+        self.drifting = self._drifting(row) + NEWEST_OF_DRIFT
+        self.drifting_at = row
+        if self.drifting > DENSE and self.drift is None:
+            self.drift = Notice("drift", row)
+            result.notices.append(self.drift)
 
-    def _go_on(self, first: int, row: int, hits: NDArray[np.intp], counted: Matrix, result: Followed) -> int:
-        """Follow the alarm that is on to its end, or to the end of the rows; return that position."""
-        alarm, start = self.on, row
-        assert alarm is not None
-        result.touched.append(alarm)
-        before = alarm.rows
-        for hit in hits[np.searchsorted(hits, row) :]:
-            if first + hit - alarm.last > CALM:
-                break
-            alarm.last, row = first + int(hit), int(hit) + 1
-            alarm.rows += 1
-            self._count(alarm, result)
-        end = alarm.last + CALM + 1 - first
-        over = end <= len(result.since)
-        row = min(end, len(result.since))
-        result.since[start:row] = alarm.began
-        exceeding = before + np.cumsum(counted[start:row, -1] > 1)
-        age = np.arange(first + start, first + row) - alarm.began + 1
-        dense = exceeding >= SPARSE * age
-        result.dense[start:row] = dense & (age > GRACE)
-        late = min(row, start + HELD - len(self.held))
-        self.held.extend(counted[start:late])
-        later = np.flatnonzero(~dense[late - start :]) + late
-        self._feed(counted[later], first + later, result)
-        if over:
-            self.end(first + row, result)
-        return row
+    def _drifting(self, row: int) -> float:
+        return float(self.drifting * (1 - NEWEST_OF_DRIFT) ** (row - self.drifting_at))
 
-    def _count(self, alarm: Alarm, result: Followed) -> None:
-        """Note one more row that exceeded."""
+    def _end_drift(self, row: int, result: Followed) -> None:
+        """End the drift that is on, if it is over before this row."""
+        if self.drift is not None and self._drifting(row) < DRIFT_ENDS:
+            rows = math.log(DRIFT_ENDS / self.drifting) / math.log(1 - NEWEST_OF_DRIFT)
+            ended = Notice("drift", self.drift.began, self.drifting_at + int(rows) + 1)
+            self.drift = None
+            result.notices.append(ended)
+
+    def _exceed(self, row: int, result: Followed) -> None:
+        """Note a row that exceeds."""
+        result.exceeds[row - result.first] = True
+        if self.on is None:
+            self.on, self.anchored = Alarm(row, row), False
+            self.hits.clear()
+        if self.on not in result.touched:
+            result.touched.append(self.on)
+        alarm = self.on
+        alarm.last, alarm.rows = row, alarm.rows + 1
+        self.hits.append(row)
         k, n = self.confirm
-        self.hits.append(alarm.last)
         if alarm.counts_from is None and len(self.hits) == k and self.hits[-1] - self.hits[0] < n:
-            alarm.counts_from = alarm.last
+            alarm.counts_from = row
             self.past = deque((*self.past, alarm), REMEMBERED)  # a mark may hold the one before
             result.begun.append(alarm)
+        self.density = self.density * (1 - NEWEST) ** (row - self.at) + NEWEST
+        self.at = row
+        if self.density > DENSE and not self.held:
+            self.held_from = row
+            self.anchored = self.keeps and self._drifting(row) < CALM_ANCHOR
+            result.faults.append((alarm.began, row))
+
+    def _pass(self, row: int, result: Followed) -> None:
+        """Go on to this row, none before which exceeds: mark rows of alarms and faults, end what is over."""
+        if self.held:
+            calm = int(math.log(DENSE / self.density) / math.log(1 - NEWEST)) if self.density > DENSE else 0
+            until = min(row, self.at + calm + 1)
+            held = slice(max(self.held_from, result.first), min(until, self.held_from + HOLD))
+            result.mark(result.held, held, True)
+            result.mark(result.faulty, slice(max(self.held_from, result.first), until), True)
+            if until < row:
+                self.held_from = -1
+        alarm = self.on
+        if alarm is None:
+            return
+        end = alarm.last + self._calm(alarm) + 1
+        until = min(row, end)
+        result.mark(result.since, slice(alarm.began, until), alarm.began)
+        if alarm.counts_from is not None:
+            result.mark(result.counting, slice(alarm.counts_from, until), True)
+        if end <= row:
+            self.end(end, result)
+
+    def _calm(self, alarm: Alarm) -> int:
+        """Rows in sequence below the line that end an alarm."""
+        return min(2 * alarm.rows - 1, LONGEST_CALM) if self.end_after is None else self.end_after
 
     def end(self, row: int, result: Followed, *, accepted: bool = False) -> None:
         """End the alarm that is on, before this row."""
         alarm = self.on
         assert alarm is not None
         alarm.ended, alarm.accepted = row, accepted
+        if alarm not in result.touched:
+            result.touched.append(alarm)
         if alarm.counts_from is not None:
             result.ended.append(alarm)
-        if not accepted:
-            self._feed(np.array(self.held), np.full(len(self.held), row), result)
-        self.on, self.held = None, []
-
-    def _feed(self, counted: Matrix, rows: NDArray[np.intp], result: Followed) -> None:
-        """Let rows of an alarm count, those that exceed only as far as chance allows."""
-        if len(counted):
-            pairs = zip(counted, rows, strict=True)
-            chance = [not ratios[-1] > 1 or self.allowance.spend(int(row)) for ratios, row in pairs]
-            result.fed.append(counted[chance])
+        self.on, self.anchored = None, False
+        if accepted:
+            self.held_from, self.density = -1, 0.0
 
 
 class Followed:
-    """Alarms and countable ratios from following some rows."""
+    """Alarms from following some rows."""
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, first: int, rows: int) -> None:
+        self.first = first
+        self.rows = np.arange(first, first + rows)
+        self.lines: Vector = np.zeros(rows)
+        """The line at each row."""
+        self.exceeds: NDArray[np.bool_] = np.zeros(rows, dtype=bool)
         self.since: NDArray[np.int64] = np.full(rows, -1)
         """The row at which the alarm began that each row belongs to, or -1."""
-        self.dense: NDArray[np.bool_] = np.zeros(rows, dtype=bool)
-        """Rows of alarms that have lasted for a while, and most of whose rows exceed: of a fault."""
-        self.fed: list[Any] = []
-        """Ratios that count for the limits from now on."""
+        self.counting: NDArray[np.bool_] = np.zeros(rows, dtype=bool)
+        """True for rows that belong to an alarm that has begun to count."""
+        self.held: NDArray[np.bool_] = np.zeros(rows, dtype=bool)
+        """True for rows of a fault that are not learnt."""
+        self.faulty: NDArray[np.bool_] = np.zeros(rows, dtype=bool)
+        """The same without the bound on how long nothing is learnt: limits never count them."""
+        self.faults: list[tuple[int, int]] = []
+        """Rows at which alarms began that turned out to be faults, and at which they did."""
+        self.prolonged: NDArray[np.bool_] = np.zeros(rows, dtype=bool)
+        """True for rows that exceed for the anchor alone, in an alarm that it keeps on."""
+        self.notices: list[Notice] = []
+        """Drifts that began or ended."""
         self.touched: list[Alarm] = []
         """Alarms that were on."""
         self.begun: list[Alarm] = []
@@ -233,11 +354,7 @@ class Followed:
         self.ended: list[Alarm] = []
         """Alarms that counted and have ended."""
 
-    def counting(self, first: int) -> NDArray[np.bool_]:
-        """True for rows, from this number on, that belong to an alarm that has begun to count."""
-        rows = np.arange(first, first + len(self.since))
-        counting = np.zeros(len(rows), dtype=bool)
-        for alarm in self.touched:
-            if alarm.counts_from is not None:
-                counting |= (self.since == alarm.began) & (rows >= alarm.counts_from)
-        return counting
+    def mark(self, array: NDArray[np.generic], rows: slice, value: int) -> None:
+        """Set those of these rows that are followed."""
+        start, stop = (max(edge - self.first, 0) for edge in (rows.start, rows.stop))
+        array[start:stop] = value

@@ -30,14 +30,13 @@ class Stretches(Marked):
     table: Matrix = field(default_factory=lambda: np.zeros((0, WIDTH)))
 
     def add(
-        self, first: int, statistics: Matrix, limits: Vector, severity: Vector, alarm: NDArray[np.bool_]
+        self, first: int, statistics: Matrix, limits: Matrix, severity: Vector, alarm: NDArray[np.bool_]
     ) -> None:
-        """Count rows that follow those before and share their limits; parameters as of `Verdicts.of`."""
+        """Count rows that follow those before; parameters as of `Verdicts.of`."""
         if not len(severity):
             return
         rows = np.arange(first, first + len(severity), dtype=np.float64)
-        shared = np.broadcast_to(limits, (len(rows), len(limits)))
-        self._merge(np.column_stack((rows, statistics, shared, severity, alarm)))
+        self._merge(np.column_stack((rows, statistics, limits, severity, alarm)))
         while len(self.table) > LIMIT:
             self.length *= 2
             table, self.table = self.table, np.zeros((0, WIDTH))

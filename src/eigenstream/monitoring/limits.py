@@ -1,18 +1,16 @@
-"""Control limits: they begin where theory puts them, and the rows seen correct them.
+"""Limits from rows that the model had not seen when it judged them: how rare is a row like this?
 
-Theory gives each statistic a limit that rows in control exceed at a given rate, if rows are independent and
-Gaussian and the model is exact. Real rows are none of these. So the statistics of rows, taken before each row
-is learnt, are collected as ratios to the limit of theory, in a histogram that forgets as the model does:
+A statistic of a row counts by its logarithm ``x = ln(statistic / expected)``. The values of rows so far, each
+taken before the row was learnt, are collected in histograms that forget as the model does. They tell how
+rare a value is, its *surprise* ``-ln p``:
 
-    limit = theory * c,      c = the quantile 1 - level of the ratios
+    p(x) = share of rows beyond x                 where about `FEW` independent rows lie beyond it
+    p(x) = level * exp(-(x - edge) / slope)       beyond that edge (Hill 1975, doi:10.1214/aos/1176343247)
 
-Where the quantile would rest on a handful of rows, it is measured at the smallest level that can be told,
-and continued from there along the tail of theory, made heavier where the rows seen so far say so. A row can
-exceed one limit or several: if rows exceed any limit ``overlap`` times as often as a given one, the level of
-each is the rate divided by that.
-
-The constants below were set together, none was measured alone. On the normal test run of the Tennessee
-Eastman plant 1.9 % of the rows alarm at a rate of 1 %, 0.21 % at 0.1 % (benchmarks/results/monitor.md).
+Rows resemble those before them: how many independent ones they are worth is told by the autocorrelation of
+each statistic itself. On the scale of surprises all statistics can be compared: that of a row is the largest
+one, and as that is not as rare as it would be alone, it has a tail of its own. Nothing here depends on the
+rate of false alarms; it is where the surprise of a row is cut: a smaller rate never has a lower limit.
 """
 
 from __future__ import annotations
@@ -23,235 +21,294 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Matrix, Vector
-from ..learners.marks import Mark, Marked
+from ..learners.marks import Marked
 from .reference import STATISTICS, Reference
 
-# Bins 4 % wide: far less than the error of a quantile that rests on `FEW` rows.
-PER_OCTAVE = 16
-"""Bins of a histogram for each factor of two."""
+BINS = 320
+"""Bins of a histogram; all of them take 15 kB."""
 
-# Ratios beyond it are counted in the outermost bins. A monitor's histograms take 11 kB.
-LOWEST, HIGHEST = -10, 20
-"""Range of the ratios that a histogram tells apart, as powers of two: 0.001 to 1,000,000."""
+# Bins 6 % wide, far less than the error of a quantile that rests on `FEW` rows; from 0.002 to 1,000,000 times
+# the expected value, and surprises up to 32, p = 1e-14.
+LOWEST, WIDTH = np.r_[np.full(len(STATISTICS), -6.0), 0.0], np.r_[np.full(len(STATISTICS), 1 / 16), 0.1]
+"""Where the histograms begin, and the width of their bins: of each statistic, and of the whole."""
 
-# Far beyond `HIGHEST`, and a number that a file may hold.
-LARGEST_RATIO = 1e100
-"""Ratios of rows that are further off are taken for this."""
+# A level is then known to a fifth, 1 / sqrt(20), and the slope of the tail, too.
+FEW = 20.0
+"""Independent rows beyond the edge of a tail."""
 
-# Its level is then known to a third, 1 / sqrt(8).
-FEW = 8.0
-"""Rows beyond a quantile that make it one."""
-
-# Of `BASIS` rows a tenth is a handful; a quantile of more common rows would say nothing of a tail.
+# A quantile of more common rows would say nothing of a tail.
 BODY = 0.1
-"""Share of rows beyond the body of a distribution, by comparison with which its tail is heavy or not."""
+"""Largest share of rows beyond the edge of a tail."""
 
-# Both in logarithms, from the smallest level that can be told to the rate. 1 would be a straight line;
-# heavy tails bend upwards, and too high a limit on few rows is the smaller evil.
-HEAVIER = 2.0
-"""Slope, as a multiple of the one measured, along which a tail's excess over theory is continued."""
+# Independent rows: two lie beyond the edge of the tail, and theory says most about its slope. At 5, the
+# largest limit on the way to 5,000 rows with an autocorrelation of 0.9 was 11 times the last one, at 20 three
+# times.
+# Who declares rows normal wants to have limits, whatever they are worth.
+BASIS, BASIS_DECLARED = 20.0, 5.0
+"""Independent rows that have to be judged before a limit is told: of a stream, or declared normal."""
 
-# About as many as put `FEW` of them beyond `BODY`.
-BASIS = 64.0
-"""Rows that have to be judged before a limit is told."""
+# Rows, discounted. However alike they are, or however little the model knew at first, a stream gets limits.
+MANY = 250.0
+"""Rows that are enough for a limit, whatever they are worth."""
 
-# A few rows that happen to be calm must not lower limits: `BASIS` of them go a fifth of the way.
-DOUBT = 256.0
-"""Prior weight, in rows, on theory's limit, against lower ones."""
+# Rows. Those of theory: of a chi-square for a statistic, of an exponential for the whole.
+PRIOR = 5.0
+"""Prior weight on a slope."""
 
-# An overlap of 2, between that of three independent limits (3) and of limits exceeded by the same rows (1).
-PRIOR = 4.0
-"""Prior weight, in rows, on limits that are exceeded together half of the time."""
+# Logarithm: a factor of 20. A tail as heavy as that of squares of Student's t(3), the heaviest with a
+# variance, reaches as far once in 90 rows of a tail; single gross rows must not set a slope.
+FARTHEST = 3.0
+"""Largest distance from the edge of a tail with which a row counts for its slope."""
 
-# At two, new rows have twice the T² of rows that were learnt; below, that factor grows without bound.
-ROWS_PER_DIRECTION = 2.0
-"""Rows per direction that have to be learnt before theory says anything of a statistic."""
+# A factor. "No row in a thousand was like this" does not say what one in a million is like.
+REACH = 20.0
+"""Rows that a limit may be extrapolated to, as a multiple of the independent ones that it rests on."""
 
+# Logarithms of a share of the rate. Both are blunt where relations between inputs are close, and the distance
+# sees what they see; faults that change size or direction of everything are theirs.
+BUDGET = np.array([math.log(4), math.log(4), 0.0, 0.0, 0.0])
+"""What is taken off a statistic's surprise before it is compared: T² and SPE have a quarter of the rate."""
 
-class Theory:
-    """Limits for independent Gaussian rows, judged by what was learnt from others.
+# A logarithm: as if two statistics exceeded their limits at different rows.
+UNCALIBRATED = math.log(2)
+"""What is taken off the largest surprise as long as its own tail is not known."""
 
-    T² of p components, learnt from w rows, is ``p (w² - 1) / (w (w - p))`` times an F variable with p and
-    w - p degrees of freedom, and so is the distance. SPE is a weighted sum of chi-squares, taken for a
-    multiple of one chi-square with the same mean and variance (Box 1954, doi:10.1214/aoms/1177728786).
-    """
+# The logarithm of 3.5 rates: no statistic exceeds its limit at the same row as another.
+APART = math.log(np.exp(-BUDGET).sum())
+"""Most that the largest surprise of several is worth less than it would be alone, on a stream."""
 
-    def __init__(self, reference: Reference) -> None:
-        self._reference = reference
+LAGS = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Distances between the rows of a pair."""
 
-    def limits(self, levels: Vector) -> Vector:
-        """Limits that the statistics exceed with these probabilities; infinity where nothing can be said."""
-        reference = self._reference
-        return np.array(
-            [
-                self._quadratic(reference.rank, levels[0]),
-                self._spe(levels[1]),
-                self._quadratic(reference.degrees, levels[2]),
-            ]
-        )
+# A correlation. Chance makes as much of a few hundred rows.
+NEGLIGIBLE = 0.05
+"""An autocorrelation below this counts as none, and so do all at larger distances."""
 
-    def _quadratic(self, p: float, level: float) -> float:
-        from scipy.special import fdtri  # here, because jobs that watch nothing load this module too
+# Logarithms: a half more than the largest value so far; seven times as much as rows that are declared normal,
+# which may be few and like each other. Farther out, a row surprises like one in a million: a limit must not
+# run away from the rows that support it (on six columns of white noise it reached 345 instead of 22).
+BEYOND, BEYOND_DECLARED, UNSUPPORTED = 0.4, 2.0, 14.0
+"""Distance from the largest value that was counted where its tail ends, and the surprise from there on."""
 
-        w = self._reference.effective
-        if not 0 < ROWS_PER_DIRECTION * p < w:
-            return math.inf
-        return float(p * (w * w - 1) / (w * (w - p)) * fdtri(p, w - p, 1 - level))
+LARGEST_VALUE = 50.0
+"""Logarithms beyond this count as this: far beyond what the histograms tell apart."""
 
-    def _spe(self, level: float) -> float:
-        from scipy.special import chdtri
-
-        first, second = self._reference.moments
-        if not first > 0 or not second > 0:
-            return math.inf
-        return float(second / first * chdtri(first**2 / second, level))
+SURPRISE_OF_ALL = 700.0
+"""Largest surprise: p is the smallest number above zero."""
 
 
-class Tail:
-    """Histograms of ratios that forget, one for each statistic."""
+class Memory(Marked):
+    """Sums over values and their predecessors, which tell how many independent ones they are worth."""
 
-    def __init__(self, counts: Matrix | None = None) -> None:
-        bins = (HIGHEST - LOWEST) * PER_OCTAVE
-        self.counts = np.zeros((len(STATISTICS), bins)) if counts is None else counts
+    LEARNT = ("sums", "pairs", "last")
 
-    @property
-    def seen(self) -> Vector:
-        """Effective number of rows counted for each statistic."""
-        return np.asarray(self.counts.sum(axis=1))
+    def __init__(self, columns: int) -> None:
+        self.sums = np.zeros((2 + len(LAGS), columns))
+        """Of values, their squares, and products with values `LAGS` before."""
+        self.pairs = np.zeros((1 + len(LAGS), columns))
+        """How many values and products."""
+        self.last = np.full((LAGS[-1], columns), np.nan)
+        """The last values."""
 
-    def add(self, ratios: Matrix, discount: float) -> None:
-        """Count ratios (T, 3), NaN where there is none, after a discount of everything before."""
-        kinds, bins = self.counts.shape
-        with np.errstate(divide="ignore"):
-            places = (np.log2(ratios) - LOWEST) * PER_OCTAVE
-        told = ~np.isnan(places)
-        places = np.clip(np.where(told, places, 0.0), 0, bins - 1).astype(np.intp) + np.arange(kinds) * bins
-        came = np.bincount(places[told], minlength=kinds * bins).reshape(kinds, bins)
-        self.counts = self.counts * discount + came
+    def add(self, values: Matrix, discount: float) -> None:
+        """Count values (T, columns), NaN where there is none."""
+        known = np.concatenate((self.last, values))
+        sums, pairs = np.zeros(self.sums.shape), np.zeros(self.pairs.shape)
+        told = ~np.isnan(values)
+        sums[0], sums[1] = np.nansum(values, axis=0), np.nansum(np.square(values), axis=0)
+        pairs[0] = told.sum(axis=0)
+        first = len(self.last)
+        for i, lag in enumerate(LAGS):
+            products = values * known[first - lag : len(known) - lag]
+            sums[2 + i], pairs[1 + i] = np.nansum(products, axis=0), (~np.isnan(products)).sum(axis=0)
+        self.sums, self.pairs = self.sums * discount + sums, self.pairs * discount + pairs
+        self.last = known[-len(self.last) :]
 
-    def quantiles(self, levels: Vector) -> Vector:
-        """Ratios that are exceeded at these levels, to a fraction of a bin."""
-        pairs = zip(self.counts, levels, strict=True)
-        return np.array([_quantile(counts[::-1], level) for counts, level in pairs])
-
-
-def _quantile(counts: Vector, level: float) -> float:
-    """The ratio with this share of the counts, given from the largest bin down, beyond it."""
-    beyond = np.cumsum(counts)
-    wanted = level * beyond[-1]
-    place = int(np.searchsorted(beyond, wanted))
-    before = beyond[place - 1] if place else 0.0
-    part = (wanted - before) / counts[place] if counts[place] else 0.0
-    return float(2.0 ** (HIGHEST - (place + part) / PER_OCTAVE))
+    def persistence(self) -> Vector:
+        """Number of values that say as much as an independent one: ``1 + 2 sum of rho(l)``, at least 1."""
+        number = np.maximum(self.pairs, 1e-9)
+        mean, square = self.sums[0] / number[0], self.sums[1] / number[0]
+        variance = np.maximum(square - mean * mean, 1e-12 * np.maximum(square, 1e-300))
+        rho = np.clip((self.sums[2:] / number[1:] - mean * mean) / variance, 1e-6, 0.9999)
+        rho = np.where(self.pairs[1:] > 0, rho, 1e-6)
+        total, before, distance = np.zeros(len(mean)), np.ones(len(mean)), 0
+        lasts = np.ones(len(mean), dtype=bool)
+        fall = before
+        for lag, known in zip(LAGS, rho, strict=True):
+            lasts = lasts & (known >= NEGLIGIBLE)
+            fall = np.minimum((known / before) ** (1 / (lag - distance)), 0.99999)
+            steps = (
+                fall * (1 - fall ** (lag - distance)) / (1 - fall)
+            )  # falls by a constant factor in between
+            total += np.where(lasts, before * steps, 0.0)
+            before, distance = known, lag
+        # No slower beyond the last distance than up to there.
+        fall = np.minimum(fall, before ** (1 / distance))
+        found = 1 + 2 * (total + np.where(lasts, before * fall / (1 - fall), 0.0))
+        return np.asarray(found)
 
 
 class Limits(Marked):
-    """The limits of the statistics, and the severity of a row: its largest ratio to a limit.
+    """How rare the statistics of a row are, by the rows so far.
 
     Parameters
     ----------
     rate
-        The share of rows in control whose severity exceeds 1.
+        The share of rows in control that alarm.
+    declared
+        True if they rest on rows that were declared normal.
     """
 
-    LEARNT = ("tail", "theory", "factors", "told", "edges", "together", "_theory")
+    LEARNT = ("memory", "counts", "theory", "independent", "edges", "levels", "slopes", "_known", "_tables")
 
-    def __init__(self, rate: float) -> None:
-        self.rate = rate
-        self._theory: Theory | None = None
-        self.tail = Tail()
-        self.theory: Vector = np.full(len(STATISTICS), math.inf)
-        """Limits by theory."""
-        self.factors: Vector = np.ones(len(STATISTICS))
-        """Factors by which rows seen so far correct them."""
-        self.told: NDArray[np.bool_] = np.zeros(len(STATISTICS), dtype=bool)
+    def __init__(self, rate: float, *, declared: bool = False) -> None:
+        columns = len(STATISTICS) + 1
+        self.rate, self.declared = rate, declared
+        self.basis = BASIS_DECLARED if declared else BASIS
+        self.memory = Memory(columns)
+        self.counts: Matrix = np.zeros((columns, BINS))
+        """Histograms of the statistics and of the whole."""
+        self.theory: Vector = np.ones(columns)
+        """Degrees of freedom of the statistics, for slopes where rows are few."""
+        self.independent: Vector = np.zeros(columns)
+        """Independent rows that each of them rests on."""
+        self.levels, self.edges, self.slopes = np.ones(columns), np.zeros(columns), np.ones(columns)
+        """Of the tails: share of the rows beyond the edge, the edge, and the slope from there."""
+        self._known: NDArray[np.bool_] = np.zeros(columns, dtype=bool)
+        self._tables: list[tuple[Vector, Vector]] = []
+        self.settle()
+
+    def mark(self) -> tuple[object, ...]:
+        return self.memory.mark(), super().mark()
+
+    def revert(self, mark: tuple[object, ...]) -> None:
+        memory, others = mark
+        super().revert(others)  # type: ignore[arg-type]
+        self.memory.revert(memory)  # type: ignore[arg-type]
+
+    @property
+    def told(self) -> NDArray[np.bool_]:
         """True for statistics that have a limit."""
-        self.edges: Vector = np.full(len(STATISTICS), math.inf)
-        """Ratios that are exceeded at the smallest level that can be told."""
-        self.together: Vector = np.array([2 * PRIOR, PRIOR])
-        """Numbers of rows that exceeded any of the edges, and a given one."""
-
-    def mark(self) -> Mark:
-        return self.tail.counts, super().mark()
-
-    def revert(self, mark: Mark) -> None:
-        counts, others = mark
-        super().revert(others)
-        self.tail.counts = counts
+        return self._known[:-1]
 
     @property
-    def values(self) -> Vector:
-        """The limits; infinity where there is no basis for one."""
-        return np.where(self.told, self.theory * self.factors, math.inf)
+    def line(self) -> float:
+        """The surprise at which rows alarm: that of the rate, or of the rarest row that can be told."""
+        rests_on = max(float(self.independent[-1]), float(self.independent[:-1].max()))
+        return -math.log(max(self.rate, 1 / (REACH * max(rests_on, 1.0))))
 
-    @property
-    def overlap(self) -> float:
-        """Ratio of rows that exceed any limit to rows that exceed a given one."""
-        any_, one = self.together
-        return float(max(min(any_ / one, np.count_nonzero(self.told)), 1.0))
+    def values_of(self, statistics: Matrix, reference: Reference) -> Matrix:
+        """Logarithms of statistics in units of what is expected; NaN where that is not known (T, 5)."""
+        known = np.isfinite(reference.expected)
+        values = np.full(statistics.shape, np.nan)
+        with np.errstate(divide="ignore", over="ignore"):
+            values[:, known] = np.log(statistics[:, known] / reference.expected[known])
+        return np.asarray(np.clip(values, -LARGEST_VALUE, LARGEST_VALUE))
 
-    def ratios(self, statistics: Matrix) -> Matrix:
-        """Ratios of statistics to theory; NaN where theory says nothing (T, 3)."""
-        ratios = np.full(statistics.shape, np.nan)
-        known = np.isfinite(self.theory)
-        with np.errstate(over="ignore"):
-            ratios[:, known] = np.minimum(statistics[:, known] / self.theory[known], LARGEST_RATIO)
-        return ratios
+    def largest(self, values: Matrix) -> tuple[Vector, NDArray[np.intp]]:
+        """The largest surprise of the statistics of each row, and whose it is; NaN where there is none."""
+        surprises = np.full(values.shape, -np.inf)
+        for i in np.flatnonzero(self.told):
+            surprises[:, i] = np.interp(values[:, i], *self._tables[i]) - BUDGET[i]
+        surprises = np.where(np.isnan(values), -np.inf, surprises)
+        which = surprises.argmax(axis=1)
+        largest = surprises[np.arange(len(values)), which]
+        return np.where(np.isfinite(largest), np.maximum(largest, 0.0), np.nan), which
 
-    def severities(self, ratios: Matrix) -> Vector:
-        """The severity of each row; 0 where there is no basis for one."""
-        if not self.told.any():
-            return np.zeros(len(ratios))
-        largest: Vector = (ratios[:, self.told] / self.factors[self.told]).max(axis=1)
-        return np.nan_to_num(largest)
+    def of_whole(self, largest: Vector) -> Vector:
+        """The surprise that the largest of several surprises is worth."""
+        if not self._known[-1]:
+            return np.asarray(np.maximum(largest - UNCALIBRATED, 0.0))
+        found = np.asarray(np.interp(largest, *self._tables[-1]))
+        return found if self.declared else np.clip(found, np.maximum(largest - APART, 0.0), largest)
 
-    def largest(self, ratios: Vector) -> str:
-        """The statistic of a row that is largest in units of its limit."""
-        told = np.where(self.told, ratios / self.factors, np.nan)
-        return STATISTICS[int(np.nanargmax(told))]
+    def limits_at(self, line: Vector, reference: Reference) -> Matrix:
+        """The value of each statistic at which the whole is as surprising; infinite if not told (T, 5)."""
+        largest = self.largest_at(line)
+        limits = np.full((len(line), len(STATISTICS)), np.inf)
+        for i in np.flatnonzero(self.told & np.isfinite(reference.expected)):
+            value = np.interp(largest + BUDGET[i], *self._tables[i][::-1])
+            limits[:, i] = reference.expected[i] * np.exp(value)
+        return limits
 
-    def refer(self, reference: Reference) -> None:
-        """Take theory's limits from another reference: the model has moved on."""
-        self._theory = Theory(reference)
-        self.theory = self._theory.limits(np.full(len(STATISTICS), self.rate))
-        self._tell()
+    def largest_at(self, line: Vector) -> Vector:
+        """The largest surprise of the statistics at which the whole is as surprising."""
+        if not self._known[-1]:
+            return line + UNCALIBRATED
+        found = np.asarray(np.interp(line, *self._tables[-1][::-1]))
+        return found if self.declared else np.clip(found, line, line + APART)
 
-    def correct(self, ratios: Matrix, discount: float, most: float = math.inf) -> None:
-        """Correct the limits by ratios seen since; those that are told rise by at most ``most``, a factor."""
-        if len(ratios):
-            self.tail.add(ratios, discount)
-            beyond = ratios[:, self.told] > self.edges[self.told]
-            together = self.together * discount
-            if self.told.any():
-                together += beyond.any(axis=1).sum(), beyond.sum() / np.count_nonzero(self.told)
-            self.together = together
-        if (self.tail.seen >= BASIS).any():
-            wanted = self._quantiles()
-            self.factors = np.where(self.told, np.minimum(wanted, most * self.factors), wanted)
-        self._tell()
+    def count(self, values: Matrix, discount: float, reference: Reference) -> None:
+        """Count the values of rows, and their largest surprise, NaN where there is none (T, 6)."""
+        self.theory = np.append(np.maximum(reference.degrees, 1.0), 1.0)
+        if len(values):
+            self.memory.add(values, discount)
+            columns = len(LOWEST)
+            told = ~np.isnan(values)
+            places = (np.where(told, values, 0.0) - LOWEST) / WIDTH
+            places = np.clip(places, 0, BINS - 1).astype(np.intp) + np.arange(columns) * BINS
+            came = np.bincount(places[told], minlength=columns * BINS).reshape(columns, BINS)
+            self.counts = self.counts * discount + came
+        self.settle()
 
-    def _tell(self) -> None:
-        self.told = np.isfinite(self.theory) & (self.tail.seen >= BASIS)
+    def settle(self) -> None:
+        """Find the tails of the histograms."""
+        seen = self.counts.sum(axis=1)
+        self.independent = seen / self.memory.persistence()
+        self._known = (self.independent >= self.basis) | (seen >= MANY)
+        columns = len(seen)
+        levels, edges, slopes = np.ones(columns), np.zeros(columns), np.ones(columns)
+        tables = []
+        for i in range(columns):
+            if not self._known[i]:
+                tables.append((np.zeros(2), np.zeros(2)))
+                continue
+            borders = LOWEST[i] + WIDTH[i] * np.arange(BINS + 1)
+            beyond = np.append(np.cumsum(self.counts[i][::-1])[::-1], 0.0) / seen[i]
+            levels[i] = min(FEW / self.independent[i], BODY)
+            edges[i], slopes[i] = self._tail(i, borders, beyond, levels[i])
+            below = borders < edges[i]
+            x = np.concatenate((borders[below], [edges[i], edges[i] + SURPRISE_OF_ALL * slopes[i]]))
+            surprises = -np.log(np.maximum(beyond[below], levels[i]))
+            y = np.concatenate((surprises, [-math.log(levels[i]), SURPRISE_OF_ALL - math.log(levels[i])]))
+            x, y = self._supported(i, x, y)
+            y += 1e-12 * np.arange(len(y))  # ascends, also where bins are empty: it is looked up both ways
+            tables.append((x, y))
+        self.levels, self.edges, self.slopes, self._tables = levels, edges, slopes, tables
 
-    def _quantiles(self) -> Vector:
-        """The quantile of each histogram, continued along the tail where rows are few."""
-        rate = self.rate / self.overlap
-        seen = np.maximum(self.tail.seen, FEW)
-        levels, body = np.clip(FEW / seen, rate, BODY), np.full(len(seen), BODY)
-        self.edges = self.tail.quantiles(levels)
-        beyond = np.log(self.edges / self._shape(levels))
-        heavier = np.maximum(beyond - np.log(self.tail.quantiles(body) / self._shape(body)), 0.0)
-        reach = np.log(levels / rate) / np.maximum(np.log(BODY / levels), 0.01)
-        corrections = beyond + HEAVIER * heavier * reach
-        # A few rows that happen to be calm do not say that limits can be lower than theory.
-        corrections = np.where(corrections < 0, corrections * seen / (seen + DOUBT), corrections)
-        last = self._shape(np.full(len(seen), rate))
-        return np.where(self.tail.seen >= BASIS, last * np.exp(corrections), 1.0)
+    def _supported(self, i: int, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        """A table that ends, as far as limits go, a little beyond the largest value that was counted."""
+        reach = BEYOND_DECLARED if self.declared else BEYOND
+        counted = np.flatnonzero(self.counts[i] > 0.5 * self.counts[i].max() / BINS)
+        last = LOWEST[i] + WIDTH[i] * (int(counted[-1]) + 1) + reach if len(counted) else x[-2]
+        if i == len(STATISTICS) or last <= x[-2]:
+            return x, y
+        slope = (y[-1] - y[-2]) / (x[-1] - x[-2])
+        there = y[-2] + (last - x[-2]) * slope
+        lift = max(UNSUPPORTED - there, 0.0)
+        return np.insert(x, -1, [last, last + 1e-6]), np.append(
+            np.insert(y[:-1], len(y) - 1, [there, there + lift]), y[-1] + lift
+        )
 
-    def _shape(self, levels: Vector) -> Vector:
-        """Limits of theory at these levels, as multiples of those for the rate."""
-        known = np.isfinite(self.theory)
-        shape = np.ones(len(levels))
-        assert self._theory is not None
-        shape[known] = self._theory.limits(levels)[known] / self.theory[known]
-        return shape
+    def _tail(self, i: int, borders: Vector, beyond: Vector, level: float) -> tuple[float, float]:
+        """The edge that this share of the rows lies beyond, and the mean distance of those from it."""
+        at = int(np.searchsorted(-beyond, -level)) - 1  # the last border with at least as many beyond
+        at = min(max(at, 0), BINS - 1)
+        inside = beyond[at] - beyond[at + 1]
+        edge = borders[at] + WIDTH[i] * (min((beyond[at] - level) / inside, 1.0) if inside > 0 else 1.0)
+        centres = borders[:-1] + WIDTH[i] / 2
+        farther = centres > edge
+        shares = self.counts[i][farther] / max(self.counts[i].sum(), 1e-300)
+        distance = float(shares @ np.minimum(centres[farther] - edge, FARTHEST * (1 if i < 5 else 4)))
+        measured = distance / max(level, 1e-300)
+        rows = level * float(self.independent[i])
+        return edge, (rows * measured + PRIOR * self._slope_by_theory(i, level)) / (rows + PRIOR)
+
+    def _slope_by_theory(self, i: int, level: float) -> float:
+        """Distance, in logarithms, in which the tail of a chi-square falls by a factor of e."""
+        if i == len(STATISTICS):
+            return 1.0
+        from scipy.special import chdtri  # here, because jobs that watch nothing load this module too
+
+        p = float(self.theory[i])
+        return float(np.log(chdtri(p, level / math.e) / chdtri(p, level)))

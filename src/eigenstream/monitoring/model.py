@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..io import checkpoint
 from ..model import StreamModel
 from ..model.whole_calls import reverting, whole_call
-from .events import Alarm, Contributors
+from .events import Alarm, Contributors, Notice
 from .history import ControlHistory
 from .monitor import Monitor
 from .settings import MonitorSettings
@@ -52,6 +52,7 @@ class MonitoredModel(StreamModel):
         self.monitor: Monitor | None = None
         """None until the first row has come."""
         self.on_alarm: Callable[[Alarm], object] | None = None
+        self.on_notice: Callable[[Notice], object] | None = None
 
     @whole_call
     def judge_many(self, rows: NDArray[Any], timestamps: Any = None) -> Verdicts:
@@ -67,6 +68,12 @@ class MonitoredModel(StreamModel):
     def _reverting(self) -> Callable[[], None]:
         return reverting(self, self.tracker if self.monitor is None else self.monitor)
 
+    def learn_normal(self, rows: NDArray[Any], timestamps: Any) -> None:
+        """Learn first rows, all of which are declared normal; inside a `whole_call`, as `follow`."""
+        tracker, rows, times = self._checked(rows, timestamps)
+        self.monitor = Monitor(tracker, self.settings, self.features)
+        self.announce(self.monitor.learn_normal(rows, self.parameters["missing"], times))
+
     def follow(self, rows: NDArray[Any], timestamps: Any, *, blame: bool = False) -> Findings:
         """Check rows, judge them, learn those that do not alarm, and announce what has changed.
 
@@ -80,6 +87,9 @@ class MonitoredModel(StreamModel):
         if self.on_alarm is not None:
             for alarm in found.alarms:
                 self.on_alarm(alarm)
+        if self.on_notice is not None:
+            for notice in found.notices:
+                self.on_notice(notice)
         return found
 
     @whole_call
@@ -120,6 +130,11 @@ class MonitoredModel(StreamModel):
     def alarms_(self) -> list[Alarm]:
         """The last alarms that counted, oldest first; at most 1,000."""
         return list(self._watching().watch.past)
+
+    @property
+    def notices_(self) -> list[Notice]:
+        """The last drifts and inputs out of order, oldest first; at most 1,000."""
+        return list(self._watching().notices)
 
     def _watching(self) -> Monitor:
         if self.monitor is None:

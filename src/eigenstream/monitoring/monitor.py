@@ -1,16 +1,19 @@
 """A model that watches its own stream.
 
-Every row is judged by what was known before it, and learnt if it does not exceed a limit. As in a `Tracker`,
-everything happens at absolute row counts, so that how a stream is cut into calls cannot matter:
+Every row is judged by what was known before it. As in a `Tracker`, everything happens at absolute row counts,
+so that how a stream is cut into calls cannot matter:
 
 - the *reference* that rows are judged by is renewed as the model looks at its spectrum, at first more often,
-- the *limits* are corrected on a grid of row counts by the rows seen since,
-- an alarm that has lasted for ``accept_after`` rows is taken for the new normal: the model starts anew from
-  its last rows, and limits are told again when there is a basis for them.
+- the *limits* are corrected on a grid of row counts by the rows seen since.
 
-What a monitor holds is bounded, however long a stream or an alarm lasts: of the alarm that is on the ratios
-of its first 64 rows (`events.HELD`) and its last 256 rows as they came (`RESTART`), the ratios of 4,096 rows
-that wait to be counted (`MOST_PENDING`), 1,000 alarms (`events.REMEMBERED`), 512 stretches (`history.LIMIT`).
+Rows that are declared normal are all learnt, and so are the first of a stream, until there are limits. Then
+a row that exceeds a limit counts as much less as it exceeds it, and rows of a fault (`Watch.held`) are not
+learnt at all, for a while. An alarm that has lasted for ``accept_after`` rows is taken for the new normal:
+the model starts anew from its last rows, and limits are told again when there is a basis for them.
+
+What a monitor holds is bounded, however long a stream or an alarm lasts: of the alarm that is on its last 256
+rows as they came (`RESTART`), the values of 4,096 rows that wait to be counted (`MOST_PENDING`), 1,000 alarms
+(`events.REMEMBERED`), 512 stretches (`history.LIMIT`).
 """
 
 from __future__ import annotations
@@ -30,10 +33,14 @@ from ..learners.threads import threads_for
 from ..model import RankChange, Tracker
 from ..model.blocks import Missing
 from ..model.reading import Reading
-from .events import Alarm, Contributors, Followed, Watch
+from .blame import HELD, Blame, blame
+from .events import LOWEST, REMEMBERED, Alarm, Contributors, Followed, Notice, Watch
+from .first_learning import LARGEST_PART, calibrated, with_likeness
 from .history import Stretches
+from .inputs import Inputs
 from .limits import Limits
-from .reference import STATISTICS, Reference, contributors, per_input
+from .normals import ANCHORED, Normal, with_mode
+from .reference import ALONE, STATISTICS, TILE, Drift, Judged, Likeness, Reference, Trail, per_input
 from .settings import MonitorSettings
 from .verdicts import Counts, Findings, Verdicts
 
@@ -49,9 +56,20 @@ CLOSEST = 16
 MOST_PENDING = 4096
 """Most rows between corrections."""
 
-# Rows that raise them may be those of a fault.
-RISE = 1.05
-"""Largest factor by which a correction raises limits while an alarm is on."""
+# As many as it takes to tell a fault from chance (`events.DENSE`), and more.
+LATE = 16
+"""Number of last rows that the limits do not count yet: they may turn out to be those of a fault."""
+
+# A logarithm: a factor of two. Rows that exceed raise limits that are too low, step by step.
+EXCESS = math.log(2)
+"""Distance from its limit with which a statistic that exceeds it counts for the limits, at most."""
+
+# Rows. What came before a fault that flickers is what came before its first alarm.
+AFTERMATH = 64
+"""Rows after an alarm in which another one is compared with what came before the first."""
+
+LEAST_SEVERITY = 0.01
+"""Severity of rows like most."""
 
 # Enough rows for a model of some dozens of inputs, few enough to hold the new normal alone.
 RESTART = 256
@@ -63,8 +81,9 @@ class Monitor(Marked):
     """A tracker whose rows are judged before it learns them."""
 
     LEARNT = (
-        *("tracker", "frozen", "limits", "reference", "origin", "renew_at", "soonest", "looked"),
-        *("correct_at", "counted"),
+        *("tracker", "frozen", "limits", "reference", "renew_at", "soonest", "looked"),
+        *("correct_at", "counted", "trail", "likeness", "renewed", "anchor", "anchor_trail", "modes"),
+        *("before", "blamed", "blamed_at", "notices", "inputs"),
     )
 
     tracker: Tracker
@@ -79,8 +98,18 @@ class Monitor(Marked):
     """The control charts so far."""
     reference: Reference | None = None
     """Reference that rows are judged by; None before the first look."""
-    origin: Reference | None = None
-    """Reference when limits were first told: the angle that the model has turned since is its drift."""
+    anchor: Normal | None = None
+    """The first normal, which stands still; None before it is known."""
+    anchor_trail: Trail | None = None
+    """The rows before the next one in its coordinates."""
+    modes: tuple[Normal, ...] = ()
+    """Normals before those that were accepted."""
+    trail: Trail | None = None
+    """The rows before the next one; None before the first that was judged."""
+    likeness: Likeness | None = None
+    """Likeness of rows to those before, along the axes of the reference, up to the last row."""
+    renewed: int = 0
+    """Number of rows come when the reference was renewed last."""
     renew_at: int = 1 << 62
     """Number of rows learnt at which the reference is renewed, whether or not the model looks then."""
     soonest: int = 0
@@ -90,42 +119,60 @@ class Monitor(Marked):
     correct_at: int = FIRST_CORRECTION
     """Number of rows come at which the limits are corrected."""
     pending: list[Matrix] = field(default_factory=list)
-    """Ratios that the limits have not counted yet."""
+    """Values of the last rows, which the limits have not counted yet."""
     counted: int = 0
     """Number of rows that they have counted since the last new start."""
+    notices: deque[Notice] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    """The last drifts and inputs out of order."""
     recent: deque[Floats] = field(init=False)
     """The last rows of the alarm that is on."""
+    before: Vector | None = None
+    """The average before the alarm that is on."""
+    blamed: Matrix | None = None
+    """The last of its rows that exceeded, or of the last alarm."""
+    inputs: Inputs = field(init=False)
+    """Each input for itself."""
+    blamed_at: int = 0
+    """The last of these rows."""
 
     def __post_init__(self) -> None:
         settings = self.settings
         self.looked = self.tracker.look_at
         self.limits = Limits(settings.false_alarm_rate)
-        self.watch = Watch(settings.false_alarm_rate, settings.confirm)
+        keeps = not settings.learn_from_alarms
+        self.watch = Watch(settings.false_alarm_rate, settings.confirm, settings.end_after, keeps=keeps)
+        self.inputs = Inputs(self.tracker.plan.width, settings.false_alarm_rate)
         self.recent = deque(maxlen=min(RESTART, settings.accept_after))
 
     def mark(self) -> Mark:
         """The present state of monitor and tracker, for `revert`; copies no array."""
         parts = self.tracker.mark(), self.limits.mark(), self.watch.mark(), self.counts.mark()
         pending = self.pending, len(self.pending)
-        return *parts, self.stretches.mark(), pending, self.recent.copy(), super().mark()
+        return *parts, self.stretches.mark(), self.inputs.mark(), pending, self.recent.copy(), super().mark()
 
     def revert(self, mark: Mark) -> None:
         """Go back to the last mark, to the bit."""
-        tracker, limits, watch, counts, stretches, pending, recent, others = mark
+        tracker, limits, watch, counts, stretches, inputs, pending, recent, others = mark
         super().revert(others)
         self.tracker.revert(tracker)
         self.limits.revert(limits)
         self.watch.revert(watch)
         self.counts.revert(counts)
         self.stretches.revert(stretches)
+        self.inputs.revert(inputs)
         self.pending, number = pending
         del self.pending[number:]
         self.recent = recent
 
     def follow(
-        self, rows: Floats, missing: Missing = "raise", times: Vector | None = None, *, blame: bool = False
+        self,
+        rows: Floats,
+        missing: Missing = "raise",
+        times: Vector | None = None,
+        *,
+        blame: bool = False,
     ) -> Findings:
-        """Judge rows, then learn those that do not exceed a limit; parameters as of `Tracker.follow`.
+        """Judge rows, then learn them; parameters as of `Tracker.follow`.
 
         With ``blame``, the inputs to blame are named for each row that alarms.
         """
@@ -133,6 +180,7 @@ class Monitor(Marked):
         alarms: list[Alarm] = []
         changes: list[RankChange] = []
         contributors: list[Contributors] = []
+        notices: list[Notice] = []
         start = 0
         with threads_for(self.tracker.plan.n):
             while start < len(rows):
@@ -142,32 +190,63 @@ class Monitor(Marked):
                 alarms += found.alarms
                 changes += found.rank_changes
                 contributors += found.contributors
+                notices += found.notices
                 start = part.stop
-        return Findings(Verdicts.joined(parts), alarms, changes, contributors)
+        return Findings(Verdicts.joined(parts), alarms, changes, contributors, notices)
 
-    def judge(self, rows: Floats, missing: Missing = "raise") -> Verdicts:
-        """Verdicts on rows by everything learnt so far; nothing changes. They are a stretch of their own."""
+    def judge(self, rows: Floats, missing: Missing = "raise", *, alone: bool = False) -> Verdicts:
+        """Verdicts on rows by everything learnt so far; nothing changes.
+
+        They are a stretch of their own. With ``alone`` each row is: then averages and pairs say nothing.
+        """
         rows = self.tracker.prepared(rows, missing)
-        limits, statistics = self.limits_now(), self._statistics(self._reference_now(), rows, 0)
-        severity = limits.severities(limits.ratios(statistics))
+        reference = self._reference_now()
+        statistics = np.full((len(rows), len(STATISTICS)), np.nan)
         nothing = np.full(len(rows), -1)
-        return Verdicts.of(0, statistics, limits.values, severity, severity > 1, nothing)
+        if reference is None:
+            limits, severity = np.full(statistics.shape, np.inf), np.zeros(len(rows))
+        else:
+            statistics = reference.judge(rows, 0).statistics
+            if alone:
+                statistics[:, len(ALONE) :] = np.nan
+            lines = np.full(len(rows), self._line_now())
+            limits, severity = (
+                self.limits.limits_at(lines, reference),
+                self._severities(statistics, reference),
+            )
+        return Verdicts.of(0, statistics, limits, severity, np.zeros(len(rows)), severity > 1, nothing)
 
     def severity_of(self, rows: Floats, missing: Missing = "raise") -> Vector:
         """The severity of each row as `follow` would find it if it came next; nothing changes."""
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
-        statistics = self._statistics(self.reference, judged, self.counts.came)
-        return self.limits.severities(self.limits.ratios(statistics))
+        if self.reference is None:
+            return np.zeros(len(rows))
+        statistics = self.reference.judge(judged, self.counts.came, self.trail).statistics
+        return self._severities(statistics, self.reference)
+
+    def _severities(self, statistics: Matrix, reference: Reference) -> Vector:
+        surprises = self.limits.of_whole(self.limits.largest(self.limits.values_of(statistics, reference))[0])
+        return _severity(surprises, self._line_now())
+
+    def _line_now(self) -> float:
+        """The line that the next row would be judged by."""
+        line = self.limits.line
+        return line + self.watch.line.now(self.counts.came, line)
 
     def go_on_with(self, tracker: Tracker) -> None:
         """Go on with a tracker that knows something else; limits are told when there is a basis for them.
 
         Nothing is left of the reference before: if the tracker knows too little to judge by, there is none.
         """
-        self.tracker, self.reference, self.origin = tracker, None, None
+        self.tracker, self.reference, self.anchor, self.anchor_trail = tracker, None, None, None
+        self.trail, self.likeness = None, None
         self.limits = Limits(self.settings.false_alarm_rate)
         self.correct_at = self.counts.came + FIRST_CORRECTION
-        self.counted, self.pending = 0, []
+        self.counted, self.pending, self.modes = 0, [], ()
+        self.before, self.blamed = None, None
+        if self.inputs.width != tracker.plan.width:
+            self.inputs = Inputs(tracker.plan.width, self.settings.false_alarm_rate)
+        self.watch.line.rest(0, 0.0)
         self.recent.clear()
         self._renew()
 
@@ -183,18 +262,51 @@ class Monitor(Marked):
         """Judge rows by what the tracker knows already."""
         self._renew()
 
+    def learn_normal(self, rows: Floats, missing: Missing, times: Vector | None) -> list[RankChange]:
+        """Learn first rows, all of which are declared normal; limits come from blocks of them left out."""
+        tracker = self.tracker
+        changes = tracker.follow(rows, None, missing, None, times)[1]
+        self.counts.came += len(rows)
+        self.inputs.follow(rows, np.zeros(len(rows), dtype=bool), self.names, normal=True)
+        self.inputs.on = {}  # whatever was lively is declared normal
+        reading = tracker.reading()
+        if reading.count > 1:
+            learnt = tracker.prepared(rows, missing)
+            reference = Reference.of(reading)
+            self.reference, self.trail = with_likeness(reference, learnt)
+            self.likeness = self.reference.likeness
+            self.limits, statistics = calibrated(
+                learnt, tracker.plan, missing, self.reference, self.settings.false_alarm_rate
+            )
+            self.counted = len(statistics)
+            limits = np.repeat(self.limits_now()[None], len(statistics), axis=0)
+            severity = self._severities(statistics, self.reference)
+            self.stretches.add(0, statistics, limits, severity, np.zeros(len(statistics), dtype=bool))
+        self.correct_at = self.counts.came + FIRST_CORRECTION
+        self._renew()
+        self._steer()
+        self._anchor()
+        return changes
+
     def freeze(self) -> None:
         """Judge rows from now on by what is known now, and learn nothing."""
         if self.reference is not None:
-            self._correct()
+            self._correct(0)
             self._renew(self.tracker.reading())
+        self.watch.line.rest(self.counts.came, self.limits.line)
+        self._anchor()
         self.frozen = True
 
     @property
-    def drift(self) -> float:
-        """Number of components that the model has turned away from since limits were first told."""
-        now = self._reference_now()
-        return 0.0 if self.origin is None or now is None else self.origin.turned(now)
+    def drift(self) -> Drift:
+        """How far the model has moved away from its anchor."""
+        return self.drift_of(self._reference_now())
+
+    def drift_of(self, now: Reference | None) -> Drift:
+        """How far a reference is away from the anchor."""
+        if self.anchor is None or now is None:
+            return Drift(0.0, 1.0, 0.0)
+        return Drift.between(self.anchor.reference, now)
 
     def rows_until_due(self, *, fills: bool) -> int:
         """Number of rows that can be judged before the model, the limits or an alarm may change.
@@ -202,15 +314,16 @@ class Monitor(Marked):
         If gaps are filled, that is by the last block of the model. After a block the model may also look when
         no look is due: if a pause has made it forget everything, or a gross value has hidden axes.
         """
-        if self.frozen:
-            return MOST_PENDING
         tracker, longest = self.tracker, self.settings.accept_after
+        most = max(min(LARGEST_PART // tracker.plan.n, MOST_PENDING), 1)
+        if self.frozen:
+            return most
         on = self.watch.on
         until_accepted = longest if on is None else on.began + longest - self.counts.came
         until_renewed = min(self._look_to_follow(), self.renew_at) - tracker.time
         by_blocks = fills or tracker.plan.seconds is not None or tracker.plan.solver == "subspace"
         until_block = tracker.rows_until_due() if by_blocks else MOST_PENDING
-        return min(self.correct_at - self.counts.came, until_renewed, until_accepted, until_block)
+        return min(self.correct_at - self.counts.came, until_renewed, until_accepted, until_block, most)
 
     def _look_to_follow(self) -> int:
         """Number of rows learnt at which a look of the model is followed: at once, but not too often."""
@@ -221,31 +334,93 @@ class Monitor(Marked):
         """Judge and learn at most `rows_until_due` rows."""
         first = self.counts.came
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
-        statistics = self._statistics(self.reference, judged, first)
-        ratios, limits = self.limits.ratios(statistics), self.limits.values
-        severity = self.limits.severities(ratios)
-        exceeds = severity > 1
-        followed = self.watch.follow(first, exceeds, np.column_stack((ratios, severity)))
-        self._blame(followed, judged, ratios, severity, exceeds)
+        statistics = np.full((len(rows), len(STATISTICS)), np.nan)
+        found, before = None, self.trail
+        if self.reference is not None:
+            found = self.reference.judge(judged, first, self.trail)
+            statistics, self.trail = found.statistics, found.trail
+        values, largest, which = self._surprises(statistics)
+        line, surprises = self.limits.line, self.limits.of_whole(largest)
+        surprises, elsewhere = self._by_modes(judged, surprises, line)
+        excess = self._by_anchor(judged, found)
+        followed = self.watch.follow(first, surprises, line, excess)
+        exceeds, alarm = followed.exceeds, followed.exceeds & followed.counting
+        limits = self._limits_at(followed.lines)
+        severity = _severity(surprises, followed.lines)
+        severity[followed.prolonged] = np.maximum(severity, excess)[followed.prolonged]
+        self._note_peaks(followed, severity, which)
+        blamed = self._blame(followed, judged, found, before, blame)
         self._keep_recent(rows, followed.since)
-        alarm = exceeds & followed.counting(first)
-        contributors = self._contributors_of(judged, ratios, alarm) if blame else []
         self.stretches.add(first, statistics, limits, severity, alarm)
         self.counts.came += len(rows)
         # Without any limit, nothing can exceed one.
-        unjudged = np.isnan(statistics[:, -1]) | ~np.isfinite(limits).any()
+        unjudged = np.isnan(statistics[:, 2]) | ~np.isfinite(limits).any(axis=1)
         self.counts.unjudged += int(np.count_nonzero(unjudged))
         self.counts.alarmed += int(np.count_nonzero(alarm))
         self.counts.alarms += len(followed.begun)
-        changes = self._learn(rows, missing, times, exceeds | followed.dense)
+        ratio = self._excess(statistics, limits, exceeds)
+        changes = self._learn(rows, missing, times, followed, ratio, elsewhere)
         if not self.frozen:
-            self.pending += (
-                [ratios] if self.settings.learn_from_alarms else [fed[:, :-1] for fed in followed.fed]
-            )
+            values[elsewhere] = largest[elsewhere] = np.nan
+            self._note(found, values, largest, limits, followed)
             self._bring_up_to_date(followed, missing)
-        verdicts = Verdicts.of(first, statistics, limits, severity, alarm, followed.since)
+        verdicts = Verdicts.of(
+            first, statistics, limits, severity, np.nan_to_num(excess), alarm, followed.since
+        )
         begun = [replace(alarm, ended=None, accepted=False) for alarm in followed.begun]
-        return Findings(verdicts, begun + [replace(alarm) for alarm in followed.ended], changes, contributors)
+        alarms = begun + [replace(alarm) for alarm in followed.ended]
+        followed.notices += self.inputs.follow(rows, followed.faulty, self.names, learn=not self.frozen)
+        self._remember(followed.notices)
+        return Findings(verdicts, alarms, changes, blamed, followed.notices)
+
+    def _remember(self, notices: list[Notice]) -> None:
+        """Remember notices, those that have ended instead of those that began."""
+        for notice in notices:
+            known = (one for one in self.notices if _name(one) != _name(notice))
+            self.notices = deque((*known, notice), REMEMBERED)
+
+    def _by_modes(self, rows: Floats, surprises: Vector, line: float) -> tuple[Vector, NDArray[np.bool_]]:
+        """Surprises of rows by the normal that they fit best, and which of them fit one of before."""
+        elsewhere = np.zeros(len(rows), dtype=bool)
+        with np.errstate(invalid="ignore"):
+            odd = np.flatnonzero(surprises > (1 - LOWEST) * line) if self.modes else elsewhere.nonzero()[0]
+        for mode in self.modes if len(odd) else ():
+            # Each in the first place of a tile: bits do not depend on which of them come together.
+            theirs = mode.surprises(rows[odd], TILE * np.arange(len(odd)))
+            better = odd[theirs < surprises[odd]]
+            surprises[better] = theirs[theirs < surprises[odd]]
+            elsewhere[better] = True
+        return surprises, elsewhere
+
+    def _by_anchor(self, rows: Floats, found: Judged | None) -> Vector:
+        """The severity of each row for the anchor; NaN where it says nothing."""
+        excess = np.full(len(rows), np.nan)
+        if self.anchor is not None and found is not None and not self.frozen:
+            places = self.counts.came + np.flatnonzero(found.usable)
+            surprises, self.anchor_trail = self.anchor.surprises_of_sequence(
+                rows[found.usable], places, self.anchor_trail
+            )
+            excess[found.usable] = surprises / self.anchor.limits.line
+        return excess
+
+    def _surprises(self, statistics: Matrix) -> tuple[Matrix, Vector, NDArray[np.intp]]:
+        """Values for the limits to count, the largest surprise of each row, and whose it is."""
+        if self.reference is None:
+            return np.full(statistics.shape, np.nan), np.full(len(statistics), np.nan), np.zeros(0, np.intp)
+        values = self.limits.values_of(statistics, self.reference)
+        return values, *self.limits.largest(values)
+
+    def _limits_at(self, lines: Vector) -> Matrix:
+        if self.reference is None:
+            return np.full((len(lines), len(STATISTICS)), np.inf)
+        return self.limits.limits_at(lines, self.reference)
+
+    def _excess(self, statistics: Matrix, limits: Matrix, exceeds: NDArray[np.bool_]) -> Vector:
+        """The largest ratio of a statistic to its limit of rows that exceed; 1 for others."""
+        ratio = np.ones(len(statistics))
+        if exceeds.any():
+            ratio[exceeds] = np.nan_to_num(statistics[exceeds] / limits[exceeds]).max(axis=1, initial=1.0)
+        return ratio
 
     def _keep_recent(self, rows: Floats, since: NDArray[np.int64]) -> None:
         """Keep the last rows of the alarm that is on, if it can be accepted, and of no other."""
@@ -256,21 +431,68 @@ class Monitor(Marked):
             self.recent.extend(rows[since == on.began])
 
     def _learn(
-        self, rows: Floats, missing: Missing, times: Vector | None, unusual: NDArray[np.bool_]
+        self,
+        rows: Floats,
+        missing: Missing,
+        times: Vector | None,
+        followed: Followed,
+        ratio: Vector,
+        elsewhere: NDArray[np.bool_],
     ) -> list[RankChange]:
-        """Learn all other rows; a model that is frozen only sees them pass."""
+        """Learn rows: none of a fault or of another normal, others by as much less as they exceed.
+
+        A frozen model learns none.
+        """
         left_out: Any = None
+        weights: Any = None
         if self.frozen:
             left_out = np.ones(len(rows), dtype=bool)
-        elif unusual.any() and not self.settings.learn_from_alarms:
-            left_out = unusual
-        return self.tracker.follow(rows, None, missing, None, times, left_out)[1]
+        elif not self.settings.learn_from_alarms and (followed.held.any() or elsewhere.any()):
+            left_out = followed.held | elsewhere
+            self.counts.held += int(np.count_nonzero(followed.held))
+            self.counts.elsewhere += int(np.count_nonzero(elsewhere & ~followed.held))
+        if not self.frozen and not self.settings.learn_from_alarms and (ratio > 1).any():
+            weights = 1 / ratio
+            self.counts.capped += int(np.count_nonzero((ratio > 1) & ~followed.held))
+        return self.tracker.follow(rows, weights, missing, None, times, left_out)[1]
+
+    def _note(
+        self, found: Judged | None, values: Matrix, largest: Vector, limits: Matrix, followed: Followed
+    ) -> None:
+        """Let rows wait until the limits count them; those of a fault never do."""
+        together, learns = np.column_stack((values, largest)), self.settings.learn_from_alarms
+        if not learns and followed.exceeds.any() and self.reference is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                most = np.log(limits[followed.exceeds] / self.reference.expected) + EXCESS
+            line = self.limits.largest_at(followed.lines[followed.exceeds]) + 1
+            together[followed.exceeds] = np.minimum(
+                together[followed.exceeds], np.column_stack((np.nan_to_num(most, nan=np.inf), line))
+            )
+        if not learns:
+            together[followed.faulty] = np.nan
+        if found is not None:
+            assert self.likeness is not None
+            products = found.products
+            if not learns and (followed.exceeds | followed.faulty).any():
+                usual = ~(followed.exceeds | followed.faulty)[found.usable]
+                products = products[0][usual], products[1][usual], products[2][usual]
+            self.likeness = self.likeness.after(products)
+        self.pending.append(together)
+        for began, known in followed.faults:
+            self._forget_pending(began, known)
+
+    def _forget_pending(self, began: int, known: int) -> None:
+        """Take the first rows of a fault, up to the one that made it known, out of those that wait."""
+        pending = np.concatenate(self.pending)
+        first = self.counts.came - len(pending)
+        pending[max(began - first, 0) : max(known + 1 - first, 0)] = np.nan
+        self.pending = [pending]
 
     def _bring_up_to_date(self, followed: Followed, missing: Missing) -> None:
         """Correct the limits, renew the reference and accept a new normal, where that is due."""
         came = self.counts.came
         if came >= self.correct_at:
-            self._correct()
+            self._correct(LATE)
             window = 1 / max(1 - self.tracker.beta2, 1e-9)
             step = min(self.counted // 16, window / 8, MOST_PENDING)
             self.correct_at = came + max(int(step), FIRST_CORRECTION)
@@ -286,22 +508,40 @@ class Monitor(Marked):
         self.soonest, self.looked = time + CLOSEST, self.tracker.look_at
         self.renew_at = time + max(time // 8, CLOSEST) if time < 8 * n else 1 << 62
         reading = reading or self.tracker.reading_as_decided()
-        if reading.count > 1:
-            self.reference = Reference.of(reading)
-            self.limits.refer(self.reference)
-            if self.origin is None and self.limits.told.any():
-                self.origin = self.reference
-
-    def _correct(self) -> None:
-        """Correct the limits by what has been seen since the last time."""
-        ratios = np.concatenate((np.zeros((0, len(STATISTICS))), *self.pending))
-        if self.reference is None:  # for ever, where every row has gaps and is skipped
-            self.pending = [ratios[-MOST_PENDING:]]
+        if reading.count <= 1:
             return
-        self.pending = []
-        most = math.inf if self.watch.on is None else RISE
-        self.limits.correct(ratios, self._discount(len(ratios)), most)
-        self.counted += len(ratios)
+        before = self.reference
+        if before is not None and self.likeness is not None:
+            faded = self.tracker.beta2 ** (self.counts.came - self.renewed)
+            before = replace(before, likeness=self.likeness.discounted(faded))
+        self.reference = Reference.of(reading, before)
+        self.likeness, self.renewed = self.reference.likeness, self.counts.came
+        if before is not None and self.trail is not None:
+            self.trail = self.trail.turned(before, self.reference)
+
+    def _correct(self, late: int) -> None:
+        """Correct the limits by what has been seen since the last time, but the latest rows."""
+        values = np.concatenate((np.zeros((0, len(STATISTICS) + 1)), *self.pending))
+        if self.reference is None:  # for ever, where every row has gaps and is skipped
+            self.pending = [values[-MOST_PENDING:]]
+            return
+        counted = max(len(values) - late, 0)
+        self.pending = [values[counted:]]
+        self.limits.count(values[:counted], self._discount(counted), self.reference)
+        self.counted += counted
+        self._steer()
+        if self.anchor is None and self.counted >= ANCHORED:
+            self._anchor()
+
+    def _anchor(self) -> None:
+        """Take what is normal now for the anchor, if it can judge."""
+        if self.reference is not None and self.limits.told.any():
+            self.anchor, self.anchor_trail = Normal.of(self.reference, self.limits), self.trail
+
+    def _steer(self) -> None:
+        """Begin to steer the line, once there are limits."""
+        if self.watch.line.at is None and self.limits.told.any() and not self.settings.learn_from_alarms:
+            self.watch.line.steer(self.counts.came)
 
     def _discount(self, rows: int) -> float:
         """Factor on everything counted before: as the model forgets, and so small that rows count less the
@@ -310,58 +550,93 @@ class Monitor(Marked):
         return float(self.tracker.beta2**rows * earlier)
 
     def _accept(self, followed: Followed, missing: Missing) -> None:
-        """Accept the rows of the alarm as the new normal: start anew from its last rows."""
+        """Accept the rows of the alarm as the new normal, beside that of before: start from its last rows."""
         self.watch.end(self.counts.came, followed, accepted=True)
         self.counts.accepted += 1
+        modes = self.modes if self.anchor is None else with_mode(self.modes, self.anchor)
         # These few rows count alike: their times were not kept.
         tracker = Tracker(replace(self.tracker.plan, seconds=None))
         tracker.follow(np.stack(self.recent), None, "impute" if missing == "impute" else "skip")
         self.tracker.restart(tracker.known(), self.tracker.time)
         self.go_on_with(self.tracker)
+        self.modes = modes
 
     def _reference_now(self) -> Reference | None:
         """The reference that everything learnt so far gives; None before there is enough of it."""
         if self.frozen:
             return self.reference
         reading = self.tracker.reading()
-        return Reference.of(reading) if reading.count > 1 else None
+        if reading.count <= 1:
+            return None
+        before = self.reference
+        if before is not None and self.likeness is not None:
+            before = replace(before, likeness=self.likeness)
+        return Reference.of(reading, before)
 
-    def limits_now(self) -> Limits:
-        """The limits for that reference."""
+    def limits_now(self) -> Vector:
+        """The limit of each statistic for that reference; infinity where there is no basis for one."""
         reference = self._reference_now()
-        if self.frozen or reference is None:
-            return self.limits
-        limits = Limits(self.settings.false_alarm_rate)
-        limits.tail, limits.factors = self.limits.tail, self.limits.factors
-        limits.refer(reference)
-        return limits
-
-    def _statistics(self, reference: Reference | None, rows: Floats, first: int) -> Matrix:
-        """The statistics of rows; NaN where there is no reference, or where a row has gaps."""
         if reference is None:
-            return np.full((len(rows), len(STATISTICS)), np.nan)
-        return reference.judge(rows, first)
+            return np.full(len(STATISTICS), np.inf)
+        return np.asarray(self.limits.limits_at(np.array([self._line_now()]), reference)[0])
 
-    def _blame(
-        self, followed: Followed, rows: Floats, ratios: Matrix, severity: Vector, exceeds: Any
-    ) -> None:
-        """Note the peak of each alarm, and which inputs it is due to."""
+    def _note_peaks(self, followed: Followed, severity: Vector, which: NDArray[np.intp]) -> None:
+        """Note the peak of each alarm."""
         first = self.counts.came
         for alarm in followed.touched:
-            inside = np.where(exceeds & (followed.since == alarm.began), severity, 0.0)
+            inside = np.where(followed.exceeds & (followed.since == alarm.began), severity, 0.0)
             at = int(np.argmax(inside))
             if inside[at] > alarm.peak:
                 alarm.peak, alarm.peak_row = float(inside[at]), first + at
-                alarm.statistic = self.limits.largest(ratios[at])
-                alarm.contributors = self._contributors(rows[at], alarm.statistic)
+                alarm.statistic = "average" if followed.prolonged[at] else STATISTICS[which[at]]
 
-    def _contributors_of(self, rows: Floats, ratios: Matrix, alarm: NDArray[np.bool_]) -> list[Contributors]:
-        """Inputs to blame for each row: one by one, so that bits do not depend on which come together."""
-        found: list[Contributors] = [()] * len(rows)
-        for i in np.flatnonzero(alarm):
-            found[i] = self._contributors(rows[i], self.limits.largest(ratios[i]))
-        return found
+    def _blame(
+        self, followed: Followed, rows: Floats, found: Judged | None, before: Trail | None, each: bool
+    ) -> list[Contributors]:
+        """Name the inputs to blame for each alarm by its first rows; with ``each``, also for each row."""
+        first = self.counts.came
+        blamed: list[Contributors] = [()] * len(rows) if each else []
+        if found is None:
+            return blamed
+        hits = np.flatnonzero(followed.exceeds)
+        for alarm in followed.touched:
+            own = hits[followed.since[hits] == alarm.began]
+            if not len(own):
+                continue
+            if alarm.began >= first:
+                if self.before is None or alarm.began - self.blamed_at > AFTERMATH:
+                    self.before = self._average_before(alarm.began - first, found, before)
+                self.blamed = None
+            assert self.before is not None
+            held = rows[own] if self.blamed is None else np.vstack((self.blamed, rows[own]))
+            # After 1, 2, 4, ... rows, so that calls do not matter.
+            number = 1 << (alarm.rows.bit_length() - 1)
+            if number > alarm.rows - len(own):
+                until = len(held) - (alarm.rows - number)
+                said = self._blamed(held[max(until - HELD, 0) : until], self.before)
+                alarm.contributors, alarm.readings = said.contributors, said.readings
+            self.blamed, self.blamed_at = np.array(held[-HELD:], dtype=np.float64), first + int(own[-1])
+            for i in own[followed.counting[own]] if each else ():
+                blamed[i] = self._blamed(rows[i : i + 1], self.before).contributors
+        return blamed
 
-    def _contributors(self, row: Floats, statistic: str) -> Contributors:
+    def _average_before(self, at: int, found: Judged, before: Trail | None) -> Vector:
+        """The average before a row of a part."""
+        number = int(np.count_nonzero(found.usable[:at]))
         assert self.reference is not None
-        return contributors(self.reference, row, statistic, self.names, self.tracker.plan.width)
+        if number:
+            return np.asarray(self.reference.rows_at(found.averages[number - 1 : number])[0])
+        return self.reference.mean if before is None else self.reference.rows_at(before.average[None])[0]
+
+    def _blamed(self, rows: Floats, before: Vector) -> Blame:
+        assert self.reference is not None
+        return blame(self.reference, rows, before, self.names, self.tracker.plan.width)
+
+
+def _severity(surprises: Vector, line: Vector | float) -> Vector:
+    """Surprises in units of the line; 0 where there is none, and only there."""
+    return np.where(np.isnan(surprises), 0.0, np.maximum(surprises / line, LEAST_SEVERITY))
+
+
+def _name(notice: Notice) -> tuple[str, str, int]:
+    return notice.kind, notice.input, notice.began

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .events import CALM
+from .events import LONGEST_CALM
 
 # Limits are measured by rows beyond `limits.BODY`, which is as much.
 LARGEST_RATE = 0.1
@@ -29,6 +29,9 @@ class MonitorSettings:
     confirm: tuple[int, int] = (1, 1)
     """An alarm counts once k of n rows in sequence have exceeded a limit; `confirmation` reads it."""
 
+    end_after: int | None = None
+    """Rows in sequence below the limits that end an alarm; None: about twice as many as exceeded."""
+
     def __post_init__(self) -> None:
         rate, longest = self.false_alarm_rate, self.accept_after
         if not 0 < rate <= LARGEST_RATE:
@@ -36,6 +39,12 @@ class MonitorSettings:
         if not isinstance(longest, int | np.integer) or longest < SHORTEST_ALARM:
             raise ValueError(
                 f"accept_after must be a whole number of rows, at least {SHORTEST_ALARM}, got {longest!r}"
+            )
+        if self.end_after is not None and (
+            not isinstance(self.end_after, int | np.integer) or self.end_after < 1
+        ):
+            raise ValueError(
+                f"end_after must be a whole number of rows, at least 1, or None, got {self.end_after!r}"
             )
         object.__setattr__(self, "confirm", confirmation(self.confirm))
 
@@ -54,9 +63,9 @@ def confirmation(value: Any) -> tuple[int, int]:
     pair = tuple(value) if isinstance(value, tuple | list) else (value,)
     k, n = pair if len(pair) == 2 else 2 * pair if len(pair) == 1 else (0, 0)
     whole = all(isinstance(part, int | np.integer) and not isinstance(part, bool) for part in (k, n))
-    if not whole or not 1 <= k <= n <= CALM:
+    if not whole or not 1 <= k <= n <= LONGEST_CALM:
         raise ValueError(
             f"confirm must be k rows in sequence, such as 3, or k of n rows, such as '3/5' or (3, 5), with "
-            f"1 <= k <= n <= {CALM}, got {given!r}"
+            f"1 <= k <= n <= {LONGEST_CALM}, got {given!r}"
         )
     return int(k), int(n)

@@ -14,71 +14,109 @@ from numpy.typing import NDArray
 from ..learners.stored import stored_array
 from ..model import Tracker
 from ..model.stored_form import whole
-from .events import REMEMBERED, Alarm
+from .events import REMEMBERED, Alarm, Notice
 from .history import WIDTH, Stretches
-from .limits import Limits, Tail
+from .inputs import Inputs
+from .limits import Limits
 from .monitor import Monitor
-from .reference import STATISTICS, Reference
+from .normals import MODES, Normal
+from .reference import STATISTICS, TILE, Likeness, Reference, Trail
 from .settings import MonitorSettings
 from .verdicts import Counts
 
 Arrays = Mapping[str, NDArray[Any]]
-REFERENCES = ("reference", "origin")
 
 
 def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and document from which `restored` makes the same monitor of the same tracker."""
-    limits, watch, plan = monitor.limits, monitor.watch, monitor.tracker.plan
-    statistics = len(STATISTICS)
+    watch, plan = monitor.watch, monitor.tracker.plan
     arrays: dict[str, NDArray[Any]] = {
-        "tail": limits.tail.counts,
-        "limits": np.array([limits.theory, limits.factors, limits.edges]),
-        "told": limits.told,
-        "together": limits.together,
-        "pending": np.concatenate([np.zeros((0, statistics)), *monitor.pending]),
-        "held": np.reshape(watch.held, (-1, statistics + 1)),
+        "pending": np.concatenate([np.zeros((0, len(STATISTICS) + 1)), *monitor.pending]),
         "history": monitor.stretches.table,
         "recent": np.array(list(monitor.recent), plan.dtype).reshape(-1, plan.width),
+        **_stored_limits("limits", monitor.limits),
+        **{f"inputs.{name}": array for name, array in monitor.inputs.arrays().items()},
     }
     document: dict[str, Any] = {
         "settings": asdict(monitor.settings),
         "frozen": monitor.frozen,
         "counts": asdict(monitor.counts),
-        "renewals": [monitor.renew_at, monitor.soonest, monitor.looked],
+        "renewals": [monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed],
         "correct_at": monitor.correct_at,
         "counted": monitor.counted,
         "stretch": monitor.stretches.length,
-        "allowance": [watch.allowance.left, watch.allowance.at],
+        "line": [watch.line.above, watch.line.at],
+        "density": [watch.density, watch.at, watch.held_from],
+        "drift": [watch.anchored, watch.drifting, watch.drifting_at],
+        "blamed_at": monitor.blamed_at,
+        "drift_began": None if watch.drift is None else watch.drift.began,
         "hits": list(watch.hits),
+        "notices": [asdict(notice) for notice in monitor.notices],
         "past": [asdict(alarm) for alarm in watch.past],
         "on": None if watch.on is None else asdict(watch.on),
+        "reference": _stored_reference("reference", monitor.reference, arrays),
+        "modes": len(monitor.modes),
     }
-    for name in REFERENCES:
-        reference: Reference | None = getattr(monitor, name)
-        document[name] = None
-        if reference is not None:
-            document[name] = [reference.rank, reference.rest, reference.effective]
-            arrays |= {f"{name}.{part}": getattr(reference, part) for part in ("mean", "axes", "variances")}
-            if reference.scale is not None:
-                arrays[f"{name}.scale"] = reference.scale
+    normals = {"anchor": monitor.anchor} | {f"mode {i}": mode for i, mode in enumerate(monitor.modes)}
+    for name, normal in normals.items():
+        document[name] = _stored_reference(name, None if normal is None else normal.reference, arrays)
+        if normal is not None:
+            arrays |= _stored_limits(name, normal.limits)
+    if monitor.likeness is not None:
+        arrays |= _stored_likeness("now", monitor.likeness)
+    for name, trail in (("trail", monitor.trail), ("anchor trail", monitor.anchor_trail)):
+        if trail is not None:
+            arrays |= {f"{name}.{part}": array for part, array in trail._asdict().items()}
+    if monitor.before is not None and monitor.blamed is not None:
+        arrays |= {"before": monitor.before, "blamed": monitor.blamed}
     return {f"monitor.{name}": array for name, array in arrays.items()}, document
+
+
+def _stored_reference(
+    name: str, reference: Reference | None, arrays: dict[str, NDArray[Any]]
+) -> list[float] | None:
+    """Numbers of a reference; its arrays are put to the others."""
+    if reference is None:
+        return None
+    arrays |= {f"{name}.{part}": getattr(reference, part) for part in ("mean", "axes", "variances")}
+    arrays |= _stored_likeness(name, reference.likeness)
+    if reference.scale is not None:
+        arrays[f"{name}.scale"] = reference.scale
+    return [reference.rank, reference.rest, reference.count]
+
+
+def _stored_likeness(name: str, likeness: Likeness) -> dict[str, NDArray[Any]]:
+    return {f"{name}.likeness": likeness.sums, f"{name}.alike": np.array([likeness.counted])}
+
+
+def _stored_limits(name: str, limits: Limits) -> dict[str, NDArray[Any]]:
+    memory = limits.memory
+    parts = {"sums": memory.sums, "pairs": memory.pairs, "last": memory.last}
+    parts |= {"counts": limits.counts, "theory": limits.theory, "declared": np.array([limits.declared])}
+    return {f"{name}.{part}": array for part, array in parts.items()}
 
 
 def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, names: list[str]) -> Monitor:
     """The monitor that `stored` wrote; a ValueError, KeyError or TypeError where it cannot be one."""
     prefix = "monitor."
     arrays = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    written = document["settings"]
-    settings = MonitorSettings(**written)
+    settings, n = MonitorSettings(**document["settings"]), tracker.plan.n
     monitor = Monitor(tracker, settings, names, bool(document["frozen"]))
     monitor.counts = Counts(**{name: whole(document["counts"], name) for name in asdict(Counts())})
     monitor.correct_at = whole(document, "correct_at")
-    monitor.renew_at, monitor.soonest, monitor.looked = map(index, document["renewals"])
+    monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed = map(index, document["renewals"])
     monitor.counted = whole(document, "counted")
-    for name in REFERENCES:
-        setattr(monitor, name, _restored_reference(arrays, name, document[name], tracker.plan.n))
-    _restore_limits(monitor.limits, arrays, monitor.reference)
-    pending = stored_array(arrays, "pending", (None, len(STATISTICS)), gaps=True)
+    monitor.blamed_at = whole(document, "blamed_at")
+    monitor.reference = _restored_reference(arrays, "reference", document["reference"], n)
+    monitor.limits = _restored_limits(arrays, "limits", settings.false_alarm_rate)
+    own = {
+        name.removeprefix("inputs."): array for name, array in arrays.items() if name.startswith("inputs.")
+    }
+    monitor.inputs = Inputs.restored(own, tracker.plan.width, settings.false_alarm_rate)
+    monitor.notices.extend(Notice(**notice) for notice in document["notices"])
+    _restore_normals(monitor, arrays, document, n)
+    _restore_trail(monitor, arrays)
+    pending = stored_array(arrays, "pending", (None, len(STATISTICS) + 1), gaps=True)
     monitor.pending = [pending] if len(pending) else []
     recent = stored_array(arrays, "recent", (None, tracker.plan.width), tracker.plan.dtype, gaps=True)
     monitor.recent.extend(recent)
@@ -88,29 +126,81 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     rows = np.append(table[:, 0], monitor.counts.came)
     if (rows[:-1] % monitor.stretches.length).any() or not (np.diff(rows, prepend=-1) > 0).all():
         raise ValueError("its control charts are damaged: their rows must ascend in steps of a stretch")
-    _restore_watch(monitor, arrays, document)
+    _restore_watch(monitor, document)
     if monitor.rows_until_due(fills=False) < 1:
         raise ValueError("its counts are damaged: a correction or a look is due before its last row")
     return monitor
 
 
-def _restore_limits(limits: Limits, arrays: Arrays, reference: Reference | None) -> None:
-    limits.tail = Tail(stored_array(arrays, "tail", limits.tail.counts.shape, least=0.0))
-    if reference is not None:
-        limits.refer(reference)
-    _, limits.factors, limits.edges = np.array(arrays["limits"], dtype=np.float64).reshape(3, len(STATISTICS))
-    if not ((limits.factors > 0) & np.isfinite(limits.factors) & (limits.edges >= 0)).all():
-        raise ValueError("its limits are damaged: factors must be finite and above 0")
-    limits.told = stored_array(arrays, "told", (len(STATISTICS),), np.bool_)
-    limits.together = stored_array(arrays, "together", (2,), least=0.0)
+def _restored_limits(arrays: Arrays, name: str, rate: float) -> Limits:
+    declared = stored_array(arrays, f"{name}.declared", (1,), np.bool_)
+    limits = Limits(rate, declared=bool(declared[0]))
+    limits.counts = stored_array(arrays, f"{name}.counts", limits.counts.shape, least=0.0)
+    limits.theory = stored_array(arrays, f"{name}.theory", limits.theory.shape, least=1.0)
+    memory = limits.memory
+    memory.sums = stored_array(arrays, f"{name}.sums", memory.sums.shape)
+    memory.pairs = stored_array(arrays, f"{name}.pairs", memory.pairs.shape, least=0.0)
+    memory.last = stored_array(arrays, f"{name}.last", memory.last.shape, gaps=True)
+    limits.settle()
+    return limits
 
 
-def _restore_watch(monitor: Monitor, arrays: Arrays, document: Mapping[str, Any]) -> None:
+def _restore_normals(monitor: Monitor, arrays: Arrays, document: Mapping[str, Any], n: int) -> None:
+    number, rate = whole(document, "modes"), monitor.settings.false_alarm_rate
+    if number > MODES:
+        raise ValueError(f"it has {number} normals of before, expected at most {MODES}")
+    found = []
+    for name in ("anchor", *(f"mode {i}" for i in range(number))):
+        reference = _restored_reference(arrays, name, document[name], n)
+        if reference is not None:
+            found.append(Normal(reference, _restored_limits(arrays, name, rate)))
+    if document["anchor"] is not None:
+        monitor.anchor = found.pop(0)
+    monitor.modes = tuple(found)
+
+
+def _restore_trail(monitor: Monitor, arrays: Arrays) -> None:
+    reference = monitor.reference
+    if reference is None:
+        return
+    n = len(reference.mean)
+    monitor.likeness = _restored_likeness(arrays, "now", len(reference.variances))
+    if "before" in arrays:
+        monitor.before = stored_array(arrays, "before", (n,))
+        monitor.blamed = stored_array(arrays, "blamed", (None, n))
+    monitor.trail = _restored_trail(arrays, "trail", reference)
+    if monitor.anchor is not None:
+        monitor.anchor_trail = _restored_trail(arrays, "anchor trail", monitor.anchor.reference)
+
+
+def _restored_trail(arrays: Arrays, name: str, reference: Reference) -> Trail | None:
+    if f"{name}.start" not in arrays:
+        return None
+    width = reference.width
+    shapes = [(None, width) if part == "open" else (width,) for part in Trail._fields]
+    parts = zip(Trail._fields, shapes, strict=True)
+    trail = Trail(*(stored_array(arrays, f"{name}.{part}", shape) for part, shape in parts))
+    if len(trail.open) >= TILE:
+        raise ValueError(f"{len(trail.open)} rows wait for the average, expected fewer than {TILE}")
+    return trail
+
+
+def _restored_likeness(arrays: Arrays, name: str, axes: int) -> Likeness:
+    counted = stored_array(arrays, f"{name}.alike", (1,), least=0.0)
+    return Likeness(stored_array(arrays, f"{name}.likeness", (3, axes + 1)), float(counted[0]))
+
+
+def _restore_watch(monitor: Monitor, document: Mapping[str, Any]) -> None:
     watch = monitor.watch
-    watch.held = list(stored_array(arrays, "held", (None, len(STATISTICS) + 1), gaps=True))
     watch.hits.extend(map(int, document["hits"]))
-    left, at = document["allowance"]
-    watch.allowance.left, watch.allowance.at = float(left), int(at)
+    above, at = document["line"]
+    watch.line.above, watch.line.at = float(above), None if at is None else int(at)
+    density, at, held_from = document["density"]
+    watch.density, watch.at, watch.held_from = float(density), int(at), int(held_from)
+    anchored, drifting, at = document["drift"]
+    watch.anchored, watch.drifting, watch.drifting_at = bool(anchored), float(drifting), int(at)
+    began = document["drift_began"]
+    watch.drift = None if began is None else Notice("drift", int(began))
     watch.past = deque(map(_restored_alarm, document["past"]), REMEMBERED)
     if document["on"] is not None:
         watch.on = _restored_alarm(document["on"])
@@ -120,19 +210,22 @@ def _restore_watch(monitor: Monitor, arrays: Arrays, document: Mapping[str, Any]
 
 def _restored_alarm(written: Mapping[str, Any]) -> Alarm:
     contributors = tuple((str(name), float(share)) for name, share in written["contributors"])
-    return Alarm(**{**written, "contributors": contributors})
+    readings = tuple((str(name), float(reads), float(should)) for name, reads, should in written["readings"])
+    return Alarm(**{**written, "contributors": contributors, "readings": readings})
 
 
 def _restored_reference(arrays: Arrays, name: str, written: Any, n: int) -> Reference | None:
     if written is None:
         return None
-    rank, rest, effective = written
+    rank, rest, count = written
     axes = stored_array(arrays, f"{name}.axes", (None, n))
     scale = stored_array(arrays, f"{name}.scale", (n,), least=0.0) if f"{name}.scale" in arrays else None
     variances = stored_array(arrays, f"{name}.variances", (len(axes),), least=0.0)
-    if not 0 <= int(rank) <= len(axes) or not effective > 0 or not rest >= 0:
+    if not 0 <= int(rank) <= len(axes) or not count > 0 or not rest >= 0:
         raise ValueError(f"the {name} that rows are judged by has rank {rank} of {len(axes)} axes")
     if not (variances[: int(rank)] > 0).all():
         raise ValueError(f"the {name} that rows are judged by keeps axes without variance")
     mean = stored_array(arrays, f"{name}.mean", (n,))
-    return Reference(mean, scale, axes, variances, int(rank), float(rest), float(effective))
+    likeness = _restored_likeness(arrays, name, len(axes))
+    numbers = float(rest), float(count)
+    return Reference(mean, scale, axes, variances, int(rank), *numbers, likeness)

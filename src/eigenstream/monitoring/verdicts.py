@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from ..learners.knowledge import Matrix, Vector
 from ..learners.marks import Marked
 from ..model import RankChange
-from .events import Alarm, Contributors
+from .events import Alarm, Contributors, Notice
 from .reference import STATISTICS
 
-COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "severity", "alarm", "since")
+COLUMNS = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "severity", "drift", "alarm", "since")
 """Columns of `Verdicts.matrix`, in order."""
 
 
@@ -29,12 +29,20 @@ class Verdict(NamedTuple):
     """Squared distance from the model."""
     distance: float
     """Squared distance over all directions, each in units of its own spread."""
+    average: float
+    """Distance of the exponentially weighted average of the last rows."""
+    pair: float
+    """Distance of the row and its predecessor together."""
     t2_limit: float
     """Infinity where there is no basis for a limit."""
     spe_limit: float
     distance_limit: float
+    average_limit: float
+    pair_limit: float
     severity: float
-    """The largest ratio of a statistic to its limit; 0 where there is no limit."""
+    """How rare such a row is, ``ln(p) / ln(rate)``: above 1 it exceeds a limit; 0 where there is none."""
+    drift: float
+    """The severity of the row for the anchor, a model that stands still; 0 where there is none."""
     alarm: bool
     """True if the severity exceeds 1, often enough to count."""
     since: int | None
@@ -48,10 +56,15 @@ class Verdicts(NamedTuple):
     t2: Vector
     spe: Vector
     distance: Vector
+    average: Vector
+    pair: Vector
     t2_limit: Vector
     spe_limit: Vector
     distance_limit: Vector
+    average_limit: Vector
+    pair_limit: Vector
     severity: Vector
+    drift: Vector
     alarm: NDArray[np.bool_]
     since: NDArray[np.int64]
 
@@ -69,26 +82,23 @@ class Verdicts(NamedTuple):
         cls,
         first: int,
         statistics: Matrix,
-        limits: Vector,
+        limits: Matrix,
         severity: Vector,
+        drift: Vector,
         alarm: NDArray[np.bool_],
         since: NDArray[np.int64],
     ) -> Verdicts:
-        """Verdicts on rows that follow each other and share their limits."""
-        rows = len(statistics)
-        t2_limit, spe_limit, distance_limit = (np.full(rows, limit) for limit in limits)
-        t2, spe, distance = statistics.T
-        numbers = np.arange(first, first + rows)
-        return cls(numbers, t2, spe, distance, t2_limit, spe_limit, distance_limit, severity, alarm, since)
+        """Verdicts on rows that follow each other; statistics and limits have a column for each (T, 5)."""
+        numbers = np.arange(first, first + len(statistics))
+        columns: Any = (numbers, *statistics.T, *limits.T, severity, drift, alarm, since)
+        return cls(*columns)
 
     @classmethod
     def joined(cls, parts: list[Verdicts]) -> Verdicts:
         """Verdicts that follow each other, as one."""
         if not parts:
-            nothing = np.zeros(0)
-            return cls.of(
-                0, np.zeros((0, 3)), np.zeros(3), nothing, nothing.astype(bool), nothing.astype(np.int64)
-            )
+            nothing, none = np.zeros(0), np.zeros((0, len(STATISTICS)))
+            return cls.of(0, none, none, nothing, nothing, nothing.astype(bool), nothing.astype(np.int64))
         return parts[0] if len(parts) == 1 else cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -96,7 +106,7 @@ class Verdicts(NamedTuple):
 class Counts(Marked):
     """Numbers of rows that came, by what became of them."""
 
-    LEARNT = ("came", "unjudged", "alarmed", "alarms", "accepted")
+    LEARNT = ("came", "unjudged", "alarmed", "alarms", "accepted", "held", "elsewhere", "capped")
 
     came: int = 0
     unjudged: int = 0
@@ -106,6 +116,12 @@ class Counts(Marked):
     """Number of alarms that began to count."""
     accepted: int = 0
     """Number of times that a new normal was accepted."""
+    held: int = 0
+    """Rows that were not learnt, as rows of a fault."""
+    elsewhere: int = 0
+    """Rows that were not learnt because they fit a normal of before."""
+    capped: int = 0
+    """Rows that exceeded a limit, and were learnt with less weight."""
 
 
 class Findings(NamedTuple):
@@ -117,3 +133,5 @@ class Findings(NamedTuple):
     rank_changes: list[RankChange]
     contributors: list[Contributors]
     """Inputs to blame for each row, if asked for; none where it does not alarm."""
+    notices: list[Notice]
+    """Drifts and inputs out of order that began or ended."""

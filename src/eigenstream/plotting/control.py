@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Watched: TypeAlias = MonitoredModel | ControlHistory | Verdicts | Any
 
+OF_A_ROW = ("t2", "spe", "distance")
+"""Statistics that a row has alone, whatever came before it."""
 CHARTS = {**STATISTIC_NAMES, "severity": "severity"}
 """Titles of charts: the statistics, and the largest ratio of one to its limit."""
 
@@ -76,7 +78,7 @@ def plot_control_chart(
 def draw_control(
     monitor: Watched, title: str, times: Times | None = None, trace: Trace | None = None
 ) -> Figure:
-    """A figure of control charts of the three statistics; parameters as of `plot_control_chart`.
+    """A figure of control charts of the statistics; parameters as of `plot_control_chart`.
 
     With a ``trace``, those of the inputs to blame for one alarm stand below them.
     """
@@ -197,9 +199,7 @@ def _of_row(monitor: Any, row: ArrayLike, statistic: str | None) -> tuple[list[t
         raise ValueError(f"row must be one row of the input, got {len(X)} of them")
     if statistic is None:
         verdict = monitor.judge(X).one(0)
-        ratios = {
-            name: getattr(verdict, name) / getattr(verdict, f"{name}_limit") for name in STATISTIC_NAMES
-        }
+        ratios = {name: getattr(verdict, name) / getattr(verdict, f"{name}_limit") for name in OF_A_ROW}
         statistic = max(ratios, key=ratios.__getitem__)
     if statistic not in STATISTIC_NAMES:
         expected = ", ".join(map(repr, STATISTIC_NAMES))

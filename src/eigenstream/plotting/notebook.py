@@ -122,7 +122,7 @@ def _alarms(alarms: Sequence[Alarm]) -> str:
             (
                 f"{alarm.began:,} to {alarm.last:,}",
                 "on" if alarm.ended is None else "the new normal" if alarm.accepted else "over",
-                f"{alarm.peak:.3g} times the limit of {STATISTIC_NAMES[alarm.statistic]}",
+                f"severity {alarm.peak:.3g}, {STATISTIC_NAMES[alarm.statistic]}",
                 ", ".join(f"{name} {share:.0%}" for name, share in alarm.contributors[:MOST_INPUTS]),
             )
             for alarm in reversed(alarms)

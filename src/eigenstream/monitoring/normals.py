@@ -1,0 +1,82 @@
+"""Normals beside the one that is followed: an anchor that stands still, and those of before.
+
+The model that watches follows its stream. So a drift is learnt before it is seen, and so is, in time, a
+fault. The *anchor* is the first normal as it was: what only it sees is drift. When a lasting alarm is
+accepted, the normal before is not forgotten but becomes a *mode*: a row that fits one of them is none of an
+alarm, so that a process which returns from a fault, a pause or another product is not an alarm again.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..learners.knowledge import Floats, Vector
+from .limits import Limits
+from .reference import STATISTICS, Reference, Trail
+
+# Rows. The first normal of a stream that nobody declared normal rests on as many.
+ANCHORED = 1000
+"""Rows that have to be counted before the model is taken for an anchor."""
+
+MODES = 3
+"""Normals of before that are remembered."""
+
+DISTANCE, AVERAGE = STATISTICS.index("distance"), STATISTICS.index("average")
+
+
+class Normal(NamedTuple):
+    """A normal that stands still: what rows are judged by, and how rare they are."""
+
+    reference: Reference
+    limits: Limits
+
+    @classmethod
+    def of(cls, reference: Reference, limits: Limits) -> Normal:
+        """What is normal now; what comes does not change it."""
+        limits = copy.copy(limits)
+        limits.memory = copy.copy(limits.memory)
+        return cls(reference, limits)
+
+    def surprises(self, rows: Floats, places: NDArray[np.intp]) -> Vector:
+        """Surprises of rows without gaps, each for itself, by their distance."""
+        return self._surprises(self.reference.distances(rows, places), np.nan)
+
+    def surprises_of_sequence(
+        self, rows: Floats, places: NDArray[np.intp], trail: Trail | None
+    ) -> tuple[Vector, Trail]:
+        """Surprises of rows without gaps by their distance and that of their averages, and the last of them.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        places
+            Number of each row in the stream.
+        trail
+            What came before.
+        """
+        distances, averages, after = self.reference.average_distances(rows, places, trail)
+        return self._surprises(distances, averages), after
+
+    def _surprises(self, distances: Vector, averages: Vector | float) -> Vector:
+        statistics = np.full((len(distances), len(STATISTICS)), np.nan)
+        statistics[:, DISTANCE], statistics[:, AVERAGE] = distances, averages
+        return self.limits.of_whole(self.limits.largest(self.limits.values_of(statistics, self.reference))[0])
+
+    def resembles(self, other: Normal) -> bool:
+        """True if the mean of each is nothing unusual for the other."""
+        pairs = (self, other), (other, self)
+        return all(
+            float(one.reference.distances(two.reference.mean[None], np.zeros(1, np.intp))[0])
+            <= one.reference.degrees[DISTANCE]
+            for one, two in pairs
+        )
+
+
+def with_mode(modes: tuple[Normal, ...], normal: Normal) -> tuple[Normal, ...]:
+    """Modes and one more, instead of those that it resembles; the latest are remembered."""
+    return (*(mode for mode in modes if not mode.resembles(normal)), normal)[-MODES:]
