@@ -3,7 +3,8 @@
 A program of its own: it loads everything once and forks, so that a try costs milliseconds, not seconds. Takes
 a JSON object as its argument: ``command`` (arguments of eigenstream) or several ``commands``, ``kills``,
 ``seed``, ``shortest`` and ``longest`` life in seconds, ``stdin``, a file to be piped in each time, and
-``last``, false to stop with the last kill. Prints how many times it killed.
+``last``, false to stop with the last kill; ``patience``, seconds for the last try. Prints how many times it
+killed.
 """
 
 import json
@@ -71,7 +72,7 @@ def run(job):
         if status is not None:
             return kills, status
         kills += 1
-    return kills, tried(job, 60.0) if job.get("last", True) else None
+    return kills, tried(job, job.get("patience", 60.0)) if job.get("last", True) else None
 
 
 if __name__ == "__main__":

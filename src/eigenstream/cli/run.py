@@ -157,10 +157,11 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     With --save, a job that was killed continues with --resume as if nothing had happened: the final model and
     output are those of an uninterrupted run, bit for bit. Give the same command again, and --resume.
 
-    With --key, each key has a model of its own, the same as if its rows came alone; scores carry the key.
+    With --key, each key has a model of its own, the same as if its rows came alone, with its own clock;
+    scores carry the key.
 
-    With --model, a model goes on with the next source: its settings and columns (by name) are its own. It
-    remembers which sources it has learnt, and does not learn one twice.
+    With --model, a model, or a bank of keyed ones, goes on with the next source: its settings, columns (by
+    name) and keys are its own. It remembers which sources it has learnt, and does not learn one twice.
     """
     if given["residuals"] and not given["output"] and not given["resume"]:
         raise click.UsageError("--residuals are written beside the scores: they need --output")
@@ -206,7 +207,9 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
     there is a basis for one: about 128 normal rows, more where there are many inputs. Where normal rows are
     in another file, name that file first.
 
-    With --key, each key has a monitor of its own, the same as if its rows came alone; alarms name the key.
+    With --key, each key has a monitor of its own, the same as if its rows came alone, with its own clock;
+    alarms name the key, and --live and --picture show all keys. With --model, a monitor, or a bank of them,
+    goes on with the next source.
 
     With --on-alarm or --webhook, somebody is told as often as a line is printed. What cannot be told is
     counted, and never stops the watch.
