@@ -341,3 +341,39 @@ def test_banks_learn_from_data_frames_with_a_column_of_keys(folder, library):
         severity = [row["severity"] for row in csv.DictReader(file)][600:]
     np.testing.assert_array_equal(np.array(severity, float), verdicts["severity"].to_list())
     assert verdicts["blamed"].to_list()[-1] == "c"
+
+
+@pytest.mark.parametrize("ahead", [(), ("--ahead",)], ids=["by the past", "ahead"])
+def test_gaps_are_filled_by_the_rows_of_their_key(folder, ahead):
+    rows = [line.split(",") for line in Path("mon.csv").read_text().splitlines()[1:]]
+    for i in range(200, 600, 7):
+        rows[i][1 + i % 4] = ""
+    head = ["unit,a,b,c,d"]
+    Path("gaps.csv").write_text("\n".join([*head, *map(",".join, rows)]) + "\n")
+    call("fill", "gaps.csv", "--key", "unit", "--output", "whole.csv", *ahead)
+    whole = [line.split(",") for line in Path("whole.csv").read_text().splitlines()[1:]]
+    for key in ("u0", "u1", "u2"):
+        own = [row for row in rows if row[0] == key]
+        Path("one.csv").write_text("\n".join([*head, *map(",".join, own)]) + "\n")
+        call("fill", "one.csv", "--columns", "a,b,c,d", "--output", "alone.csv", "--overwrite", *ahead)
+        alone = [line.split(",") for line in Path("alone.csv").read_text().splitlines()[1:]]
+        found = [row[1:] for row in whole if row[0] == key]
+        np.testing.assert_allclose(
+            np.array([row[1:] for row in alone], float), np.array(found, float), rtol=1e-12
+        )
+    assert not any("" in row for row in whole)
+
+
+def test_gaps_are_filled_by_the_models_of_a_bank(folder):
+    call("run", "mon.csv", "--key", "unit", "--missing", "impute", "--save", "fleet", "--quiet")
+    Path("gap.csv").write_text("unit,a,b,c,d\nu1,1.0,,5.0,5.0\nnew,1.0,,5.0,5.0\n")
+    said = CliRunner().invoke(main, ["fill", "gap.csv", "--model", "fleet", "--output", "whole.csv"])
+    assert said.exit_code == 0, said.output
+    assert "keys that the bank does not know: 1" in said.stderr
+    first, second = (line.split(",") for line in Path("whole.csv").read_text().splitlines()[1:])
+    assert abs(float(first[2]) - 5.0) < 6  # the mean of u1's b is 5, its standard deviation 3
+    assert second[2] == ""  # nothing is known of it yet
+    call("run", "mon.csv", "--key", "unit", "--save", "other", "--quiet")
+    assert "it fills no gaps" in call("fill", "gap.csv", "--model", "other", "--output", "x.csv", code=2)
+    said = call("fill", "gap.csv", "--key", "unit", "--output", "x.csv", "--save", "m", code=2)
+    assert "learn them by run --key --save" in said

@@ -43,6 +43,9 @@ from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
 )
 @Section.WRITE.option("--save", type=click.Path(dir_okay=False), help="Keep the model in this file.")
 @Section.SHOW.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+@Section.KEYS.option(
+    "--key", help="The column with the key of a row: gaps are filled by the rows of the same key."
+)
 @source_options
 @keep_options
 @overwrite_option
@@ -67,10 +70,13 @@ def fill(
     Reads CSV and JSON lines, plain or gzip, and NPY; - stands for lines on standard input. Columns without
     numbers are copied. Each gap is filled by the other values of its row and by the past of its column. The
     output appears as a whole at the end: a command that was killed is given once more, to the same bytes.
+
+    With --key, or a bank as --model, each key has a model of its own.
     """
     from ..io.files import refuse_shared
     from ..jobs import filling
     from ..jobs.model_file import refuse_existing
+    from ..keyed import is_bank
     from ..model import StreamModel
 
     require_input(source)
@@ -80,7 +86,10 @@ def fill(
     how = reading(options)
     if how.columns is None and how.exclude is None:
         how = replace(how, exclude="text")
-    if model is None:
+    filler: Any
+    if how.key is not None or (model is not None and is_bank(model)):
+        filler, how = _keyed_filler(model, half_life, save, how)
+    elif model is None:
         filler = StreamModel(missing="impute", half_life=half_life, random_state=0)
     else:
         filler = StreamModel.load(model)
@@ -96,9 +105,40 @@ def fill(
         left = f", {found.left:,} left as they are: nothing was known yet" if found.left else ""
         said = f"{found.rows:,} rows, {found.gaps:,} gaps: {found.filled:,} filled{left}"
         click.echo(said, err=output == "-")
+        if unknown := getattr(filler, "unknown", 0):
+            click.echo(f"keys that the bank does not know: {unknown:,}", err=True)
         for note in opened.notes:
             click.echo(f"note: {note}", err=True)
     require_enough(ctx, opened, options["skip_at_most"])
+
+
+def _keyed_filler(model: str | None, half_life: Any, save: str | None, how: Any) -> tuple[Any, Any]:
+    """A model per key, new or of a bank; and the options of reading with the column of keys."""
+    from ..jobs.filling import KeyedFillers
+    from ..jobs.record import record_of
+    from ..keyed import Bank, is_bank
+    from ..model import StreamModel
+
+    if save is not None:
+        raise click.UsageError("--save keeps one model: with one per key, learn them by run --key --save")
+    parameters: dict[str, Any] = {"missing": "impute", "half_life": half_life, "random_state": 0}
+    if model is None:
+        return KeyedFillers(lambda: StreamModel(**parameters)), how
+    if not is_bank(model):
+        raise click.UsageError(f"--key is for banks of models, and {model} is one model")
+    bank = Bank(model)
+    if bank.parameters["missing"] != "impute":
+        raise click.UsageError(
+            f"{model} has learnt with --missing {bank.parameters['missing']}: it fills no gaps"
+        )
+    record = record_of(bank.position_)
+    if how.key is None and record is not None:
+        how = replace(how, key=record.request.key)
+    if how.key is None:
+        raise click.UsageError(f"{model} is a bank of models: name its column of keys with --key")
+    if record is not None and how.columns is None:
+        how = replace(how, names=record.names)
+    return KeyedFillers(lambda: StreamModel(**bank.parameters), bank), how
 
 
 @click.command(cls=SectionedCommand, epilog="Example: eigenstream forecast sensors.model --steps 12")

@@ -7,7 +7,7 @@ import io
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,9 @@ from ..io.refilled import Cell, dialect_of, refilled
 from ..io.sources import ReadOptions, Source, SourceError
 from ..io.sources.line_reader import LineReader
 from ..io.sources.npy import NpyReader
+from ..keyed import Bank
+from ..keyed.bank_file import Key
+from ..keyed.keyed_models import factorized, grouped
 from ..model import StreamModel
 
 ALIKE = 0.5
@@ -51,11 +54,60 @@ class Passed(NamedTuple):
     std: NDArray[Any]
 
 
+class KeyedFillers:
+    """A model for the rows of each key, as if they came alone.
+
+    Parameters
+    ----------
+    new
+        Makes the model of a key that has none yet.
+    bank
+        Models to go on from; they are copied.
+    """
+
+    def __init__(self, new: Callable[[], StreamModel], bank: Bank | None = None) -> None:
+        self._new, self._bank = new, bank
+        self._models: dict[Key, StreamModel] = {}
+        self.features: list[str] = []
+        self.needs_timestamps = new().needs_timestamps
+        self.unknown = 0
+        """Keys that the bank, if there is one, has no model of."""
+
+    def of(self, key: Key) -> StreamModel:
+        """The model of this key."""
+        if key not in self._models:
+            known = self._bank is not None and key in self._bank
+            self.unknown += self._bank is not None and not known
+            self._models[key] = self._bank.model(key) if known and self._bank is not None else self._new()
+        return self._models[key]
+
+
+def passed(
+    model: StreamModel | KeyedFillers,
+    rows: NDArray[Any],
+    times: NDArray[np.float64] | None,
+    keys: list[str] | None,
+    fill_by: Callable[[StreamModel, NDArray[Any], NDArray[np.float64] | None], Passed],
+) -> Passed:
+    """Rows filled by the model, or each by the model of its key."""
+    if isinstance(model, StreamModel):
+        return fill_by(model, rows, times)
+    assert keys is not None
+    filled, std = np.array(rows, dtype=np.float64), np.full(rows.shape, np.nan)
+    for key, own in grouped(*factorized(keys)).items():
+        filled[own], std[own] = fill_by(model.of(key), rows[own], None if times is None else times[own])
+    return Passed(filled, std)
+
+
+def _by_the_past(model: StreamModel, rows: NDArray[Any], times: NDArray[np.float64] | None) -> Passed:
+    return Passed(*model.learn_and_impute(rows, times))
+
+
 def fill(
     source: str,
     options: ReadOptions,
     output: str,
-    model: StreamModel,
+    model: StreamModel | KeyedFillers,
     *,
     flag: str | None = None,
     std: bool = False,
@@ -72,7 +124,8 @@ def fill(
     output
         The copy; ``"-"``: standard output.
     model
-        A model that fills gaps and learns; as of its last row it goes on.
+        A model that fills gaps and learns; as of its last row it goes on. `KeyedFillers` with a ``key`` in
+        the options.
     flag
         Says which values were filled: ``""`` in one more column, else in a CSV file of this name.
     std
@@ -137,24 +190,23 @@ def _note_lines(reader: LineReader, lines: dict[int, int]) -> None:
 
 
 def _filled_cells(
-    source: Source, model: StreamModel, found: Filled, *, ahead: bool
+    source: Source, model: StreamModel | KeyedFillers, found: Filled, *, ahead: bool
 ) -> dict[int, dict[int, Cell]]:
     """Values for the gaps of a source, by row and column."""
     cells: dict[int, dict[int, Cell]] = {}
     held = []
     for batch in source:
         times = batch.times if model.needs_timestamps else None
+        one = passed(model, batch.rows, times, batch.keys, _by_the_past)
         if ahead:
-            held.append((batch.rows, batch.numbers, times))
-            model.learn_and_impute(batch.rows, times)
+            held.append((batch.rows, batch.numbers, times, batch.keys))
         else:
-            _note_cells(
-                cells, batch.rows, batch.numbers, Passed(*model.learn_and_impute(batch.rows, times)), found
-            )
+            _note_cells(cells, batch.rows, batch.numbers, one, found)
     if held:
         rows, numbers = np.vstack([part[0] for part in held]), np.concatenate([part[1] for part in held])
         times = None if held[0][2] is None else np.concatenate([part[2] for part in held])
-        _note_cells(cells, rows, numbers, _known_ahead(model, rows, times), found)
+        keys = [key for part in held for key in part[3] or ()]
+        _note_cells(cells, rows, numbers, passed(model, rows, times, keys, _known_ahead), found)
     found.rows = source.count
     return cells
 
