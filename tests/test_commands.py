@@ -140,10 +140,11 @@ def test_transform_takes_its_own_policy_for_gaps(folder):
     lines = (folder / "sensors.csv").read_text().splitlines()
     lines[3] = "," + lines[3].partition(",")[2]
     (folder / "gaps.csv").write_text("\n".join(lines))
+    call("run", "sensors.csv", "--save", "strict.model", "--quiet")
     assert "--missing impute fills it in" in call(
-        "transform", "sensors.model", "gaps.csv", "--output", "a.npy", code=1
+        "transform", "strict.model", "gaps.csv", "--output", "a.npy", code=1
     )
-    call("transform", "sensors.model", "gaps.csv", "--output", "b.npy", "--missing", "impute")
+    call("transform", "strict.model", "gaps.csv", "--output", "b.npy", "--missing", "impute")
     assert np.isfinite(np.load("b.npy")).all()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .options import keep_options, overwrite_option, reading, require_enough, require_input, source_options
+from .options import keep_options, reading, require_enough, require_input, source_options
 from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
 
 
@@ -48,7 +48,7 @@ from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
 )
 @source_options
 @keep_options
-@overwrite_option
+@Section.WRITE.option("--overwrite", is_flag=True, help="Replace files that exist.")
 @click.pass_context
 def fill(
     ctx: click.Context,
@@ -145,7 +145,7 @@ def _keyed_filler(model: str | None, half_life: Any, save: str | None, how: Any)
 @click.argument("model", type=click.Path(exists=True, dir_okay=False))
 @Section.LEARN.option("--steps", type=click.IntRange(min=1), default=1, help="Number of rows to forecast.")
 @Section.WRITE.option("--output", default="-", help="Write CSV to this file.  [default: the terminal]")
-@overwrite_option
+@Section.WRITE.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def forecast(model: str, steps: int, output: str, overwrite: bool) -> None:
     """Forecast the next rows, with error bars.
 
