@@ -55,7 +55,7 @@ class Settings:
 
 
 FULL = Settings(n_seeds=10, n_samples=10_000, printed_samples=10_000)
-QUICK = Settings(n_seeds=10, n_samples=10_000, printed_samples=1_200)
+QUICK = Settings(n_seeds=6, n_samples=10_000, printed_samples=1_200)
 
 
 def cases(settings: Settings, seed: int) -> Sequence[Case]:

@@ -31,7 +31,7 @@ def _judged(
     own = {field: _filled(text, words) for field, text in texts[sentence].items()}
     expected = ClaimVerdict.CORRECTED if own.get("reason") else ClaimVerdict.HOLDS
     judged = verdict(bool(printed), bool(corrected))
-    return Claim(value=value, verdict=judged, expected=expected, **own)
+    return Claim(value=value, verdict=judged, expected=expected, name=sentence, **own)
 
 
 def _filled(text: Any, words: dict[str, Any]) -> str:

@@ -59,6 +59,8 @@ class Claim:
     """The paper's own words; empty where the claim is ours or a formula says it."""
     stated: str = ""
     """The value or formula that the paper states."""
+    name: str = ""
+    """Name of the sentence within its item; sentences about several regularizers share it."""
 
     @property
     def as_expected(self) -> bool:

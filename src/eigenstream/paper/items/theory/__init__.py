@@ -32,7 +32,7 @@ ITEM = ThemedItem(
         "stability": Theme(settling.measure_relaxation, settling.relaxation_claims, settling.draw_stability),
     },
     full=8,
-    quick=2,
+    quick=1,
     height=2.6,
     sheets=sheets,
 )

@@ -18,5 +18,5 @@ ITEM = ThemedItem(
         ),
     },
     full=8,
-    quick=2,
+    quick=1,
 )
