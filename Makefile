@@ -8,7 +8,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start hundreds of processes: without bytecode each of them would compile the package anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run quick test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check release-check bench evaluate reproduce docs clean
+.PHONY: run quick test test-slow test-bank test-dask test-torch test-spark test-plain test-lowest test-python soak check release-check bench evaluate reproduce paper docs clean
 
 run: $(READY)
 	mkdir -p build
@@ -104,6 +104,12 @@ evaluate: $(READY)
 
 reproduce: $(READY)
 	$(BIN)/eigenstream reproduce --out build/reproduction
+
+# The report with all seeds, its tables in the documentation, and the reproducibility note: paper/note.md and note.pdf.
+# Needs Chromium.
+paper: reproduce
+	$(BIN)/python docs/report_tables.py build/reproduction
+	$(BIN)/python paper/note.py build/reproduction
 
 # The documentation, into build/docs; its examples are run, and a warning is an error.
 docs: $(READY)

@@ -38,6 +38,7 @@ include_patterns = [
     "docs/gallery/*.rst",
     "docs/generated/*.rst",
     "benchmarks/results/*.md",
+    "paper/note.md",
     "tests/soak/report.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",

@@ -1,0 +1,74 @@
+"""The reproducibility note: what its template asks for is there, and numbers come from the report alone."""
+
+import json
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from eigenstream.paper.items import ITEMS
+
+ROOT = Path(__file__).parents[1]
+note = runpy.run_path(str(ROOT / "paper" / "note.py"))
+TEMPLATE = (ROOT / "paper" / "note.template.md").read_text("utf-8")
+TEXTS = tomllib.loads((ROOT / "src/eigenstream/paper/items/texts.toml").read_text("utf-8"))
+PAGE = "<p>Python 3.11.0, eigenstream 1.2.3, numpy 2.0.</p>"
+
+
+@pytest.fixture
+def items():
+    claim = {"where": "ours: a", "verdict": "holds", "reason": "", "value": "0.125", "name": "size"}
+    other = {**claim, "where": "Section I", "verdict": "holds with a correction", "reason": "B < A"}
+    sheet = {"title": "Sizes: all", "columns": ["a|b", "c"], "rows": [["1", "2"]], "note": "n"}
+    return {"toy": {"item": "toy", "seed": 7, "claims": [claim, other], "sheets": [sheet]}}
+
+
+def test_every_sentence_and_table_that_the_template_asks_for_exists():
+    sources = "\n".join(
+        path.read_text("utf-8") for path in (ROOT / "src/eigenstream/paper/items").rglob("*.py")
+    )
+    asked = [found.strip() for found in re.findall(r"\{\{([^{}]+)\}\}", TEMPLATE)]
+    assert len(asked) > 30
+    for what in asked:
+        if what.startswith("sheet:"):
+            item, title = (part.strip() for part in what.removeprefix("sheet:").split(":", 1))
+            assert item in ITEMS
+            assert title.split(":")[0] in sources, title
+        elif "." in what:
+            item, sentence, *_ = what.split(".")
+            assert item in ITEMS
+            assert sentence in TEXTS[item], what
+    assert {item for items in note["PARTS"].values() for item in items} == set(ITEMS)
+
+
+def test_no_measured_number_stands_in_the_template():
+    """What is left without the braces has section numbers, years and settings only."""
+    words = re.sub(r"\{\{[^{}]*\}\}", "", TEMPLATE)
+    assert re.findall(r"\d+\.\d+|\d+ ?%", words) == ["1612.03480"]
+
+
+def test_fields_tables_and_counts_are_filled_in(items):
+    text = "{{toy.size.value}} {{toy.size.2.verdict}} {{number}} {{ours_number}} {{seed}} {{version}}\n"
+    text += "{{corrections}}"
+    found = note["filled"](text, items, PAGE)
+    assert found == "0.125 holds with a correction 2 1 7 1.2.3\n- Section I: B < A."
+    table = note["filled"]("{{sheet: toy: Sizes: all}}", items, PAGE)
+    assert table.splitlines()[:3] == ["| a\\|b | c |", "| --- | --- |", "| 1 | 2 |"]
+
+
+@pytest.mark.parametrize(
+    "asked", ["toy.height.value", "toy.size.3.value", "other.size.value", "sheet: toy: None"]
+)
+def test_what_the_report_does_not_have_is_named(items, asked):
+    with pytest.raises(SystemExit, match="the template asks for"):
+        note["filled"]("{{" + asked + "}}", items, PAGE)
+
+
+def test_without_a_report_it_says_how_to_make_one(tmp_path):
+    with pytest.raises(SystemExit, match="eigenstream reproduce --out"):
+        note["read"](tmp_path)
+    (tmp_path / "numbers").mkdir()
+    (tmp_path / "numbers" / "toy.json").write_text(json.dumps({"item": "toy"}))
+    assert note["read"](tmp_path) == {"toy": {"item": "toy"}}
