@@ -82,7 +82,7 @@ class Settings:
     setup: Setup = DEFAULT
 
 
-FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=1_000, printed_seeds=8)
+FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=1_000, printed_seeds=5)
 QUICK = Settings(n_samples=10_000, n_seeds=3, printed_samples=300, printed_seeds=1)
 
 
