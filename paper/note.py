@@ -99,6 +99,7 @@ def counted(items, page):
     corrections = [
         f"- {claim['where']}: {claim['reason']}." for claim in claims if claim["verdict"] == VERDICTS[1]
     ]
+    kind = re.search(r"Seed \d+, (\w+) settings", page)
     versions = re.search(r"<p>(Python [^<]*)\.</p>", page)
     made = versions[1] if versions else ""
     found = re.search(r"eigenstream ([\w.]+)", made)
@@ -110,6 +111,7 @@ def counted(items, page):
         "verdict_rows": "\n".join(rows),
         "corrections": "\n".join(dict.fromkeys(corrections)),
         "seed": str(next(iter(items.values()))["seed"]),
+        "kind": kind[1] if kind else "",
         "versions": made,
         "version": found[1] if found else "",
     }

@@ -26,7 +26,7 @@ ACTIVITY = 0.01
 
 @dataclass(frozen=True)
 class Network:
-    """The paper's network with local learning; ``solver="network"`` is ``solver=Network()``.
+    """The paper's network, with what helps it on real streams; ``solver="network"`` is ``solver=Network()``.
 
     With ``Network(init_samples=0, consolidation=None, spontaneous_activity=0)`` it is as in the paper:
     ``solver="paper"``.

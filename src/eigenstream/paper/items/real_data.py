@@ -173,7 +173,7 @@ def simulate(case: Case) -> Table:
     """Output eigenvalues at the end of each contrast, or how far an equalizer is from whitening."""
     X = stream_of(case, 2 * case.stretch)
     before, after = X[: case.stretch], X[case.stretch :]
-    follow = _library(case) if case.form == LIBRARY else _network(case, before)
+    follow = LibraryScores(case) if case.form == LIBRARY else NetworkOutputs(case, before)
     follow(before)
     table: Table = {"data": case.data, "form": case.form, "regularizer": case.regularizer, "beta": case.beta}
     if case.form == WHITENING[0]:
@@ -186,7 +186,7 @@ def simulate(case: Case) -> Table:
     return table | {"outputs": outputs}
 
 
-class _network:
+class NetworkOutputs:
     """A network that takes rows and returns its outputs; interneurons start from the first rows."""
 
     def __init__(self, case: Case, X: Array) -> None:
@@ -202,7 +202,7 @@ class _network:
         return self.network.run(X)
 
 
-class _library:
+class LibraryScores:
     """What a person would use: components that stand out of the noise, scores of variance 1."""
 
     def __init__(self, case: Case) -> None:
