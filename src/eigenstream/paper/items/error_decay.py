@@ -41,7 +41,7 @@ class Settings:
 
 
 FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=10_000, printed_seeds=3, solver_seeds=8)
-QUICK = Settings(n_samples=10_000, n_seeds=6, printed_samples=600, printed_seeds=1, solver_seeds=2)
+QUICK = Settings(n_samples=10_000, n_seeds=10, printed_samples=600, printed_seeds=1, solver_seeds=2)
 SOLVERS = {"paper": False, "network": True, "subspace": True, "exact": True}
 """Solvers of the estimator, and whether they center the input, as is their default."""
 

@@ -6,6 +6,7 @@ the fourth output eigenvalue is judged by its size, never by whether it is exact
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -146,11 +147,15 @@ def _setups(settings: Settings) -> list[Setup]:
     return [settings.setup, *others]
 
 
-def _appears(times: Array, fourth: Array, setup: Setup) -> int:
-    """First T after the change at which the median fourth eigenvalue is not zero; the last T if none is."""
+def _appears(times: Array, fourth: Array, setup: Setup) -> float:
+    """First T after the change at which the median fourth eigenvalue is not zero; infinite if none is."""
     late = times > DOUBLED
     above = np.median(fourth[:, late], axis=0) > experiment.zero(setup)
-    return int(times[late][np.argmax(above)]) if above.any() else int(times[-1])
+    return float(times[late][np.argmax(above)]) if above.any() else math.inf
+
+
+def _when(T: float) -> str:
+    return f"{T:,.0f}" if T < math.inf else "never"
 
 
 def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
@@ -174,7 +179,7 @@ def sheets(settings: Settings, tables: Sequence[Table]) -> Sequence[Sheet]:
                 alphas,
                 shares,
                 ", ".join(f"{share:.0%}" for share in calm),
-                f"{_appears(times, fixed, setup):,}",
+                _when(_appears(times, fixed, setup)),
                 f"{np.median(fixed[:, doubled]):.2f}",
             )
         )
@@ -359,7 +364,7 @@ def _threshold_claim(times: Array, settings: Settings, tables: Sequence[Table]) 
         silent.append(min(early))
         appears.append(_appears(times, outputs["scale-dependent"][:, :, 3], setup))
     value = "; ".join(
-        f"{setup.threshold:g}: zero in at least {share:.0%} of readings, appears by {T:,}"
+        f"{setup.threshold:g}: zero in at least {share:.0%} of readings, appears by {_when(T)}"
         for setup, share, T in zip(_setups(settings), silent, appears, strict=True)
     )
     right = silent[0] < 1 and min(silent[1:]) == 1 and appears[0] < min(appears[1:])
