@@ -206,12 +206,12 @@ def _filled_cells(
         rows, numbers = np.vstack([part[0] for part in held]), np.concatenate([part[1] for part in held])
         times = None if held[0][2] is None else np.concatenate([part[2] for part in held])
         keys = [key for part in held for key in part[3] or ()]
-        _note_cells(cells, rows, numbers, passed(model, rows, times, keys, _known_ahead), found)
+        _note_cells(cells, rows, numbers, passed(model, rows, times, keys, known_ahead), found)
     found.rows = source.count
     return cells
 
 
-def _known_ahead(model: StreamModel, rows: NDArray[Any], times: NDArray[np.float64] | None) -> Passed:
+def known_ahead(model: StreamModel, rows: NDArray[Any], times: NDArray[np.float64] | None) -> Passed:
     """Rows filled by what came before and after them: two more passes of a model that has learnt them once.
 
     Each pass weighs as the other's variance; over a gap of a random walk that draws a straight line.

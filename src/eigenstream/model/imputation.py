@@ -261,6 +261,12 @@ class Expected(NamedTuple):
     """Squared length that it lacks off the axes."""
 
 
+def added(total: Matrix, more: Matrix) -> Matrix:
+    """The sum of two scatters along axes, the second along more of them."""
+    grown = len(more) - len(total)
+    return more + (np.pad(total, (0, grown)) if grown else total)
+
+
 def _doubts(row: Floats, doubts: Vector | None) -> tuple[NDArray[np.intp], Vector]:
     """Indices of entries that are in doubt, and how much: 1 for a gap."""
     gap = np.isnan(row)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..array_types import Floats, Matrix, Vector
 from ..learners.learner import Steps
-from .imputation import Belief, Filled, Gaussian
+from .imputation import Belief, Filled, Gaussian, added
 from .judgement import bins_of, mixture
 from .time_filter import Past, Said
 
@@ -86,8 +86,7 @@ class OpenBlock:
             self.along *= discount
             if along is not None:  # what is known better by time lacks less
                 self.extra[t] *= share
-                grown = len(along) - len(self.along)
-                self.along = np.pad(self.along, (0, grown)) + weight * share * along
+                self.along = added(self.along, weight * share * along)
             if self.corrects:
                 self.belief.correct(filled, weight, discount, center=self.center)
             self.number = t + 1

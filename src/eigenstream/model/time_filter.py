@@ -22,7 +22,7 @@ from ..learners.learner import Learner, Steps
 from ..learners.marks import Mark, Marked
 from ..learners.scatter import ROUNDING
 from ..learners.stored import LARGEST_VALUE, stored_array
-from .imputation import Belief, Filled, Gaussian, gaussian
+from .imputation import Belief, Filled, Gaussian, added, gaussian
 from .judgement import Judgement, bins_of
 from .persistence import SLOWEST, Forecaster, Persistence
 from .plan import Plan
@@ -49,6 +49,14 @@ GROSS = 4.0
 # Blocks. Judging fills a block once more; how errors grow with the age of a gap changes slowly.
 OFTEN, STRIDES = 8, (1, 2, 4, 8, 16)
 """The first so many blocks are all judged; then every second of twice as many, and so on."""
+
+WIDE = 64
+"""Inputs from which on blocks are judged as much less often as there are more: each has as many entries."""
+
+# Directions of innovations beyond the components of the rows, where there are too many inputs for all: each
+# costs time in every row with gaps, and the rest counts as noise.
+BEYOND = 8
+"""Directions of innovations that are known of wide input, besides as many as components may be kept."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -193,8 +201,7 @@ class Past:
         if doubts is not None or not whole:
             expected = self.belief.expect(new, doubts)
             new, self.extra[t] = expected.row.astype(np.float64, copy=False), expected.extra
-            grown = len(expected.along) - len(self.along)
-            self.along = np.pad(self.along, (0, grown)) + weight * expected.along
+            self.along = added(self.along, weight * expected.along)
             if not whole:
                 value = np.where(came, value, forecast + scale * new)
                 missing = ~came[expected.doubtful]
@@ -270,6 +277,8 @@ class TimeFilter(Marked):
     def __init__(self, plan: Plan) -> None:
         n = plan.width
         self.timed = plan.seconds is not None
+        self.directions = n if plan.solver == "exact" else plan.k + BEYOND
+        """Most directions of innovations that take part in filling."""
         self.learner = innovations_learner(plan)
         """Of innovations, each input in its own units."""
         self.persistence, self.judgement = Persistence.none(n), Judgement.none(n)
@@ -304,8 +313,10 @@ class TimeFilter(Marked):
 
     @property
     def is_judged(self) -> bool:
-        """True if the next block is to be judged: the first ones all are, later ones less and less often."""
-        return self.blocks % STRIDES[min((self.blocks // OFTEN).bit_length(), len(STRIDES) - 1)] == 0
+        """True if the next block is to be judged: later ones less and less often, wide ones seldom."""
+        seldom = max(len(self.ages) // WIDE, 1)
+        stride = STRIDES[min((self.blocks // (OFTEN * seldom)).bit_length(), len(STRIDES) - 1)]
+        return self.blocks % (seldom * stride) == 0
 
     def dynamics(self, mean: Vector) -> Dynamics:
         """What is known of time; the rows have this mean (n)."""
@@ -333,8 +344,9 @@ class TimeFilter(Marked):
         count = known.effective * float(self.totals[0] / self.totals[1]) ** 2
         assert known.scale is not None
         scale = np.maximum(known.scale, STILL * np.sqrt(self.persistence.variances()))
-        variances, total = known.lam / known.effective, known.trace / known.effective
-        return gaussian(np.zeros(len(scale)), known.U, variances, 0, total, count, scale)
+        some = slice(self.directions)
+        variances, total = known.lam[some] / known.effective, known.trace / known.effective
+        return gaussian(np.zeros(len(scale)), known.U[some], variances, 0, total, count, scale)
 
     def begin(self, rows: Matrix, steps: Steps, mean: Vector) -> None:
         """Learn from the first block, with gaps, of which nothing was known before; it has this mean."""
