@@ -21,8 +21,8 @@ linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memor
     ("what", "first", "last"),
     [
         ("sources", 0, 240),
-        ("models", 0, 200),
-        ("signed", 0, 120),
+        ("models", 0, 80),
+        ("signed", 0, 50),
         ("banks", 0, 60),
         ("forged banks", 0, 80),
         *(
