@@ -46,7 +46,7 @@ def read(model, rows):
 
 @pytest.mark.parametrize(("name", "monitored"), CASES)
 def test_readers_do_not_change_what_is_learnt(name, monitored):
-    rows, parts = rows_for(name)[:800], 50
+    rows, parts = rows_for(name)[:300], 20
     alone, model = made(name, monitored), made(name, monitored)
     for chunk in np.array_split(rows, parts):
         alone.partial_fit(chunk)
