@@ -26,6 +26,7 @@ KINDS = ["gaussian", "student", "correlated", "drifting"]
         StreamMonitor(OnlineAdaptivePCA(missing="impute", random_state=0), false_alarm_rate=0.1),
     ]
 )
+@pytest.mark.filterwarnings("ignore:.*no basis for limits yet")  # of the handfuls of rows of some checks
 def test_it_passes_the_battery_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -138,6 +139,78 @@ def test_predictions_learn_nothing_and_agree_with_each_other(trained):
     np.testing.assert_allclose(monitor.decision_function(X), monitor.score_samples(X) - monitor.offset_)
     np.testing.assert_array_equal(monitor.predict(X[7:8]), [-1])
     assert (monitor.n_rows_seen_, monitor.limits_) == before
+
+
+def test_predictions_without_limits_warn():
+    monitor = StreamMonitor().fit(in_control("gaussian", 4, seed=1))
+    with pytest.warns(UserWarning, match="after 4 rows there is no basis for limits yet"):
+        assert (monitor.predict(in_control("gaussian", 5, seed=1) * 1e6) == 1).all()
+
+
+def test_every_row_that_is_declared_normal_is_learnt():
+    X = in_control("student", 1000, seed=1)
+    X[500:520] += 20
+    monitor = StreamMonitor().fit(X)
+    assert monitor.model_.n_samples_seen_ == 1000
+    assert not monitor.alarms_
+
+
+def test_limits_do_not_depend_on_the_rate_and_smaller_rates_have_higher_ones():
+    X = in_control("correlated", 1500, seed=2)
+    limits = [StreamMonitor(false_alarm_rate=rate).fit(X).limits_["distance"] for rate in (0.1, 0.01, 0.001)]
+    assert limits == sorted(limits)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "student", "correlated"])
+def test_limits_do_not_run_away(kind):
+    limits = StreamMonitor().learn_many(in_control(kind, 3000, seed=5)).distance_limit
+    known = limits[np.isfinite(limits)]
+    assert known.max() < 3 * known[-1]
+
+
+def test_coming_back_to_a_normal_of_before_is_no_alarm():
+    X = in_control("gaussian", 5000, seed=8)
+    X[2000:3500, :5] += 6
+    verdicts = StreamMonitor(accept_after=400).fit(X[:2000]).learn_many(X[2000:])
+    assert verdicts.alarm[:400].mean() > 0.9
+    assert verdicts.alarm[1500:].mean() < 0.03
+
+
+def test_a_slow_drift_is_seen_by_the_anchor():
+    X = in_control("gaussian", 6000, seed=9)
+    X[3000:, 2] += np.linspace(0, 4, 3000) * X[:3000, 2].std()
+    monitor = StreamMonitor(OnlineAdaptivePCA(half_life=300, standardize=True), false_alarm_rate=0.01)
+    verdicts = monitor.fit(X[:3000]).learn_many(X[3000:])
+    assert (verdicts.drift[1500:] > 1).mean() > 0.7
+    assert verdicts.alarm.mean() < 0.3
+    assert "drift" in {notice.kind for notice in monitor.notices_}
+    assert monitor.drift_.level > 1
+
+
+def test_stuck_noisy_and_missing_inputs_are_named():
+    X = in_control("gaussian", 3000, seed=10)
+    X[2100:2160, 1] = X[2100, 1]
+    X[2400:2460, 2] += 12 * np.random.default_rng(0).standard_normal(60)
+    X[2700:2760, 3] = np.nan
+    monitor = StreamMonitor(OnlineAdaptivePCA(missing="impute")).fit(X[:2000]).partial_fit(X[2000:])
+    found = {(notice.kind, notice.input): notice for notice in monitor.notices_}
+    assert {("flat", "x1"), ("lively", "x2"), ("gone", "x3")} <= set(found)
+    assert 2100 < found["flat", "x1"].began < 2110
+    assert 2158 <= found["flat", "x1"].ended <= 2161
+
+
+def test_both_of_two_faulty_sensors_are_blamed():
+    X = in_control("gaussian", 3100, seed=11)
+    X[3000:, [4, 9]] += 4 * X[:3000, [4, 9]].std(axis=0)
+    alarm = StreamMonitor().fit(X[:3000]).partial_fit(X[3000:]).alarms_[-1]
+    assert {"x4", "x9"} <= {name for name, _ in alarm.contributors[:3]}
+
+
+def test_an_alarm_of_chance_is_on_for_two_rows():
+    X = np.random.default_rng(12).standard_normal((6000, 6))
+    verdicts = StreamMonitor(false_alarm_rate=0.01).learn_many(X)
+    on = verdicts.since[1000:] >= 0
+    assert on.mean() < 3 * 0.01 * 1.2
 
 
 def test_it_works_at_the_end_of_a_pipeline():

@@ -7,10 +7,21 @@ from evaluation.questions import (
     forgetting,
     memory,
     missing,
+    monitoring,
     outliers,
     power_laws,
     rank,
     time,
 )
 
-QUESTIONS: list[ModuleType] = [rank, accuracy, time, missing, outliers, forgetting, memory, power_laws]
+QUESTIONS: list[ModuleType] = [
+    rank,
+    accuracy,
+    time,
+    missing,
+    outliers,
+    forgetting,
+    memory,
+    power_laws,
+    monitoring,
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -189,6 +190,12 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         """The severity of each row, judged for itself, with a minus: low is unusual."""
         rows = self._checked(X)
         verdicts = self.callers.read(lambda: self._fitted().judge(rows, self.model_.missing, alone=True))
+        if not self._fitted().limits.told.any():
+            warnings.warn(
+                f"after {self.n_rows_seen_:,} rows there is no basis for limits yet, so every row counts as "
+                "usual: fit more rows",
+                stacklevel=2,
+            )
         return -verdicts.severity
 
     def judge(self, X: ArrayLike) -> Verdicts:
