@@ -151,7 +151,7 @@ def test_forecasts_of_walks_are_their_last_rows_with_growing_deviations():
     model = OnlineAdaptivePCA(missing="impute").fit(X)
     rows, std = model.forecast(16)
     np.testing.assert_allclose(rows[0], X[-1], atol=0.3)
-    np.testing.assert_allclose(std.mean(axis=1), np.sqrt(np.arange(1, 17)), rtol=0.15)
+    np.testing.assert_allclose(std.mean(axis=1), np.sqrt(np.arange(1, 17)), rtol=0.2)
     assert model.forecast().rows.shape == (1, 5)
 
 

@@ -51,8 +51,9 @@ sensors gone at once for {STRETCH} rows, four times. Every row is filled when it
 learnt from the rows before it, and then learnt. The measure is the root mean square error of the filled
 entries, in standard deviations, over all rows but the first tenth. Ours is
 `OnlineAdaptivePCA(missing="impute").learn_and_impute(X)` with everything at its default, the same for
-all sets. Its three constants were chosen on every second of the sets (airq, chlorine, drift, ...) and on
-synthetic streams; the other eight were only looked at. With {LAGS} lags and with a half-life of 200 rows
+all sets. Constants that were compared were compared on every second of the sets (airq, chlorine, drift,
+...) and on synthetic streams; what went wrong on the other eight led to one of them, the shrinkage of the
+second coefficient. With {LAGS} lags and with a half-life of 200 rows
 it is shown, not judged. SPIRIT forecasts each row from the six rows before (lambda 0.96, energy 0.95 to
 0.98; bounded in its favour, so that it does not diverge); GROUSE has rank 5 (a quarter of the sensors
 where these are few) and step 0.1. *GROUSE, lags*: the same with {LAGS} lags, although it has no such

@@ -195,7 +195,7 @@ class Blocks(Marked):
         first = not (self.learner.started and time.started)
         past, judged = None, None
         if not first:
-            judged = self._judged(came, steps) if time.is_judged else None
+            judged = self._judged(came, steps) if time.is_judged(gaps=gaps) else None
             if not gaps and not time.in_doubt and bool((steps.weight > 0).all()):
                 past = self._past(len(own))
                 past.take_whole(own, steps.discount)

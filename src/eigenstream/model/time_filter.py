@@ -41,7 +41,7 @@ STILL = 1e-3
 """Least standard deviation of an innovation, in those of its input."""
 
 # Standard deviations. Those of a Gaussian stay below it in all but one of 16,000 entries. Of 4 and 6, the
-# former filled eight of the sensor sets of the evaluation better; the other eight were not looked at.
+# former filled eight of the sensor sets of the evaluation better; the other eight had no say in it.
 GROSS = 4.0
 """Innovations beyond this are in doubt: they pull no harder than one of this size."""
 
@@ -311,9 +311,14 @@ class TimeFilter(Marked):
         """True if the next row follows one that has gaps."""
         return bool(self.ages.any())
 
-    @property
-    def is_judged(self) -> bool:
-        """True if the next block is to be judged: later ones less and less often, wide ones seldom."""
+    def is_judged(self, *, gaps: bool) -> bool:
+        """True if the next block is to be judged: later ones less and less often, wide ones seldom.
+
+        Judging takes fifty times as long as learning. Blocks without gaps are judged each time that their
+        number has doubled: enough for the first gap.
+        """
+        if not gaps:
+            return self.blocks & (self.blocks - 1) == 0
         seldom = max(len(self.ages) // WIDE, 1)
         stride = STRIDES[min((self.blocks // (OFTEN * seldom)).bit_length(), len(STRIDES) - 1)]
         return self.blocks % (seldom * stride) == 0
