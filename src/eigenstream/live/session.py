@@ -28,6 +28,14 @@ PAINTING = 0.2
 """Largest share of the time, about, that a browser spends on painting: the rest is for its user."""
 RAREST = 2.0
 """Most seconds between two pictures in a browser that is awake."""
+MEANINGS = {
+    "t2": "how far off within the usual pattern",
+    "spe": "how far off the pattern",
+    "distance": "how far off in any direction",
+    "average": "the same of the last rows together",
+    "pair": "the same of a row and the one before",
+}
+"""What each statistic measures, in a few words."""
 NOTHING = "\N{EN DASH}"
 """In the place of a number that is not known."""
 
@@ -163,6 +171,7 @@ class Session:
             colors=COMPONENTS,
             watching=watching,
             fleet=self._settings.fleet,
+            statistics={name: (title, MEANINGS.get(name, "")) for name, title in STATISTIC_NAMES.items()},
         )
         document.config.notify_connection_status = False  # page.js says so in its own way
         self._charts.figures[-1].tags = [self._link]  # attached as a tag so that Bokeh sends it

@@ -83,7 +83,7 @@ def draw_control(
     With a ``trace``, those of the inputs to blame for one alarm stand below them.
     """
     charts, inputs = len(STATISTIC_NAMES), 0 if trace is None else len(trace.names)
-    figure, axes = panels(charts + inputs, 1, 10, 8 + 1.9 * inputs)
+    figure, axes = panels(charts + inputs, 1, 10, 2 + 1.9 * (charts + inputs))
     for axis, (statistic, name) in zip(axes[:charts], STATISTIC_NAMES.items(), strict=True):
         chart = _chart(monitor, statistic)
         _draw_chart(axis, chart, name, times)
