@@ -234,7 +234,7 @@ def steps(snapshot: Snapshot) -> list[NDArray[np.float64]]:
 
 
 class ControlCharts(ChartSet):
-    """Control charts of T², SPE and distance with their limits, one above the other; alarms are shaded.
+    """Control charts of the statistics with their limits, one above the other; alarms are shaded.
 
     Below them are the traces of the inputs to blame for the alarm that is clicked.
     """

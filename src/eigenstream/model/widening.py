@@ -54,4 +54,5 @@ def _padded(known: Knowledge, first: Vector, center: bool) -> Knowledge:
         mean=np.concatenate((known.mean, first if center else np.zeros(more))),
         inputs=None if known.inputs is None else np.pad(known.inputs, (0, more)),
         scale=None if known.scale is None else np.pad(known.scale, (0, more), constant_values=1.0),
+        lags=None,  # likeness to predecessors is told anew, of all inputs that there are now
     )
