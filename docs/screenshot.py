@@ -66,7 +66,7 @@ def watch_fleet(page: Page) -> None:
 
 
 def photograph(browser: Any, page: Page, name: str, scheme: str, click: str = "") -> None:
-    tab = browser.new_page(viewport={"width": 1400, "height": 1000}, color_scheme=scheme)
+    tab = browser.new_page(viewport={"width": 1400, "height": 1200 if click else 1000}, color_scheme=scheme)
     tab.goto(page.url)
     tab.wait_for_function("Bokeh.documents[0]?.get_model_by_name('link')?.shown > 0")
     if click:
