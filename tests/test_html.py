@@ -55,7 +55,10 @@ def monitor():
     import pandas as pd
 
     rows = np.vstack([*streams.plant(2000, faults=[streams.Fault(0, 1900, 2000, size=12.0)], random_state=0)])
-    return StreamMonitor(confirm=(2, 3)).fit(pd.DataFrame(rows, columns=NAMES))
+    frame = pd.DataFrame(rows, columns=NAMES)
+    watching = StreamMonitor(confirm=(2, 3)).fit(frame[:1800])
+    watching.learn_many(frame[1800:])
+    return watching
 
 
 def test_the_card_of_a_model(online):

@@ -32,7 +32,7 @@ def keyed_job(folder, command, *, overwrite):
     ("command", "overwrite", "step"),
     [
         ("run", False, 59),
-        ("watch", True, 67),
+        slow("watch", True, 67),
         *(slow(command, overwrite, 1) for command in COMMANDS for overwrite in (False, True)),
     ],
 )

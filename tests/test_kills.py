@@ -190,7 +190,7 @@ AFRESH = {"over what a kill left": "overwrite", "after removing": "remove"}
     [
         ("a folder", 1, 1),
         ("accepted alarms with gaps", 3, 2),
-        ("units afresh over what a kill left", 1, 1),
+        slow("units afresh over what a kill left", 1, 1),
         *(slow(kind, 4, 12 if len(days) > 1 else 40) for kind, days in TIMETABLES.items()),
     ],
 )

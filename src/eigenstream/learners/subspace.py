@@ -369,7 +369,7 @@ class Subspace(Marked):
         gram = products[:, self.r :]
         rows = None
         if self.lags.inputs.shape[-1]:
-            rows = R.get() if isinstance(R, SparseRows) else host(R)
+            rows = (R.get() if isinstance(R, SparseRows) else host(R)).astype(np.float64, copy=False)
         self.lags = self.lags.after(
             decay, block_sums(gram, Y, rows, steps.fading.scales, self.lags.alike, steps.stretches)
         )

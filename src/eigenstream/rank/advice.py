@@ -112,7 +112,7 @@ def worth(evidence: Evidence, rank: int) -> str:
     >>> alike = np.array([400.0])
     >>> slow = Evidence(np.ones(4), 4.0, capacity=4, n_inputs=4, n_samples=5000, persistence=alike)
     >>> worth(slow, 0)
-    '5,000 rows, each like the one before: worth about 12 independent ones'
+    '5,000 rows, each like the one before: worth about 10 independent ones'
     """
     independent = evidence.n_independent(rank)
     if ALIKE * independent > evidence.effective:

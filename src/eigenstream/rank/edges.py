@@ -136,7 +136,7 @@ def independent_samples(n: int, n_samples: float, persistence: Vector) -> Vector
     Examples
     --------
     >>> independent_samples(30, 2000, np.array([1.0, 9.5, 99.5])).round()
-    array([2000.,  184.,   14.])
+    array([2000.,  181.,   14.])
     """
     found = np.full(persistence.shape, float(n_samples))
     slow = persistence > 1

@@ -49,7 +49,7 @@ def simulate(case: Case) -> Table:
         "network": case.network,
         "regularizer": case.regularizer,
         "alpha": regularizer.alpha,
-        "threshold": regularizer.threshold(whole, case.setup.k),
+        "offline_threshold": regularizer.threshold(whole, case.setup.k),
         "times": times,
         "input": [experiment.eigenvalues(x_sums[T] / T)[:LINES].tolist() for T in times],
         "output": [experiment.eigenvalues(y_sums[T] / T)[:LINES].tolist() for T in times],
@@ -81,7 +81,7 @@ def _draw_lines(axis: Axes, table: Table, threshold: float) -> None:
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
     mine = {name: chosen(tables, network="engine", regularizer=name) for name in KINDS}
-    thetas = {name: [t["threshold"] for t in found] for name, found in mine.items()}
+    thetas = {name: [t["offline_threshold"] for t in found] for name, found in mine.items()}
     off = max(abs(theta - settings.setup.threshold) for found in thetas.values() for theta in found)
     return [
         *(_tracking_claim(settings, name, found) for name, found in mine.items()),
