@@ -6,8 +6,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -125,7 +126,7 @@ class Sqlite:
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         try:
-            # The thread that reads ahead is not the one that opens it; they never ask at once.
+            # The thread that reads ahead is not the one that opens it and closes it.
             self.connection = sqlite3.connect(
                 f"file:{quote(str(path.absolute()))}?mode=ro",
                 uri=True,
@@ -142,6 +143,8 @@ class Sqlite:
         self.connection.set_authorizer(
             lambda action, *_: sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY
         )
+        self._asking = Lock()
+        """Held while rows are read: SQLite does not survive being closed meanwhile."""
         self._steps = 0
         self.connection.set_progress_handler(self._is_stuck, STEPS)
 
@@ -158,14 +161,17 @@ class Sqlite:
     def ask(self, question: Question, collect: Callable[[Iterable[Any]], list[Any]]) -> Answer:
         self._steps = 0
         try:
-            with closing(self.connection.execute(question.text, question.values)) as cursor:
+            with self._asking, closing(self.connection.execute(question.text, question.values)) as cursor:
                 return Answer([column[0] for column in cursor.description], collect(cursor))
         except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError) as error:
             stuck = f"; it took more than {MOST_STEPS:,} steps" if self._steps > MOST_STEPS else ""
             raise SourceError(f"{self.name} cannot be read: {error}{stuck}") from None
 
     def close(self) -> None:
-        self.connection.close()
+        with suppress(sqlite3.ProgrammingError):  # closed already
+            self.connection.interrupt()
+        with self._asking:
+            self.connection.close()
 
 
 class Alchemy:
