@@ -22,6 +22,8 @@ PAIRS = [
     for compiled in PEERS
     if plain.name == compiled.name and (plain.flavour, compiled.flavour) == ("installable", "compiled")
 ]
+pytestmark = pytest.mark.slow  # peers change seldom
+
 every_peer = pytest.mark.parametrize("make", PEERS, ids=lambda peer: f"{peer.name} {peer.flavour}")
 
 
