@@ -170,7 +170,8 @@ def rows(settings: Settings, tables: Sequence[Table]) -> list[Row]:
         values = {name: mean(one[name] for one in mine) for name in mine[0]}
         extra = {ADAPTIVE: values.pop(ADAPTIVE)}
         measure = f"share of rows of faults seen at {RATE:.0%} false alarms"
-        found.append(Row(f"i/{stream}", stream, measure, values, smaller_is_better=False, extra=extra))
+        anchor = "i/" + stream.lower().replace(" ", "-")
+        found.append(Row(anchor, stream, measure, values, smaller_is_better=False, extra=extra))
     return found
 
 
