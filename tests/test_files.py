@@ -32,11 +32,21 @@ def test_a_replacement_that_fails_leaves_the_old_content(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["x"]
 
 
-def test_a_link_is_followed_and_permissions_stay(tmp_path):
+def bit_by_bit(path, content):
+    """Replace a file while its new content is being written."""
+    with files.replacing(path) as file:
+        for one in content:
+            file.write(bytes([one]))
+        files.remove_leftovers(path)  # what is in use is none
+
+
+@pytest.mark.parametrize("replace", [files.replace, bit_by_bit])
+def test_a_link_is_followed_and_permissions_stay(tmp_path, replace):
     (tmp_path / "x").write_bytes(b"old")
     (tmp_path / "x").chmod(0o600)
     (tmp_path / "link").symlink_to("x")
-    files.replace(tmp_path / "link", b"new")
+    replace(tmp_path / "link", b"new")
+    assert sorted(os.listdir(tmp_path)) == ["link", "x"]
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "x").read_bytes() == b"new"
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o600

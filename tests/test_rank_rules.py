@@ -378,6 +378,15 @@ class TestAdvice:
     def test_nothing_varies(self):
         assert "all inputs are constant" in AdaptivePCA().fit(np.ones((10, 3))).advice_
 
+    def test_variances_beyond_those_of_the_inputs_are_those_of_a_start(self):
+        """A network that starts at random has too large variances at first."""
+        lam = np.full(4, 3.0)
+        said = advice(Evidence(lam, 4.0, 4, 64, 100), 4, 0.01)
+        assert "3 times what the inputs have" in said
+        assert "%" not in said.partition("Other rules")[0]
+        settled = advice(Evidence(lam, 11.9, 4, 64, 5000), 4, 0.01)
+        assert "These 4 make up 100% of the variance" in settled
+
     def test_a_number_for_alpha_names_all_rules(self):
         lam = np.r_[6.0, 5.0, np.linspace(0.15, 0.05, 61)]
         said = advice(Evidence(lam, lam.sum(), 8, 63, 900), 0, 10.0)

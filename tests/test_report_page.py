@@ -5,28 +5,48 @@ from __future__ import annotations
 import re
 
 import pytest
-from click.testing import CliRunner
+from matplotlib import style
 
 from eigenstream import theory
-from eigenstream.cli import main
+from eigenstream.paper.items import ITEMS
+from eigenstream.paper.reproduction.item import with_changes
+from eigenstream.paper.reproduction.output import STYLE, figure_file
+from eigenstream.paper.reproduction.report import page
+from eigenstream.paper.reproduction.runner import JudgedItem
 from eigenstream.regularizers import InputOutput, ScaleDependent, SquaredOutput
 
-ITEMS = ("table-1", "signal-to-noise", "phase-diagram")
+SHOWN = ("table-1", "signal-to-noise", "phase-diagram")
 """Closed forms: they cost next to nothing, and two of them have sliders."""
-
+COARSE = {"phase-diagram": ("points=19", "alphas=15")}
 
 pytestmark = pytest.mark.xdist_group("report page")  # what they look at is computed once
 
 
 @pytest.fixture(scope="module")
 def report(browser, tmp_path_factory):  # the browser first: without one, nothing is computed
+    """The page, computed and drawn here: it is looked at, not its numbers, so grids are coarse."""
     folder = tmp_path_factory.mktemp("report")
-    # One process computes and draws, a coarse diagram: pages are looked at, not numbers.
-    options = ["--quick", "--jobs", "1", "--no-cache", "--set", "points=39", "--set", "alphas=30"]
-    options += ["--out", str(folder)]
-    done = CliRunner().invoke(main, ["reproduce", *ITEMS, *options])
-    assert done.exit_code == 0, done.output
+    with pytest.MonkeyPatch.context() as coarse:
+        coarse.setattr(theory, "GRID", 12)
+        coarse.setattr(theory.two_levels, "GRID", 12)
+        judged = [judge(ITEMS[name]) for name in SHOWN]
+        figures = [drawn(one, folder) for one in judged]
+    (folder / "index.html").write_text(page(judged, figures, quick=True), encoding="utf-8")
     return (folder / "index.html").as_uri()
+
+
+def judge(item):
+    (settings,) = with_changes({item: item.QUICK}, COARSE.get(item.NAME, ())).values()
+    cases = item.cases(settings, 0)
+    tables = [item.simulate(case) for case in cases]
+    return JudgedItem(item, settings, 0, cases, tables, item.claims(settings, tables))
+
+
+def drawn(judged, folder):
+    file = figure_file(judged, folder)
+    with style.context(["default", STYLE]):
+        judged.item.draw(judged.settings, judged.tables).savefig(file, metadata={"Date": None})
+    return file
 
 
 @pytest.fixture
@@ -48,8 +68,8 @@ def tab(browser, report):
 
 def test_figures_are_shown_and_have_words(tab):
     figures = tab.locator("figure img")
-    assert figures.count() == len(ITEMS)
-    for i in range(len(ITEMS)):
+    assert figures.count() == len(SHOWN)
+    for i in range(len(SHOWN)):
         figure = figures.nth(i)
         assert figure.evaluate("image => image.complete && image.naturalWidth") > 300
         assert len(figure.get_attribute("alt")) > 50
@@ -110,16 +130,16 @@ def test_the_phase_sliders_say_what_the_offline_solution_is(tab):
 
 def test_the_dark_page_is_dark(browser, report):
     context = browser.new_context(color_scheme="dark")
-    page = context.new_page()
-    page.goto(report)
-    color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    tab = context.new_page()
+    tab.goto(report)
+    color = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     assert max(map(int, re.findall(r"\d+", color))) < 64
     context.close()
 
 
 def test_the_lines_that_make_a_figure_stand_under_it(tab):
     lines = tab.locator("details")
-    assert lines.count() == len(ITEMS)
+    assert lines.count() == len(SHOWN)
     first = lines.first.text_content()
     assert 'item = ITEMS["table-1"]' in first
     assert "def simulate(case: Case) -> Table:" in first

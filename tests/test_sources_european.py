@@ -1,5 +1,6 @@
 """Files as plants in Europe write them, zipped files and spreadsheets: read at the first try."""
 
+import gzip
 import io
 import json
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import warnings
 import zipfile
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -215,6 +217,9 @@ def test_a_zipped_file_is_read_as_it_is(tmp_path, monkeypatch):
     assert rows_of("latin.zip", encoding="latin-1").tolist() == [[1.5, 2]]
     zipped("wide.zip", a="a;b\n1,5;2\n".encode("utf-16"))
     assert rows_of("wide.zip", encoding="utf-16").tolist() == [[1.5, 2]]
+    assert rows_of("wide.zip").tolist() == [[1.5, 2]]  # its byte order mark says so
+    Path("wide.csv.gz").write_bytes(gzip.compress("a;b\n1,5;2\n".encode("utf-16")))
+    assert rows_of("wide.csv.gz").tolist() == [[1.5, 2]]
 
 
 def spreadsheet(rows, *more):

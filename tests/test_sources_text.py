@@ -384,7 +384,7 @@ def test_standard_input_is_unpacked_and_decoded(kind, piped):
     content = b"a,b,c,d\n" + TEXTS["no header"](DATA)
     encoded = content.decode().encode("utf-16" if kind != "UTF-16, unmarked" else "utf-16-le")
     content = {"gzip": gzip.compress(content), "gzip of UTF-16": gzip.compress(encoded)}.get(kind, encoded)
-    encoding = {"gzip of UTF-16": "utf-16", "UTF-16, unmarked": "utf-16-le"}.get(kind)
+    encoding = "utf-16-le" if kind == "UTF-16, unmarked" else None
     piped(content)
     batches, positions = read("-", batch_rows=20, encoding=encoding)
     np.testing.assert_array_equal(np.vstack([batch.rows for batch in batches]), DATA)

@@ -121,6 +121,13 @@ def replace(path: PathLike, content: bytes, *, private: bool = False) -> None:
     ValueError
         If there is something else than a regular file at ``path``.
     """
+    with replacing(path, private=private) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: PathLike, *, private: bool = False) -> Iterator[BinaryIO]:
+    """A file to write into that replaces ``path`` at the end, unless something is raised; as `replace`."""
     target = Path(os.path.realpath(path))
     require_regular(target)
     # Not tempfile's: its files are for nobody else to read, whatever the user's umask says.
@@ -128,32 +135,12 @@ def replace(path: PathLike, content: bytes, *, private: bool = False) -> None:
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
+            lock(handle)  # in use: `remove_leftovers` of another process leaves it
             if os.name == "posix" and target.exists():
-                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode) & (0o700 if private else 0o7777))
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(target.parent)
-
-
-@contextmanager
-def replacing(path: PathLike) -> Iterator[BinaryIO]:
-    """A file to write into that replaces ``path`` at the end, unless something is raised; as `replace`."""
-    target = Path(os.path.realpath(path))
-    require_regular(target)
-    remove_leftovers(target)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            lock(handle)
+                os.fchmod(handle, stat.S_IMODE(target.stat().st_mode) & (0o700 if private else 0o7777))
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(handle)
             os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)

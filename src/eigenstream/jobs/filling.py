@@ -288,5 +288,6 @@ def _output(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    files.remove_leftovers(path)  # of one that was killed; those of one that is at work are locked
     with files.replacing(path) as file:
         yield file

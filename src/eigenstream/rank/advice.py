@@ -18,6 +18,10 @@ ALIKE = 2
 UNLIKE = 1e3
 """Ratio of the largest to the median variance of inputs above which they may well have different units."""
 
+UNSETTLED = 0.05
+"""Excess over all of the variance from which variances are not those of the stream yet. A random start reads
+1.05 times it after 100 rows of the paper's stream, and less from 1,000 on; few rows read several times it."""
+
 CLEARLY = 2
 """Ratio of two ranks that differ clearly."""
 
@@ -167,10 +171,17 @@ def _components(number: int) -> str:
 def _full(evidence: Evidence) -> str:
     lam, k = evidence.variances, evidence.capacity
     share = float(lam[:k].sum()) / evidence.total
+    reached = f"the rank has reached max_components={k}"
+    if share > 1 + UNSETTLED:
+        return (
+            f"{reached}, but the variances of these {k} add up to {share:.3g} times what the inputs have: "
+            "the network still follows its start, and not yet the stream. More rows settle it; so does a "
+            "start from the first rows (Network(init_samples=...))."
+        )
     shape = "falls off smoothly, without a gap" if _is_smooth(lam[: k + 1]) else "has a gap within them"
     return (
-        f"the rank has reached max_components={k}; there may be more components than that. These {k} make up "
-        f"{share:.0%} of the variance, and the spectrum {shape}: raise max_components to see where it ends."
+        f"{reached}; there may be more components than that. These {k} make up {min(share, 1):.0%} of the "
+        f"variance, and the spectrum {shape}: raise max_components to see where it ends."
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from .batch import Hint, SourceError
 from .contents import PACKED
@@ -68,7 +68,7 @@ class ZippedFile:
             self.close()
             raise
 
-    def _member(self, name: str | None) -> IO[bytes]:
+    def _member(self, name: str | None) -> zipfile.ZipExtFile:
         # Folders, and what macOS and Windows put beside the files, are none.
         inside = [one for one in self.archive.infolist() if not _is_hidden(one.filename)]
         asked = [one for one in inside if name in (None, one.filename)]
@@ -86,9 +86,16 @@ class ZippedFile:
         if asked[0].compress_type not in METHODS:
             raise SourceError(f"{self.name}: {asked[0].filename} is packed by an unusual method; unpack it")
         try:
-            return self.archive.open(asked[0])
+            return cast("zipfile.ZipExtFile", self.archive.open(asked[0]))
         except Exception as error:  # as above
             raise SourceError(f"{self.name} is not a readable ZIP file: {error}") from None
+
+    def begins_with(self, start: bytes) -> bool:
+        """Return True if these bytes come first."""
+        try:
+            return self.file.peek(len(start)).startswith(start)
+        except Exception:  # as above; reading says what is wrong with it
+            return False
 
     def read(self, size: int) -> bytes:
         try:

@@ -192,8 +192,19 @@ class Unpacked:
         self._waiting = b""
         self._between = False
         """True between members: some writers fill the rest of the file with zeros."""
+        self._peeked = b""
+
+    def begins_with(self, start: bytes) -> bool:
+        """Return True if these bytes come first."""
+        while len(self._peeked) < len(start) and (block := self._unpacked(len(start))):
+            self._peeked += block
+        return self._peeked.startswith(start)
 
     def read(self, size: int) -> bytes:
+        peeked, self._peeked = self._peeked, b""
+        return peeked or self._unpacked(size)
+
+    def _unpacked(self, size: int) -> bytes:
         try:
             return self._read(size)
         except zlib.error as error:

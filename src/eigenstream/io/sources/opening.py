@@ -209,18 +209,30 @@ def open_lines(path: Path | None, options: ReadOptions) -> LineReader:
     piped = path is None
     file = StandardInput() if path is None else PlainFile(path, follow=options.follow, idle=options.idle)
     packed = file.begins_with(GZIP)
-    marked = (encoding for mark, encoding in WIDE_MARKS.items() if file.begins_with(mark))
-    encoding = options.encoding if options.recoded() else next(marked, None)
+    unpacked = Unpacked(file) if packed else file
     follow = options.follow and not piped
+    try:
+        encoding = _wide_encoding(unpacked, options)
+    except SourceError:  # damaged
+        file.close()
+        raise
     if (packed or encoding) and follow:
         file.close()
         kind = "a gzip file" if packed else f"text in {encoding}"
         raise SourceError(f"{path}: {kind} cannot be followed; only a plain file of lines can grow")
-    unpacked = Unpacked(file) if packed else file
     content = Recoded(unpacked, encoding) if encoding else unpacked
     kind = "pipe" if piped else "gzip" if packed and not encoding else "recoded" if encoding else "text"
     ready = file.ready if piped or follow else None
     return _line_reader(path, content, kind, options, growing=follow, ready=ready)
+
+
+def _wide_encoding(
+    content: PlainFile | StandardInput | Unpacked | archives.ZippedFile, options: ReadOptions
+) -> str | None:
+    """Return the encoding of text that must be recoded before lines can be cut; None for all other text."""
+    if options.recoded():
+        return options.encoding
+    return next((encoding for mark, encoding in WIDE_MARKS.items() if content.begins_with(mark)), None)
 
 
 def _line_reader(
@@ -255,10 +267,9 @@ def _open_zip(path: Path, options: ReadOptions) -> Reader:
         arrays = any(name.endswith(".npy") for name in archive.namelist())
     if arrays:
         return sparse_npz(path, options) if is_sparse_npz(path) else Npz(path, options)
-    content = archives.ZippedFile(path, options.array)
-    if not options.recoded():
-        return _line_reader(path, content, "zip", options)
-    return _line_reader(path, Recoded(content, options.encoding or ""), "zip", options)
+    zipped = archives.ZippedFile(path, options.array)
+    encoding = _wide_encoding(zipped, options)
+    return _line_reader(path, Recoded(zipped, encoding) if encoding else zipped, "zip", options)
 
 
 Kind = Callable[[Path, ReadOptions], Reader]
