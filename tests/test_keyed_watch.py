@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from eigenstream.cli import main
 from eigenstream.keyed import Bank, Store
+from eigenstream.monitoring.inputs import Inputs
 from tests.environment import ENVIRONMENT
 
 HARNESS = Path(__file__).parent / "kill_and_resume.py"
@@ -146,7 +147,7 @@ def test_what_does_not_fit_is_refused_in_words(folder):
     again = CliRunner().invoke(main, ["run", "x.csv", *ASKED, "--save", "x.bank", "--resume"])
     assert again.exit_code == 1
     assert "x.bank watches its stream: go on with eigenstream watch" in again.output
-    with pytest.raises(ValueError, match="holds monitors: open it as a MonitorBank"):
+    with pytest.raises(ValueError, match="holds monitors, and models are needed"):
         Bank("x.bank")
     CliRunner().invoke(main, ["run", "x.csv", *ASKED, "--save", "y.bank", "--quiet"], catch_exceptions=False)
     said = watch("x.csv", *ASKED, "--save", "y.bank", "--resume", code=1).output
@@ -171,3 +172,13 @@ def test_a_frozen_bank_judges_by_its_monitors_and_counts_what_it_cannot_judge(fo
     watch("y.csv", "--model", "x.bank", "--frozen", "--batch-rows", "100", "--output", "w.csv")
     assert Path("w.csv").read_bytes() == Path("v.csv").read_bytes()
     assert sum(row["alarm"] == "1" for row in shifted) >= 300
+
+
+def test_what_has_never_moved_is_not_flat_once_its_monitor_is_frozen():
+    """A constant column of each unit of a fleet would be a line per unit."""
+    rows = np.column_stack((np.full(900, 100.0), np.random.default_rng(0).standard_normal(900)))
+    rows[600:, 1] = 0.5
+    inputs, calm = Inputs(2, 1e-3), np.zeros(300, dtype=bool)
+    assert inputs.follow(rows[:300], calm, []) == []
+    assert inputs.follow(rows[300:600], calm, [], learn=False) == []
+    assert [one.input for one in inputs.follow(rows[600:], calm, [], learn=False)] == ["x1"]

@@ -141,6 +141,8 @@ def test_a_wrong_delimiter_gets_a_hint_about_delimiters(tmp_path, monkeypatch):
         (tmp_path / "x.csv").write_text(content)
         said = call("run", "x.csv", "--delimiter", given, code=1)
         assert f"--delimiter {right} fits the first line" in said
+        said = call("run", "x.csv", "--delimiter", given, "--exclude", "a", code=1)
+        assert f"--delimiter {right} fits the first line" in said
         assert "--skip-lines" not in said
 
 

@@ -83,7 +83,10 @@ class Bank(KeyedModels):
         """Those in memory; None before the first row."""
         try:
             if self.store.fact("monitors"):
-                raise ValueError(f"{self.store.path!r} holds monitors: open it as a MonitorBank")
+                raise ValueError(
+                    f"{self.store.path!r} holds monitors, and models are needed: take a bank that eigenstream "
+                    "run --key has saved (in Python, a MonitorBank opens monitors)"
+                )
             self.parameters = self._agreed(parameters)
             self.features: list[str] | None = self.store.fact("features")
             width, dtype = self.store.fact("width"), np.dtype(self.store.fact("dtype")).type

@@ -77,8 +77,8 @@ class Session:
         self._version, self._state = 0, ""
         self._sent = 0
         self._sent_at = self._due = -math.inf
+        self._listen()  # first: a document counts its parts anew whenever one of them changes
         self._fill(document)
-        self._listen()
         self.refresh()
         document.add_periodic_callback(self.refresh, int(1000 * REFRESH))
 
@@ -175,9 +175,10 @@ class Session:
         )
         document.config.notify_connection_status = False  # page.js says so in its own way
         self._charts.figures[-1].tags = [self._link]  # attached as a tag so that Bokeh sends it
-        for figure in self._charts.figures:
-            document.add_root(figure)
         charts = self._charts
+        with document.models.freeze():
+            for figure in charts.figures:
+                document.add_root(figure)
         known = {"link": self._link, "sources": charts.sources, "ranges": charts.ranges}
         known |= {"figures": charts.figures, "inks": INKS}
         code = _read("page.js") + (_read("fleet.js") if self._settings.fleet else "")

@@ -135,8 +135,9 @@ class Inputs(Marked):
         for i, (kind, same) in enumerate((("flat", still), ("gone", missing))):
             runs = _runs(same, self.runs[i])
             most = np.maximum(LONGER * self.longest[i], SHORTEST)
-            early = normal | (first + np.arange(len(rows)) < FIRST * TILE)[:, None]
-            flags[kind] = (runs > most) & ~early
+            came = first + np.arange(len(rows))[:, None]
+            early = normal | (came < FIRST * TILE)
+            flags[kind] = (runs > most) & ~early & (runs < came)  # not what has never been otherwise
             if learn:
                 usual = np.where(flags[kind] | (faulty[:, None] & ~early), 0, runs)
                 self.longest = self.longest.copy()

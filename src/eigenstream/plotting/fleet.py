@@ -49,7 +49,8 @@ def _draw_lines(axis: Axes, glance: Glance, order: np.ndarray) -> None:
         axis.axhline(-place + 0.45, color="0.85", linewidth=0.6, zorder=0)  # the limit
         color = RED if glance.on[number] else BLUE
         axis.plot(along, height - place, color=color, linewidth=1.3)
-        labels.append(f"{short(glance.keys[number])}  {glance.severity[number]:.3g}")
+        now = f"{glance.severity[number]:.3g}" if glance.rows[number] else "no rows"
+        labels.append(f"{short(glance.keys[number])}  {now}")
     axis.set_yticks([-place + 0.3 for place in range(len(labels))], labels=labels, parse_math=False)
     axis.set(xticks=[], ylim=(-len(labels) + 0.8, 1.1), xlabel="rows of the key, the oldest first")
     axis.set_title("severity: alarms first (grey: the limit)", fontsize="medium")

@@ -96,7 +96,10 @@ class CsvParser(Parser):
             return [i for i, field in enumerate(example()) if not self._is_value(field)]
 
         columns = self._columns(example, source)
-        self.chosen, self._kept = options.choose(self.titles, columns, source, without_numbers)
+        try:
+            self.chosen, self._kept = options.choose(self.titles, columns, source, without_numbers)
+        except SourceError as error:
+            raise SourceError(error.what, *error.hints, *self._other_delimiter(peek() or b"")) from None
         if columns < self.full:
             self.chosen = list(self.chosen)  # a range stands for all fields
         self.kept = [self.titles[i] if self.titles else str(i) for i in self._kept]
