@@ -84,8 +84,8 @@ class Bank(KeyedModels):
         try:
             if self.store.fact("monitors"):
                 raise ValueError(
-                    f"{self.store.path!r} holds monitors, and models are needed: take a bank that eigenstream "
-                    "run --key has saved (in Python, a MonitorBank opens monitors)"
+                    f"{self.store.path!r} holds monitors, and models are needed: take a bank that "
+                    "eigenstream run --key has saved (in Python, a MonitorBank opens monitors)"
                 )
             self.parameters = self._agreed(parameters)
             self.features: list[str] | None = self.store.fact("features")
