@@ -89,7 +89,7 @@ def _reconstructed(reference: Reference, Z: Matrix) -> tuple[list[int], list[flo
         share = float(gains[i]) / total
         if chosen and not share >= LEAST:
             break
-        column = reference.precise(np.eye(1, len(D), i))[0]
+        column = reference.precise(_units([i], len(D)))[0]
         for step in steps:
             column = column - step * step[i]
         step = column / np.sqrt(D[i])
@@ -97,6 +97,13 @@ def _reconstructed(reference: Reference, Z: Matrix) -> tuple[list[int], list[flo
         chosen.append(i)
         shares.append(share)
         steps.append(step)
-    M = reference.precise(np.eye(len(D))[chosen])[:, chosen] if len(chosen) else np.zeros((0, 0))
+    M = reference.precise(_units(chosen, len(D)))[:, chosen]
     errors = np.linalg.lstsq(M, reference.precise(Z.mean(axis=0)[None])[0][chosen], rcond=None)[0]
     return chosen, shares, errors.tolist()
+
+
+def _units(inputs: list[int], n: int) -> Matrix:
+    """One row per input: 1 for the input, 0 for others."""
+    rows = np.zeros((len(inputs), n))
+    rows[np.arange(len(inputs)), inputs] = 1.0
+    return rows

@@ -57,6 +57,10 @@ HOLD = 250
 STEP = 0.1
 """How far a row that exceeds moves the line."""
 
+# A share of that step. Between rows that exceed, limits are then the same for a dozen rows and more.
+GRAIN = STEP / 8
+"""Size of the steps in which the line comes down, in logarithms of p."""
+
 # A share of the line: at a rate of 0.01, up to p = 0.0001, which changes a limit by a factor of about two.
 FARTHEST = 1.0
 """How far the line may be moved up in all."""
@@ -124,8 +128,14 @@ class Line:
 
     def corrections(self, rows: NDArray[np.int64], line: float) -> Vector:
         """The correction of this line at each of these rows if none of them exceeds."""
-        passed = np.zeros(len(rows)) if self.at is None else rows - self.at
-        return np.clip(self.above - STEP * self.rate * passed, -LOWEST * line, FARTHEST * line)
+        if self.at is None:
+            return np.full(len(rows), self._within(self.above, line))
+        down = GRAIN * np.floor(STEP / GRAIN * self.rate * (rows - self.at))
+        return np.asarray(np.clip(self.above - down, -LOWEST * line, FARTHEST * line))
+
+    @staticmethod
+    def _within(correction: float, line: float) -> float:
+        return min(max(correction, -LOWEST * line), FARTHEST * line)
 
     def exceeded(self, row: int, line: float) -> None:
         """Note that this row has exceeded."""
@@ -133,7 +143,8 @@ class Line:
 
     def now(self, row: int, line: float) -> float:
         """The correction at this row."""
-        return float(self.corrections(np.array([row]), line)[0])
+        down = 0.0 if self.at is None else GRAIN * math.floor(STEP / GRAIN * self.rate * (row - self.at))
+        return self._within(self.above - down, line)
 
     def steer(self, row: int) -> None:
         """Begin to be steered at this row."""
@@ -220,10 +231,11 @@ class Watch:
         result, done = Followed(first, len(surprises)), 0
         with np.errstate(invalid="ignore"):
             seen = np.zeros(len(surprises), dtype=bool) if excess is None else excess > 1
-            candidates = np.flatnonzero((surprises > (1 - LOWEST) * line) | seen)
+            lowest = line + self.line.now(first + len(surprises), line)  # rows that exceed only lift it
+            candidates = np.flatnonzero((surprises > lowest) | seen)
         for i in candidates.tolist():
             row = first + i
-            if surprises[i] > line + self.line.corrections(result.rows[i : i + 1], line)[0]:
+            if surprises[i] > line + self.line.now(row, line):
                 self._pass(row, result)
                 self._exceed(row, result)
                 if self.line.at is not None and not (self.held and row - self.held_from < HOLD):
@@ -232,7 +244,7 @@ class Watch:
                     done = i + 1
             elif seen[i]:
                 self._pass(row, result)
-                if self.anchored and self.density * (1 - NEWEST) ** (row - self.at) > SPARSE:
+                if self._kept_on(row):
                     self._exceed(row, result)
                     result.prolonged[i] = True
                 elif self.on is None:
@@ -241,6 +253,11 @@ class Watch:
         self._pass(first + len(surprises), result)
         self._end_drift(first + len(surprises), result)
         return result
+
+    def _kept_on(self, row: int) -> bool:
+        """True if the anchor keeps the alarm that is on: a fault that has lasted until it is learnt."""
+        lasts = self.on is not None and row - self.on.began >= HOLD
+        return lasts and self.anchored and self.density * (1 - NEWEST) ** (row - self.at) > SPARSE
 
     def _drift(self, row: int, result: Followed) -> None:
         """Note a row that only the anchor sees."""

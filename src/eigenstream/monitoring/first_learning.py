@@ -17,8 +17,11 @@ from ..model import Tracker
 from ..model.blocks import Missing
 from ..model.joining import joined
 from ..model.plan import Plan
+from .judging import Judged, judge
+from .likeness import Likeness
 from .limits import Limits
-from .reference import STATISTICS, Judged, Likeness, Reference, Trail
+from .reference import STATISTICS, Reference
+from .trail import Trail
 
 BLOCKS = 5
 """Blocks that are left out in turn."""
@@ -80,7 +83,7 @@ def judged_in_parts(reference: Reference, rows: Floats) -> Iterator[Judged]:
     trail: Trail | None = None
     step = max(LARGEST_PART // len(reference.mean), 1)
     for start in range(0, len(rows), step):
-        judged = reference.judge(rows[start : start + step], start, trail)
+        judged = judge(reference, rows[start : start + step], start, trail)
         trail = judged.trail
         yield judged
 
@@ -89,5 +92,5 @@ def with_likeness(reference: Reference, rows: Floats) -> tuple[Reference, Trail 
     """The reference with the likeness of these rows to those before them, and their end."""
     likeness, trail = Likeness.unknown(len(reference.variances)), None
     for judged in judged_in_parts(reference, rows):
-        likeness, trail = likeness.after(judged.products), judged.trail
+        likeness, trail = likeness.after(judged.squares), judged.trail
     return replace(reference, likeness=likeness), trail

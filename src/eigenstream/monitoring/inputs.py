@@ -39,6 +39,10 @@ LONGER = 1.5
 FIRST = 25
 """Tiles before an input can be lively."""
 
+# Tiles. What is usual is renewed on a grid of row counts, so that rows in between can be judged together.
+GROUP = 32
+"""Tiles after which they tell what is usual."""
+
 # Tiles. Usual liveliness of the last 16,000 rows or so.
 REMEMBERED = 2000.0
 """Tiles after which those before count half."""
@@ -58,6 +62,11 @@ CALM = 16
 """Rows in order that end a notice."""
 
 
+Places = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Rows, and an input in each."""
+_NOWHERE: Places = np.zeros(0, np.intp), np.zeros(0, np.intp)
+
+
 class Inputs(Marked):
     """What is usual of each input, and what is out of order.
 
@@ -69,7 +78,7 @@ class Inputs(Marked):
         The share of rows in control that may be out of order, by the liveliness of any input.
     """
 
-    LEARNT = ("last", "runs", "longest", "steps", "before", "spoilt", "usual", "on", "rows")
+    LEARNT = ("last", "runs", "longest", "steps", "before", "spoilt", "usual", "open", "on", "rows")
 
     def __init__(self, width: int, rate: float) -> None:
         self.width = width
@@ -90,10 +99,11 @@ class Inputs(Marked):
         """The same of the tile before."""
         self.spoilt = False
         """True if a row of the open tile belongs to a fault."""
-        self.usual: Matrix = np.zeros((4, width))
+        self.usual: Matrix = _nothing(width)
         """Number of usual tiles, sums of the logarithms of their liveliness and of squares of these, and the
         largest of them."""
-        self.usual[3] = -LARGEST
+        self.open: Matrix = _nothing(width)
+        """The same of the open group."""
         self.on: dict[tuple[int, int], tuple[int, int]] = {}
         """Where each notice that is on began, and its last row, by kind and input."""
 
@@ -124,78 +134,152 @@ class Inputs(Marked):
         if not len(rows):
             return []
         first, X = self.rows, np.asarray(rows, dtype=np.float64)
-        missing = np.isnan(X)
         known = np.concatenate((self.last[None], X))
-        if missing.any():  # an input that is missing stays where it was
-            at = np.where(np.isnan(known), 0, np.arange(len(known))[:, None])
-            known = np.take_along_axis(known, np.maximum.accumulate(at, axis=0), axis=0)
         steps = np.diff(known, axis=0)
-        still = (steps == 0) & ~missing
-        flags = {}
-        for i, (kind, same) in enumerate((("flat", still), ("gone", missing))):
-            runs = _runs(same, self.runs[i])
-            most = np.maximum(LONGER * self.longest[i], SHORTEST)
-            came = first + np.arange(len(rows))[:, None]
-            early = normal | (came < FIRST * TILE)
-            flags[kind] = (runs > most) & ~early & (runs < came)  # not what has never been otherwise
-            if learn:
-                usual = np.where(flags[kind] | (faulty[:, None] & ~early), 0, runs)
-                self.longest = self.longest.copy()
-                self.longest[i] = np.maximum(self.longest[i], usual.max(axis=0))
-            self.runs = self.runs.copy()
-            self.runs[i] = runs[-1]
-        flags["lively"] = self._lively(np.nan_to_num(np.square(steps)), faulty, learn=learn)
-        self.last, self.rows = known[-1].copy(), first + len(rows)
+        squares = np.square(steps)
+        same: list[NDArray[np.bool_]] = [steps == 0]
+        if np.isnan(np.add.reduce(squares, axis=None)):
+            missing = np.isnan(X)
+            if missing.any():  # an input that is missing stays where it was
+                at = np.where(np.isnan(known), 0, np.arange(len(known))[:, None])
+                known = np.take_along_axis(known, np.maximum.accumulate(at, axis=0), axis=0)
+                steps = np.diff(known, axis=0)
+                squares, same = np.square(steps), [(steps == 0) & ~missing, missing]
+            squares = np.nan_to_num(squares)
+        early = np.asarray(normal | (first + np.arange(len(rows)) < FIRST * TILE))
+        found = []
         called = names or [f"x{i}" for i in range(self.width)]
-        return [notice for kind in KINDS for notice in self._noticed(kind, flags[kind], first, called)]
+        for i, kind in enumerate(("flat", "gone")):
+            flags = self._longer(i, same[i] if i < len(same) else None, early, faulty, learn=learn)
+            found += self._noticed(kind, *flags, called, first + len(rows))
+        lively = self._lively(squares, faulty, learn=learn)
+        found += self._noticed("lively", *lively, called, first + len(rows))
+        self.last, self.rows = known[-1].copy(), first + len(rows)
+        return found
 
-    def _lively(self, squares: Matrix, faulty: NDArray[np.bool_], *, learn: bool) -> NDArray[np.bool_]:
-        """True for rows at whose end of a tile an input has been too lively."""
-        flags = np.zeros(squares.shape, dtype=bool)
-        ends = np.flatnonzero((self.rows + np.arange(len(squares)) + 1) % TILE == 0)
-        start = 0
-        for end in ends.tolist():
-            tile, spoilt = self._tile(squares[start : end + 1], faulty[start : end + 1])
-            lively = np.minimum(self.before, tile)  # of both: a single step is no burst
-            liveliness = np.log(np.maximum(lively, np.finfo(np.float64).tiny))
-            number, total, square, most = self.usual
-            mean = total / np.maximum(number, 1)
-            spread = np.sqrt(np.maximum(square / np.maximum(number, 1) - mean * mean, LEAST_SPREAD**2))
-            with np.errstate(invalid="ignore"):
-                odd = liveliness > np.maximum(mean + self.far * spread, most + MORE)
-                flags[end] = (number >= FIRST) & odd
-            if learn and not spoilt:
-                varies = ~flags[end] & (lively > 0)
-                seen = np.where(varies, liveliness, 0.0)
-                usual = self.usual[:3] + np.stack((varies, seen, seen * seen))
-                usual = np.where(usual[0] > REMEMBERED, usual / 2, usual)
-                self.usual = np.vstack((usual, np.where(varies, np.maximum(most, liveliness), most)))
-            self.before, self.steps, self.spoilt, start = tile, np.zeros(self.width), False, end + 1
-        self.steps, self.spoilt = self._tile(squares[start:], faulty[start:])
-        return flags
+    def _longer(
+        self,
+        i: int,
+        same: NDArray[np.bool_] | None,
+        early: NDArray[np.bool_],
+        faulty: NDArray[np.bool_],
+        *,
+        learn: bool,
+    ) -> Places:
+        """Rows and inputs at which a run is too long: of the same values, or of missing ones.
 
-    def _tile(self, squares: Matrix, faulty: NDArray[np.bool_]) -> tuple[Vector, bool]:
-        """The open tile with these rows: added one by one, so that calls do not matter."""
-        together = np.zeros((len(squares) + 1, self.width + 1))  # a column more: one alone is added otherwise
-        together[0, :-1], together[1:, :-1] = self.steps, squares
-        return np.add.reduce(together)[:-1], self.spoilt or bool(faulty.any())
+        Parameters
+        ----------
+        i
+            0 for runs of the same values, 1 for missing ones.
+        same
+            True where a value goes on such a run; None: nowhere.
+        early
+            True for rows that are declared normal.
+        faulty, learn
+            As of `follow`.
+        """
+        going = self.runs[i] > 0
+        if same is not None:
+            going |= same.any(axis=0)
+        some = np.flatnonzero(going)
+        if not len(some):
+            return _NOWHERE
+        here = np.zeros((len(early), len(some)), dtype=bool) if same is None else same[:, some]
+        runs, longest = _runs(here, self.runs[i][some]), self.longest[i][some]
+        self.runs = self.runs.copy()
+        self.runs[i][some] = runs[-1]
+        long = (runs > np.maximum(LONGER * longest, SHORTEST)) & ~early[:, None]
+        long &= runs < self.rows + np.arange(len(runs))[:, None]  # not what has never been otherwise
+        if learn:
+            usual = np.where(long | (faulty & ~early)[:, None], 0, runs).max(axis=0)
+            self.longest = self.longest.copy()
+            self.longest[i][some] = np.maximum(longest, usual)
+        at, which = np.nonzero(long)
+        return self.rows + at, some[which]
 
-    def _noticed(self, kind: str, flags: NDArray[np.bool_], first: int, names: Sequence[str]) -> list[Notice]:
-        """Notices of one kind that began or ended."""
-        number, end, found = KINDS.index(kind), first + len(flags), []
+    def _lively(self, squares: Matrix, faulty: NDArray[np.bool_], *, learn: bool) -> Places:
+        """Rows that end a tile in which an input has been too lively, and these inputs."""
+        tiles, spoilt = self._tiles(squares, faulty)
+        number, first = (self.rows + len(squares)) // TILE, self.rows // TILE
+        self.steps, self.spoilt = np.zeros(self.width), False
+        if len(tiles) > number - first:
+            self.steps, self.spoilt = tiles[-1], bool(spoilt[-1])
+        ended = tiles[: number - first]
+        if not len(ended):
+            return _NOWHERE
+        lively = np.minimum(np.concatenate((self.before[None], ended[:-1])), ended)  # a step is no burst
+        liveliness = np.log(np.maximum(lively, np.finfo(np.float64).tiny))
+        self.before = ended[-1].copy()
+        found = []
+        for start in range(first - first % GROUP, number, GROUP):
+            group = slice(max(start - first, 0), min(start + GROUP, number) - first)
+            odd = liveliness[group] > self._most_lively()
+            found.append(odd)
+            if learn:
+                usual = ~odd & (lively[group] > 0) & ~spoilt[: len(ended)][group, None]
+                self._count(liveliness[group], usual, ends=start + GROUP <= number)
+        at, which = np.nonzero(np.concatenate(found))
+        return (first + at + 1) * TILE - 1, which
+
+    def _most_lively(self) -> Vector:
+        """Logarithm of the liveliness beyond which each input is too lively; infinite if not known."""
+        number, total, square, most = self.usual
+        mean = total / np.maximum(number, 1)
+        spread = np.sqrt(np.maximum(square / np.maximum(number, 1) - mean * mean, LEAST_SPREAD**2))
+        return np.where(number >= FIRST, np.maximum(mean + self.far * spread, most + MORE), np.inf)
+
+    def _count(self, liveliness: Matrix, usual: NDArray[np.bool_], *, ends: bool) -> None:
+        """Count usual tiles of a group; at its end they join those of before."""
+        seen = np.where(usual, liveliness, 0.0)
+        added = np.concatenate((self.open[None, :3], np.stack((usual, seen, seen * seen), axis=1)))
+        most = np.maximum(self.open[3], np.where(usual, liveliness, -LARGEST).max(axis=0))
+        self.open = np.vstack((np.add.reduce(added), most))  # one by one: how rows are cut does not matter
+        if ends:
+            together = self.usual[:3] + self.open[:3]
+            together = np.where(together[0] > REMEMBERED, together / 2, together)
+            self.usual = np.vstack((together, np.maximum(self.usual[3], self.open[3])))
+            self.open = _nothing(self.width)
+
+    def _tiles(self, squares: Matrix, faulty: NDArray[np.bool_]) -> tuple[Matrix, NDArray[np.bool_]]:
+        """Sums of squared steps by tile, the open one first, and which tiles have rows of a fault."""
+        offset = self.rows % TILE
+        number = -(-(offset + len(squares)) // TILE)
+        room, odd = np.zeros((number * TILE, self.width)), np.zeros(number * TILE, dtype=bool)
+        room[offset : offset + len(squares)], odd[offset : offset + len(squares)] = squares, faulty
+        sums = np.zeros((number, self.width))
+        spoilt: NDArray[np.bool_] = np.logical_or.reduce(odd.reshape(number, TILE), axis=1)
+        sums[0], spoilt[0] = self.steps, spoilt[0] or self.spoilt
+        for i in range(TILE):  # one by one: how rows are cut does not matter
+            sums += room[i::TILE]
+        return sums, spoilt
+
+    def _noticed(
+        self, kind: str, rows: NDArray[np.intp], inputs: NDArray[np.intp], names: Sequence[str], end: int
+    ) -> list[Notice]:
+        """Notices of one kind that began or ended, from rows and inputs that are out of order."""
+        number, found = KINDS.index(kind), []
+        affected = {*inputs.tolist(), *(i for k, i in self.on if k == number)}
+        if not affected:
+            return []
+        calm = CALM if kind == "lively" else 0  # tiles end every few rows
         on = dict(self.on)
-        for i in sorted({*np.flatnonzero(flags.any(axis=0)).tolist(), *(i for k, i in on if k == number)}):
-            calm = CALM if kind == "lively" else 0  # tiles end every few rows
-            for row in [*(first + np.flatnonzero(flags[:, i])).tolist(), None]:
-                began, last = on.get((number, i), (-1, -1))
-                if began >= 0 and (end if row is None else row) > last + 1 + calm:
-                    found.append(Notice(kind, began, last + 1 + calm, names[i]))
-                    del on[number, i]
+        for i in sorted(affected):
+            mine = rows[inputs == i]
+            breaks = np.flatnonzero(np.diff(mine) > 1 + calm)
+            together = np.split(mine, breaks + 1) if len(mine) else []
+            for start, last in ((int(part[0]), int(part[-1])) for part in together):
+                began, before = on.get((number, i), (-1, -1))
+                if began >= 0 and start > before + 1 + calm:
+                    found.append(Notice(kind, began, before + 1 + calm, names[i]))
                     began = -1
-                if row is not None:
-                    if began < 0:
-                        found.append(Notice(kind, row, None, names[i]))
-                    on[number, i] = (row if began < 0 else began, row)
+                if began < 0:
+                    found.append(Notice(kind, start, None, names[i]))
+                on[number, i] = (start if began < 0 else began, last)
+            began, before = on[number, i]
+            if end > before + 1 + calm:
+                found.append(Notice(kind, began, before + 1 + calm, names[i]))
+                del on[number, i]
         self.on = on
         return found
 
@@ -207,7 +291,7 @@ class Inputs(Marked):
         found.runs = stored_array(arrays, "runs", (2, width), np.int64, least=0)
         found.longest = stored_array(arrays, "longest", (2, width), np.int64, least=0)
         found.steps, found.before = stored_array(arrays, "steps", (2, width), gaps=True)
-        found.usual = stored_array(arrays, "usual", (4, width))
+        found.usual, found.open = stored_array(arrays, "usual", (2, 4, width))
         rows, spoilt = stored_array(arrays, "rows", (2,), np.int64, least=0).tolist()
         found.rows, found.spoilt = rows, bool(spoilt)
         for kind, i, began, last in stored_array(arrays, "on", (None, 4), np.int64, least=0).tolist():
@@ -224,10 +308,16 @@ class Inputs(Marked):
             "runs": self.runs,
             "longest": self.longest,
             "steps": np.stack((self.steps, self.before)),
-            "usual": self.usual,
+            "usual": np.stack((self.usual, self.open)),
             "on": np.array(on, dtype=np.int64).reshape(-1, 4),
             "rows": np.array([self.rows, self.spoilt], dtype=np.int64),
         }
+
+
+def _nothing(width: int) -> Matrix:
+    found = np.zeros((4, width))
+    found[3] = -LARGEST
+    return found
 
 
 def _runs(same: NDArray[np.bool_], before: NDArray[np.int64]) -> NDArray[np.int64]:

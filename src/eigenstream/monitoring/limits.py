@@ -93,8 +93,11 @@ BEYOND, BEYOND_DECLARED, UNSUPPORTED = 0.4, 2.0, 14.0
 LARGEST_VALUE = 50.0
 """Logarithms beyond this count as this: far beyond what the histograms tell apart."""
 
-SURPRISE_OF_ALL = 700.0
-"""Largest surprise: p is the smallest number above zero."""
+_BORDERS = np.column_stack(
+    (LOWEST[:, None] + WIDTH[:, None] * np.arange(BINS + 1), np.full(len(LOWEST), 1000.0))
+)
+"""Values at which surprises are tabulated: borders of bins, and one beyond all values."""
+_FARTHEST = np.append(np.full(len(STATISTICS), FARTHEST), 4 * FARTHEST)
 
 
 class Memory(Marked):
@@ -112,17 +115,18 @@ class Memory(Marked):
 
     def add(self, values: Matrix, discount: float) -> None:
         """Count values (T, columns), NaN where there is none."""
-        known = np.concatenate((self.last, values))
-        sums, pairs = np.zeros(self.sums.shape), np.zeros(self.pairs.shape)
-        told = ~np.isnan(values)
-        sums[0], sums[1] = np.nansum(values, axis=0), np.nansum(np.square(values), axis=0)
-        pairs[0] = told.sum(axis=0)
-        first = len(self.last)
+        known, first = np.concatenate((self.last, values)), len(self.last)
+        told = (~np.isnan(known)).astype(np.float64)
+        given = np.where(told > 0, known, 0.0)
+        sums, pairs = np.empty(self.sums.shape), np.empty(self.pairs.shape)
+        now, here = given[first:], told[first:]
+        sums[0], sums[1], pairs[0] = now.sum(axis=0), np.square(now).sum(axis=0), here.sum(axis=0)
         for i, lag in enumerate(LAGS):
-            products = values * known[first - lag : len(known) - lag]
-            sums[2 + i], pairs[1 + i] = np.nansum(products, axis=0), (~np.isnan(products)).sum(axis=0)
+            past = slice(first - lag, len(known) - lag)
+            sums[2 + i] = np.einsum("ij,ij->j", now, given[past])
+            pairs[1 + i] = np.einsum("ij,ij->j", here, told[past])
         self.sums, self.pairs = self.sums * discount + sums, self.pairs * discount + pairs
-        self.last = known[-len(self.last) :]
+        self.last = known[-first:]
 
     def persistence(self) -> Vector:
         """Number of values that say as much as an independent one: ``1 + 2 sum of rho(l)``, at least 1."""
@@ -131,21 +135,14 @@ class Memory(Marked):
         variance = np.maximum(square - mean * mean, 1e-12 * np.maximum(square, 1e-300))
         rho = np.clip((self.sums[2:] / number[1:] - mean * mean) / variance, 1e-6, 0.9999)
         rho = np.where(self.pairs[1:] > 0, rho, 1e-6)
-        total, before, distance = np.zeros(len(mean)), np.ones(len(mean)), 0
-        lasts = np.ones(len(mean), dtype=bool)
-        fall = before
-        for lag, known in zip(LAGS, rho, strict=True):
-            lasts = lasts & (known >= NEGLIGIBLE)
-            fall = np.minimum((known / before) ** (1 / (lag - distance)), 0.99999)
-            steps = (
-                fall * (1 - fall ** (lag - distance)) / (1 - fall)
-            )  # falls by a constant factor in between
-            total += np.where(lasts, before * steps, 0.0)
-            before, distance = known, lag
+        before, gaps = np.vstack((np.ones(len(mean)), rho[:-1])), np.diff(LAGS, prepend=0)[:, None]
+        lasts = np.logical_and.accumulate(rho >= NEGLIGIBLE)
+        fall = np.minimum((rho / before) ** (1 / gaps), 0.99999)
+        steps = fall * (1 - fall**gaps) / (1 - fall)  # falls by a constant factor in between
+        total = np.where(lasts, before * steps, 0.0).sum(axis=0)
         # No slower beyond the last distance than up to there.
-        fall = np.minimum(fall, before ** (1 / distance))
-        found = 1 + 2 * (total + np.where(lasts, before * fall / (1 - fall), 0.0))
-        return np.asarray(found)
+        slow = np.minimum(fall[-1], rho[-1] ** (1 / LAGS[-1]))
+        return np.asarray(1 + 2 * (total + np.where(lasts[-1], rho[-1] * slow / (1 - slow), 0.0)))
 
 
 class Limits(Marked):
@@ -159,7 +156,10 @@ class Limits(Marked):
         True if they rest on rows that were declared normal.
     """
 
-    LEARNT = ("memory", "counts", "theory", "independent", "edges", "levels", "slopes", "_known", "_tables")
+    LEARNT = (
+        *("memory", "counts", "theory", "independent"),
+        *("levels", "edges", "slopes", "_known", "_surprises", "_rises"),
+    )
 
     def __init__(self, rate: float, *, declared: bool = False) -> None:
         columns = len(STATISTICS) + 1
@@ -175,7 +175,10 @@ class Limits(Marked):
         self.levels, self.edges, self.slopes = np.ones(columns), np.zeros(columns), np.ones(columns)
         """Of the tails: share of the rows beyond the edge, the edge, and the slope from there."""
         self._known: NDArray[np.bool_] = np.zeros(columns, dtype=bool)
-        self._tables: list[tuple[Vector, Vector]] = []
+        self._surprises: Matrix = np.zeros(_BORDERS.shape)
+        """Surprise of each value in `_BORDERS`, ascending."""
+        self._rises = _rises(self._surprises)
+        """Its rise per width of a bin, from each of them on."""
         self.settle()
 
     def mark(self) -> tuple[object, ...]:
@@ -207,10 +210,9 @@ class Limits(Marked):
 
     def largest(self, values: Matrix) -> tuple[Vector, NDArray[np.intp]]:
         """The largest surprise of the statistics of each row, and whose it is; NaN where there is none."""
-        surprises = np.full(values.shape, -np.inf)
-        for i in np.flatnonzero(self.told):
-            surprises[:, i] = np.interp(values[:, i], *self._tables[i]) - BUDGET[i]
-        surprises = np.where(np.isnan(values), -np.inf, surprises)
+        unknown = np.isnan(values) | ~self.told
+        surprises = self._looked_up(np.where(unknown, 0.0, values), slice(-1)) - BUDGET
+        surprises[unknown] = -np.inf
         which = surprises.argmax(axis=1)
         largest = surprises[np.arange(len(values)), which]
         return np.where(np.isfinite(largest), np.maximum(largest, 0.0), np.nan), which
@@ -219,15 +221,24 @@ class Limits(Marked):
         """The surprise that the largest of several surprises is worth."""
         if not self._known[-1]:
             return np.asarray(np.maximum(largest - UNCALIBRATED, 0.0))
-        found = np.asarray(np.interp(largest, *self._tables[-1]))
+        found = self._looked_up(np.nan_to_num(largest)[:, None], slice(-1, None))[:, 0]
+        found = np.where(np.isnan(largest), np.nan, found)
         return found if self.declared else np.clip(found, np.maximum(largest - APART, 0.0), largest)
+
+    def _looked_up(self, values: Matrix, columns: slice) -> Matrix:
+        """Surprises of values of these histograms: bins are even, so that none has to be searched for."""
+        at = np.maximum((values - LOWEST[columns]) / WIDTH[columns], 0.0)
+        bins = np.minimum(at, BINS).astype(np.intp)
+        at -= bins
+        bins += np.arange(len(LOWEST))[columns] * (BINS + 2)
+        return np.asarray(self._surprises.take(bins) + at * self._rises.take(bins))
 
     def limits_at(self, line: Vector, reference: Reference) -> Matrix:
         """The value of each statistic at which the whole is as surprising; infinite if not told (T, 5)."""
         largest = self.largest_at(line)
         limits = np.full((len(line), len(STATISTICS)), np.inf)
         for i in np.flatnonzero(self.told & np.isfinite(reference.expected)):
-            value = np.interp(largest + BUDGET[i], *self._tables[i][::-1])
+            value = np.interp(largest + BUDGET[i], self._surprises[i], _BORDERS[i])
             limits[:, i] = reference.expected[i] * np.exp(value)
         return limits
 
@@ -235,7 +246,7 @@ class Limits(Marked):
         """The largest surprise of the statistics at which the whole is as surprising."""
         if not self._known[-1]:
             return line + UNCALIBRATED
-        found = np.asarray(np.interp(line, *self._tables[-1][::-1]))
+        found = np.asarray(np.interp(line, self._surprises[-1], _BORDERS[-1]))
         return found if self.declared else np.clip(found, line, line + APART)
 
     def count(self, values: Matrix, discount: float, reference: Reference) -> None:
@@ -256,59 +267,63 @@ class Limits(Marked):
         seen = self.counts.sum(axis=1)
         self.independent = seen / self.memory.persistence()
         self._known = (self.independent >= self.basis) | (seen >= MANY)
-        columns = len(seen)
-        levels, edges, slopes = np.ones(columns), np.zeros(columns), np.ones(columns)
-        tables = []
-        for i in range(columns):
-            if not self._known[i]:
-                tables.append((np.zeros(2), np.zeros(2)))
-                continue
-            borders = LOWEST[i] + WIDTH[i] * np.arange(BINS + 1)
-            beyond = np.append(np.cumsum(self.counts[i][::-1])[::-1], 0.0) / seen[i]
-            levels[i] = min(FEW / self.independent[i], BODY)
-            edges[i], slopes[i] = self._tail(i, borders, beyond, levels[i])
-            below = borders < edges[i]
-            x = np.concatenate((borders[below], [edges[i], edges[i] + SURPRISE_OF_ALL * slopes[i]]))
-            surprises = -np.log(np.maximum(beyond[below], levels[i]))
-            y = np.concatenate((surprises, [-math.log(levels[i]), SURPRISE_OF_ALL - math.log(levels[i])]))
-            x, y = self._supported(i, x, y)
-            y += 1e-12 * np.arange(len(y))  # ascends, also where bins are empty: it is looked up both ways
-            tables.append((x, y))
-        self.levels, self.edges, self.slopes, self._tables = levels, edges, slopes, tables
+        if not self._known.any():
+            return
+        with np.errstate(divide="ignore"):
+            self.levels = np.minimum(FEW / self.independent, BODY)
+        beyond = np.zeros((len(seen), BINS + 1))
+        beyond[:, :-1] = np.cumsum(self.counts[:, ::-1], axis=1)[:, ::-1]
+        beyond /= np.maximum(seen, 1e-300)[:, None]
+        self.edges, self.slopes = self._tails(beyond)
+        tail = (_BORDERS - self.edges[:, None]) / self.slopes[:, None] - np.log(self.levels)[:, None]
+        surprises = np.where(_BORDERS < self.edges[:, None], 0.0, tail)
+        body = -np.log(np.maximum(beyond, self.levels[:, None]))
+        surprises[:, :-1] = np.where(_BORDERS[:, :-1] < self.edges[:, None], body, surprises[:, :-1])
+        surprises += self._unsupported()
+        # Ascends, also where bins are empty: it is looked up both ways.
+        self._surprises = np.maximum.accumulate(surprises, axis=1) + 1e-12 * np.arange(BINS + 2)
+        self._rises = _rises(self._surprises)
 
-    def _supported(self, i: int, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        """A table that ends, as far as limits go, a little beyond the largest value that was counted."""
+    def _unsupported(self) -> Matrix:
+        """What is added to the surprise of values a little beyond the largest that was counted."""
         reach = BEYOND_DECLARED if self.declared else BEYOND
-        counted = np.flatnonzero(self.counts[i] > 0.5 * self.counts[i].max() / BINS)
-        last = LOWEST[i] + WIDTH[i] * (int(counted[-1]) + 1) + reach if len(counted) else x[-2]
-        if i == len(STATISTICS) or last <= x[-2]:
-            return x, y
-        slope = (y[-1] - y[-2]) / (x[-1] - x[-2])
-        there = y[-2] + (last - x[-2]) * slope
-        lift = max(UNSUPPORTED - there, 0.0)
-        return np.insert(x, -1, [last, last + 1e-6]), np.append(
-            np.insert(y[:-1], len(y) - 1, [there, there + lift]), y[-1] + lift
-        )
+        counted = self.counts > 0.5 * self.counts.max(axis=1, keepdims=True) / BINS
+        most = BINS - np.argmax(counted[:, ::-1], axis=1)
+        last = LOWEST + WIDTH * most + reach
+        there = (last - self.edges) / self.slopes - np.log(self.levels)
+        lift = np.where(counted.any(axis=1) & (last > self.edges), np.maximum(UNSUPPORTED - there, 0.0), 0.0)
+        lift[-1] = 0.0
+        return np.where(_BORDERS > last[:, None], lift[:, None], 0.0)
 
-    def _tail(self, i: int, borders: Vector, beyond: Vector, level: float) -> tuple[float, float]:
-        """The edge that this share of the rows lies beyond, and the mean distance of those from it."""
-        at = int(np.searchsorted(-beyond, -level)) - 1  # the last border with at least as many beyond
-        at = min(max(at, 0), BINS - 1)
-        inside = beyond[at] - beyond[at + 1]
-        edge = borders[at] + WIDTH[i] * (min((beyond[at] - level) / inside, 1.0) if inside > 0 else 1.0)
-        centres = borders[:-1] + WIDTH[i] / 2
-        farther = centres > edge
-        shares = self.counts[i][farther] / max(self.counts[i].sum(), 1e-300)
-        distance = float(shares @ np.minimum(centres[farther] - edge, FARTHEST * (1 if i < 5 else 4)))
-        measured = distance / max(level, 1e-300)
-        rows = level * float(self.independent[i])
-        return edge, (rows * measured + PRIOR * self._slope_by_theory(i, level)) / (rows + PRIOR)
+    def _tails(self, beyond: Matrix) -> tuple[Vector, Vector]:
+        """Edges that the share ``levels`` of the rows lies beyond, and the mean distances of those from it.
 
-    def _slope_by_theory(self, i: int, level: float) -> float:
-        """Distance, in logarithms, in which the tail of a chi-square falls by a factor of e."""
-        if i == len(STATISTICS):
-            return 1.0
+        Parameters
+        ----------
+        beyond
+            Share of the rows beyond each border.
+        """
+        columns = np.arange(len(beyond))
+        at = np.clip((beyond > self.levels[:, None]).sum(axis=1) - 1, 0, BINS - 1)
+        inside = beyond[columns, at] - beyond[columns, at + 1]
+        share = (beyond[columns, at] - self.levels) / np.where(inside > 0, inside, 1.0)
+        edges = _BORDERS[columns, at] + WIDTH * np.where(inside > 0, np.minimum(share, 1.0), 1.0)
+        distance = _BORDERS[:, :-2] + (WIDTH / 2)[:, None] - edges[:, None]
+        distance = np.clip(distance, 0.0, _FARTHEST[:, None])
+        shares = self.counts / np.maximum(self.counts.sum(axis=1), 1e-300)[:, None]
+        measured = np.einsum("ij,ij->i", shares, distance) / self.levels
+        rows = self.levels * self.independent
+        return edges, (rows * measured + PRIOR * self._slopes_by_theory()) / (rows + PRIOR)
+
+    def _slopes_by_theory(self) -> Vector:
+        """Distances, in logarithms, in which the tails of chi-squares fall by a factor of e."""
         from scipy.special import chdtri  # here, because jobs that watch nothing load this module too
 
-        p = float(self.theory[i])
-        return float(np.log(chdtri(p, level / math.e) / chdtri(p, level)))
+        p, level = self.theory, self.levels
+        slopes = np.log(chdtri(p, level / math.e) / chdtri(p, level))
+        return np.append(slopes[:-1], 1.0)
+
+
+def _rises(surprises: Matrix) -> Matrix:
+    rises = np.diff(surprises, axis=1) / np.diff(_BORDERS, axis=1) * WIDTH[:, None]
+    return np.column_stack((rises, np.zeros(len(rises))))

@@ -34,19 +34,27 @@ from ..model import RankChange, Tracker
 from ..model.blocks import Missing
 from ..model.reading import Reading
 from .blame import HELD, Blame, blame
+from .contributions import contributions, per_input
+from .drift import Drift
 from .events import LOWEST, REMEMBERED, Alarm, Contributors, Followed, Notice, Watch
 from .first_learning import LARGEST_PART, calibrated, with_likeness
 from .history import Stretches
 from .inputs import Inputs
+from .judging import Judged, judge
+from .likeness import Likeness
 from .limits import Limits
 from .normals import ANCHORED, Normal, with_mode
-from .reference import ALONE, STATISTICS, TILE, Drift, Judged, Likeness, Reference, Trail, per_input
+from .reference import ALONE, STATISTICS, Reference
 from .settings import MonitorSettings
+from .trail import TILE, Trail
 from .verdicts import Counts, Findings, Verdicts
 
 # Corrections of the same relative size at all times; one per row would cost more than judging it.
+STEPS = 8
+"""Corrections of the limits, and new references, in as many rows as are remembered."""
+
 FIRST_CORRECTION = 16
-"""Rows between corrections of the limits at first; later a sixteenth of the rows so far."""
+"""Rows between corrections of the limits at first."""
 
 # Guards against copying and weighting all axes every few rows.
 CLOSEST = 16
@@ -82,7 +90,17 @@ class Monitor(Marked):
 
     LEARNT = (
         *("tracker", "frozen", "limits", "reference", "renew_at", "soonest", "looked"),
-        *("correct_at", "counted", "trail", "likeness", "renewed", "anchor", "anchor_trail", "modes"),
+        *(
+            "correct_at",
+            "corrected",
+            "counted",
+            "trail",
+            "likeness",
+            "renewed",
+            "anchor",
+            "seen_by_anchor",
+            "modes",
+        ),
         *("before", "blamed", "blamed_at", "notices", "inputs"),
     )
 
@@ -100,8 +118,8 @@ class Monitor(Marked):
     """Reference that rows are judged by; None before the first look."""
     anchor: Normal | None = None
     """The first normal, which stands still; None before it is known."""
-    anchor_trail: Trail | None = None
-    """The rows before the next one in its coordinates."""
+    seen_by_anchor: float = math.nan
+    """The severity of the average for the anchor at the last end of a tile; NaN: it has said nothing yet."""
     modes: tuple[Normal, ...] = ()
     """Normals before those that were accepted."""
     trail: Trail | None = None
@@ -110,14 +128,16 @@ class Monitor(Marked):
     """Likeness of rows to those before, along the axes of the reference, up to the last row."""
     renewed: int = 0
     """Number of rows come when the reference was renewed last."""
-    renew_at: int = 1 << 62
-    """Number of rows learnt at which the reference is renewed, whether or not the model looks then."""
+    renew_at: int = field(init=False)
+    """Number of rows learnt at which the reference is renewed."""
     soonest: int = 0
-    """Number of rows learnt before which it is not renewed again."""
+    """Number of rows learnt before which it is not renewed again, whatever happens."""
     looked: int = field(init=False)
     """Row of the model's next look as of the last renewal: if it has changed, the model has looked since."""
     correct_at: int = FIRST_CORRECTION
-    """Number of rows come at which the limits are corrected."""
+    """Number of rows come at which the limits are corrected, at the latest."""
+    corrected: int = 0
+    """Number of rows come when they were corrected last."""
     pending: list[Matrix] = field(default_factory=list)
     """Values of the last rows, which the limits have not counted yet."""
     counted: int = 0
@@ -137,7 +157,7 @@ class Monitor(Marked):
 
     def __post_init__(self) -> None:
         settings = self.settings
-        self.looked = self.tracker.look_at
+        self.looked = self.renew_at = self.tracker.look_at
         self.limits = Limits(settings.false_alarm_rate)
         keeps = not settings.learn_from_alarms
         self.watch = Watch(settings.false_alarm_rate, settings.confirm, settings.end_after, keeps=keeps)
@@ -206,7 +226,7 @@ class Monitor(Marked):
         if reference is None:
             limits, severity = np.full(statistics.shape, np.inf), np.zeros(len(rows))
         else:
-            statistics = reference.judge(rows, 0).statistics
+            statistics = judge(reference, rows, 0).statistics
             if alone:
                 statistics[:, len(ALONE) :] = np.nan
             lines = np.full(len(rows), self._line_now())
@@ -221,7 +241,7 @@ class Monitor(Marked):
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
         if self.reference is None:
             return np.zeros(len(rows))
-        statistics = self.reference.judge(judged, self.counts.came, self.trail).statistics
+        statistics = judge(self.reference, judged, self.counts.came, self.trail).statistics
         return self._severities(statistics, self.reference)
 
     def _severities(self, statistics: Matrix, reference: Reference) -> Vector:
@@ -238,10 +258,10 @@ class Monitor(Marked):
 
         Nothing is left of the reference before: if the tracker knows too little to judge by, there is none.
         """
-        self.tracker, self.reference, self.anchor, self.anchor_trail = tracker, None, None, None
+        self.tracker, self.reference, self.anchor, self.seen_by_anchor = tracker, None, None, math.nan
         self.trail, self.likeness = None, None
         self.limits = Limits(self.settings.false_alarm_rate)
-        self.correct_at = self.counts.came + FIRST_CORRECTION
+        self.corrected, self.correct_at = self.counts.came, self.counts.came + FIRST_CORRECTION
         self.counted, self.pending, self.modes = 0, [], ()
         self.before, self.blamed = None, None
         if self.inputs.width != tracker.plan.width:
@@ -256,7 +276,7 @@ class Monitor(Marked):
         rows = self.tracker.prepared(rows, missing)
         if reference is None:
             return {name: np.full((len(rows), plan.width), np.nan) for name in STATISTICS}
-        return {name: per_input(added, plan.width) for name, added in reference.contributions(rows).items()}
+        return {name: per_input(added, plan.width) for name, added in contributions(reference, rows).items()}
 
     def begin(self) -> None:
         """Judge rows by what the tracker knows already."""
@@ -274,7 +294,7 @@ class Monitor(Marked):
             learnt = tracker.prepared(rows, missing)
             reference = Reference.of(reading)
             self.reference, self.trail = with_likeness(reference, learnt)
-            self.likeness = self.reference.likeness
+            self.likeness, self.renewed = self.reference.likeness, self.counts.came
             self.limits, statistics = calibrated(
                 learnt, tracker.plan, missing, self.reference, self.settings.false_alarm_rate
             )
@@ -282,7 +302,7 @@ class Monitor(Marked):
             limits = np.repeat(self.limits_now()[None], len(statistics), axis=0)
             severity = self._severities(statistics, self.reference)
             self.stretches.add(0, statistics, limits, severity, np.zeros(len(statistics), dtype=bool))
-        self.correct_at = self.counts.came + FIRST_CORRECTION
+        self.corrected, self.correct_at = self.counts.came, self.counts.came + FIRST_CORRECTION
         self._renew()
         self._steer()
         self._anchor()
@@ -312,7 +332,7 @@ class Monitor(Marked):
         """Number of rows that can be judged before the model, the limits or an alarm may change.
 
         If gaps are filled, that is by the last block of the model. After a block the model may also look when
-        no look is due: if a pause has made it forget everything, or a gross value has hidden axes.
+        no look is due: if a pause has made it forget everything.
         """
         tracker, longest = self.tracker, self.settings.accept_after
         most = max(min(LARGEST_PART // tracker.plan.n, MOST_PENDING), 1)
@@ -320,15 +340,15 @@ class Monitor(Marked):
             return most
         on = self.watch.on
         until_accepted = longest if on is None else on.began + longest - self.counts.came
-        until_renewed = min(self._look_to_follow(), self.renew_at) - tracker.time
-        by_blocks = fills or tracker.plan.seconds is not None or tracker.plan.solver == "subspace"
+        by_blocks = fills or tracker.plan.seconds is not None
         until_block = tracker.rows_until_due() if by_blocks else MOST_PENDING
+        until_renewed = self._renewed_at() - tracker.time
         return min(self.correct_at - self.counts.came, until_renewed, until_accepted, until_block, most)
 
-    def _look_to_follow(self) -> int:
-        """Number of rows learnt at which a look of the model is followed: at once, but not too often."""
-        looked = self.tracker.look_at != self.looked
-        return max(self.tracker.time if looked else self.tracker.look_at, self.soonest)
+    def _renewed_at(self) -> int:
+        """Number of rows learnt at which the reference is renewed."""
+        looked = self.tracker.plan.seconds is not None and self.tracker.look_at != self.looked
+        return max(self.tracker.time, self.soonest) if looked else self.renew_at
 
     def _take(self, rows: Floats, missing: Missing, times: Vector | None, blame: bool) -> Findings:
         """Judge and learn at most `rows_until_due` rows."""
@@ -337,12 +357,12 @@ class Monitor(Marked):
         statistics = np.full((len(rows), len(STATISTICS)), np.nan)
         found, before = None, self.trail
         if self.reference is not None:
-            found = self.reference.judge(judged, first, self.trail)
+            found = judge(self.reference, judged, first, self.trail)
             statistics, self.trail = found.statistics, found.trail
         values, largest, which = self._surprises(statistics)
         line, surprises = self.limits.line, self.limits.of_whole(largest)
         surprises, elsewhere = self._by_modes(judged, surprises, line)
-        excess = self._by_anchor(judged, found)
+        excess = self._by_anchor(found, len(rows))
         followed = self.watch.follow(first, surprises, line, excess)
         exceeds, alarm = followed.exceeds, followed.exceeds & followed.counting
         limits = self._limits_at(followed.lines)
@@ -392,16 +412,21 @@ class Monitor(Marked):
             elsewhere[better] = True
         return surprises, elsewhere
 
-    def _by_anchor(self, rows: Floats, found: Judged | None) -> Vector:
-        """The severity of each row for the anchor; NaN where it says nothing."""
-        excess = np.full(len(rows), np.nan)
-        if self.anchor is not None and found is not None and not self.frozen:
-            places = self.counts.came + np.flatnonzero(found.usable)
-            surprises, self.anchor_trail = self.anchor.surprises_of_sequence(
-                rows[found.usable], places, self.anchor_trail
-            )
-            excess[found.usable] = surprises / self.anchor.limits.line
-        return excess
+    def _by_anchor(self, found: Judged | None, number: int) -> Vector:
+        """The severity of the average for the anchor, at each row as of the last end of a tile.
+
+        A drift is slow: a look at every eighth row is enough. NaN where the anchor says nothing.
+        """
+        if self.anchor is None or self.reference is None or found is None or self.frozen:
+            return np.full(number, np.nan)
+        places = np.arange(self.counts.came, self.counts.came + number)
+        ends = np.flatnonzero(found.usable & (places % TILE == TILE - 1))
+        tiles = places[ends] // TILE
+        averages = self.reference.rows_at(found.averages[np.cumsum(found.usable)[ends] - 1], tiles)
+        surprises = self.anchor.surprises_of_averages(averages, tiles)
+        known = np.append(self.seen_by_anchor, surprises / self.anchor.limits.line)
+        self.seen_by_anchor = float(known[-1])
+        return np.repeat(known, np.diff(ends, prepend=0, append=number))
 
     def _surprises(self, statistics: Matrix) -> tuple[Matrix, Vector, NDArray[np.intp]]:
         """Values for the limits to count, the largest surprise of each row, and whose it is."""
@@ -413,7 +438,9 @@ class Monitor(Marked):
     def _limits_at(self, lines: Vector) -> Matrix:
         if self.reference is None:
             return np.full((len(lines), len(STATISTICS)), np.inf)
-        return self.limits.limits_at(lines, self.reference)
+        starts = np.flatnonzero(np.diff(lines, prepend=np.nan))  # lines change seldom
+        limits = self.limits.limits_at(lines[starts], self.reference)
+        return np.repeat(limits, np.diff(starts, append=len(lines)), axis=0)
 
     def _excess(self, statistics: Matrix, limits: Matrix, exceeds: NDArray[np.bool_]) -> Vector:
         """The largest ratio of a statistic to its limit of rows that exceed; 1 for others."""
@@ -472,11 +499,11 @@ class Monitor(Marked):
             together[followed.faulty] = np.nan
         if found is not None:
             assert self.likeness is not None
-            products = found.products
-            if not learns and (followed.exceeds | followed.faulty).any():
-                usual = ~(followed.exceeds | followed.faulty)[found.usable]
-                products = products[0][usual], products[1][usual], products[2][usual]
-            self.likeness = self.likeness.after(products)
+            squares, odd = found.squares, followed.exceeds | followed.faulty
+            if not learns and odd.any():
+                usual = ~odd[found.usable]
+                squares = squares[0][usual], squares[1][usual], squares[2][usual]
+            self.likeness = self.likeness.after(squares)
         self.pending.append(together)
         for began, known in followed.faults:
             self._forget_pending(began, known)
@@ -491,12 +518,14 @@ class Monitor(Marked):
     def _bring_up_to_date(self, followed: Followed, missing: Missing) -> None:
         """Correct the limits, renew the reference and accept a new normal, where that is due."""
         came = self.counts.came
-        if came >= self.correct_at:
+        renews = self.tracker.time >= self._renewed_at()
+        if came >= self.correct_at or (renews and 4 * came >= 3 * self.corrected + self.correct_at):
             self._correct(LATE)
             window = 1 / max(1 - self.tracker.beta2, 1e-9)
-            step = min(self.counted // 16, window / 8, MOST_PENDING)
-            self.correct_at = came + max(int(step), FIRST_CORRECTION)
-        if self.tracker.time >= min(self._look_to_follow(), self.renew_at):
+            # With a new reference, for which rows are not judged together either; at twice the step if none.
+            step = min(2 * self.counted / STEPS, 2 * window / STEPS, MOST_PENDING)
+            self.corrected, self.correct_at = came, came + max(int(step), FIRST_CORRECTION)
+        if renews:
             self._renew()
         on = self.watch.on
         if on is not None and came - on.began >= self.settings.accept_after:
@@ -504,9 +533,14 @@ class Monitor(Marked):
 
     def _renew(self, reading: Reading | None = None) -> None:
         """Renew the reference; the rank is that of the last look unless a reading is given."""
-        time, n = self.tracker.time, self.tracker.plan.n
-        self.soonest, self.looked = time + CLOSEST, self.tracker.look_at
-        self.renew_at = time + max(time // 8, CLOSEST) if time < 8 * n else 1 << 62
+        tracker, time = self.tracker, self.tracker.time
+        window = tracker.plan.window if tracker.plan.seconds is None else tracker.pace.window
+        self.soonest, self.looked = time + CLOSEST, tracker.look_at
+        self.renew_at = time + max(time // STEPS, CLOSEST)
+        if time >= STEPS * tracker.plan.n:  # with a look, which knows the axes: to find them is n^3
+            soonest, self.renew_at = time + min(time, window) / STEPS, tracker.look_at
+            while self.renew_at < soonest:
+                self.renew_at = tracker.plan.next_look(self.renew_at, window)
         reading = reading or self.tracker.reading_as_decided()
         if reading.count <= 1:
             return
@@ -536,7 +570,7 @@ class Monitor(Marked):
     def _anchor(self) -> None:
         """Take what is normal now for the anchor, if it can judge."""
         if self.reference is not None and self.limits.told.any():
-            self.anchor, self.anchor_trail = Normal.of(self.reference, self.limits), self.trail
+            self.anchor, self.seen_by_anchor = Normal.of(self.reference, self.limits), math.nan
 
     def _steer(self) -> None:
         """Begin to steer the line, once there are limits."""

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..learners.knowledge import Floats, Vector
+from ..learners.knowledge import Floats, Matrix, Vector
+from .judging import distances
 from .limits import Limits
-from .reference import STATISTICS, Reference, Trail
+from .reference import STATISTICS, Reference
 
 # Rows. The first normal of a stream that nobody declared normal rests on as many.
 ANCHORED = 1000
@@ -43,35 +44,23 @@ class Normal(NamedTuple):
 
     def surprises(self, rows: Floats, places: NDArray[np.intp]) -> Vector:
         """Surprises of rows without gaps, each for itself, by their distance."""
-        return self._surprises(self.reference.distances(rows, places), np.nan)
+        return self._surprises(DISTANCE, distances(self.reference, rows, places))
 
-    def surprises_of_sequence(
-        self, rows: Floats, places: NDArray[np.intp], trail: Trail | None
-    ) -> tuple[Vector, Trail]:
-        """Surprises of rows without gaps by their distance and that of their averages, and the last of them.
+    def surprises_of_averages(self, averages: Matrix, places: NDArray[np.intp]) -> Vector:
+        """Surprises of averages of rows, in units of the input, by their distance."""
+        inverse = self.reference.alike[0]
+        return self._surprises(AVERAGE, distances(self.reference, averages, places, inverse))
 
-        Parameters
-        ----------
-        rows
-            The rows.
-        places
-            Number of each row in the stream.
-        trail
-            What came before.
-        """
-        distances, averages, after = self.reference.average_distances(rows, places, trail)
-        return self._surprises(distances, averages), after
-
-    def _surprises(self, distances: Vector, averages: Vector | float) -> Vector:
-        statistics = np.full((len(distances), len(STATISTICS)), np.nan)
-        statistics[:, DISTANCE], statistics[:, AVERAGE] = distances, averages
+    def _surprises(self, which: int, found: Vector) -> Vector:
+        statistics = np.full((len(found), len(STATISTICS)), np.nan)
+        statistics[:, which] = found
         return self.limits.of_whole(self.limits.largest(self.limits.values_of(statistics, self.reference))[0])
 
     def resembles(self, other: Normal) -> bool:
         """True if the mean of each is nothing unusual for the other."""
         pairs = (self, other), (other, self)
         return all(
-            float(one.reference.distances(two.reference.mean[None], np.zeros(1, np.intp))[0])
+            float(distances(one.reference, two.reference.mean[None], np.zeros(1, np.intp))[0])
             <= one.reference.degrees[DISTANCE]
             for one, two in pairs
         )

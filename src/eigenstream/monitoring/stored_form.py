@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -17,11 +18,13 @@ from ..model.stored_form import whole
 from .events import REMEMBERED, Alarm, Notice
 from .history import WIDTH, Stretches
 from .inputs import Inputs
+from .likeness import Likeness
 from .limits import Limits
 from .monitor import Monitor
 from .normals import MODES, Normal
-from .reference import STATISTICS, TILE, Likeness, Reference, Trail
+from .reference import STATISTICS, Reference
 from .settings import MonitorSettings
+from .trail import TILE, Trail
 from .verdicts import Counts
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -43,6 +46,8 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "counts": asdict(monitor.counts),
         "renewals": [monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed],
         "correct_at": monitor.correct_at,
+        "corrected": monitor.corrected,
+        "seen_by_anchor": None if math.isnan(monitor.seen_by_anchor) else monitor.seen_by_anchor,
         "counted": monitor.counted,
         "stretch": monitor.stretches.length,
         "line": [watch.line.above, watch.line.at],
@@ -64,9 +69,8 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
             arrays |= _stored_limits(name, normal.limits)
     if monitor.likeness is not None:
         arrays |= _stored_likeness("now", monitor.likeness)
-    for name, trail in (("trail", monitor.trail), ("anchor trail", monitor.anchor_trail)):
-        if trail is not None:
-            arrays |= {f"{name}.{part}": array for part, array in trail._asdict().items()}
+    if monitor.trail is not None:
+        arrays |= {f"trail.{part}": array for part, array in monitor.trail._asdict().items()}
     if monitor.before is not None and monitor.blamed is not None:
         arrays |= {"before": monitor.before, "blamed": monitor.blamed}
     return {f"monitor.{name}": array for name, array in arrays.items()}, document
@@ -103,7 +107,9 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     settings, n = MonitorSettings(**document["settings"]), tracker.plan.n
     monitor = Monitor(tracker, settings, names, bool(document["frozen"]))
     monitor.counts = Counts(**{name: whole(document["counts"], name) for name in asdict(Counts())})
-    monitor.correct_at = whole(document, "correct_at")
+    monitor.correct_at, monitor.corrected = whole(document, "correct_at"), whole(document, "corrected")
+    seen = document["seen_by_anchor"]
+    monitor.seen_by_anchor = math.nan if seen is None else float(seen)
     monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed = map(index, document["renewals"])
     monitor.counted = whole(document, "counted")
     monitor.blamed_at = whole(document, "blamed_at")
@@ -168,18 +174,16 @@ def _restore_trail(monitor: Monitor, arrays: Arrays) -> None:
     if "before" in arrays:
         monitor.before = stored_array(arrays, "before", (n,))
         monitor.blamed = stored_array(arrays, "blamed", (None, n))
-    monitor.trail = _restored_trail(arrays, "trail", reference)
-    if monitor.anchor is not None:
-        monitor.anchor_trail = _restored_trail(arrays, "anchor trail", monitor.anchor.reference)
+    monitor.trail = _restored_trail(arrays, reference)
 
 
-def _restored_trail(arrays: Arrays, name: str, reference: Reference) -> Trail | None:
-    if f"{name}.start" not in arrays:
+def _restored_trail(arrays: Arrays, reference: Reference) -> Trail | None:
+    if "trail.start" not in arrays:
         return None
     width = reference.width
     shapes = [(None, width) if part == "open" else (width,) for part in Trail._fields]
     parts = zip(Trail._fields, shapes, strict=True)
-    trail = Trail(*(stored_array(arrays, f"{name}.{part}", shape) for part, shape in parts))
+    trail = Trail(*(stored_array(arrays, f"trail.{part}", shape) for part, shape in parts))
     if len(trail.open) >= TILE:
         raise ValueError(f"{len(trail.open)} rows wait for the average, expected fewer than {TILE}")
     return trail

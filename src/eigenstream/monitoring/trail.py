@@ -1,0 +1,76 @@
+"""The rows before the next one: exponentially weighted averages that do not depend on how rows are cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+
+from ..learners.knowledge import Matrix, Vector
+from .likeness import NEWEST
+
+if TYPE_CHECKING:
+    from .reference import Reference
+
+# Tiles begin at fixed row counts: bits do not depend on how many rows come together.
+TILE = 8
+"""Rows per product of matrices."""
+
+_AGES = np.arange(TILE)[:, None] - np.arange(TILE)
+_KERNEL = np.where(_AGES >= 0, NEWEST * (1 - NEWEST) ** np.maximum(_AGES, 0), 0.0)
+_FADING = (1 - NEWEST) ** np.arange(1, TILE + 1)[:, None]
+
+
+class Trail(NamedTuple):
+    """The rows before the next one, as far as it is judged by them, in coordinates of a reference."""
+
+    start: Vector
+    """The average before the first of the open rows."""
+    open: Matrix
+    """Rows since, capped, fewer than a tile."""
+    previous: Vector
+    """The last row."""
+    average: Vector
+    """The average at the last row."""
+
+    @classmethod
+    def before_first(cls, previous: Vector) -> Self:
+        """As if all rows before had been usual; the last one is given."""
+        nothing = np.zeros(len(previous))
+        return cls(nothing, np.zeros((0, len(previous))), previous, nothing)
+
+    def turned(self, before: Reference, after: Reference) -> Self:
+        """The same in coordinates of another reference."""
+        rows = before.rows_at(np.vstack((self.start, self.previous, self.average, self.open)))
+        start, previous, average, *open_ = after.coordinates(rows, TILE * np.arange(len(rows)))
+        return type(self)(start, np.reshape(open_, (-1, len(start))), previous, average)
+
+    def after(self, rows: Matrix, capped: Matrix) -> tuple[Matrix, Trail]:
+        """Averages at rows that follow, and the trail after them.
+
+        Within a tile ``a_i = sum of newest (1 - newest)^(i - j) x_j + (1 - newest)^(i + 1) start``.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        capped
+            The same as they enter the average.
+        """
+        number, waiting = len(rows), len(self.open)
+        if not number:
+            return rows, self
+        tiles, whole = -(-(waiting + number) // TILE), (waiting + number) // TILE
+        room = np.zeros((tiles * TILE, rows.shape[1]))
+        room[:waiting], room[waiting : waiting + number] = self.open, capped
+        averages = np.matmul(_KERNEL, room.reshape(tiles, TILE, -1))
+        starts = np.empty((tiles, 1, rows.shape[1]))
+        start = self.start
+        for i in range(tiles):
+            starts[i, 0] = start
+            if i < whole:
+                start = averages[i, -1] + _FADING[-1] * start
+        averages += _FADING * starts
+        found = averages.reshape(tiles * TILE, -1)[waiting : waiting + number]
+        open_ = room[whole * TILE : waiting + number].copy()
+        return found, Trail(start.copy(), open_, rows[-1].copy(), found[-1].copy())
