@@ -15,6 +15,7 @@ from eigenstream.cli import main
 from eigenstream.io.sources import ReadOptions
 from eigenstream.jobs import Request, prepare
 from eigenstream.jobs.fleet import FleetOverview
+from eigenstream.jobs.traces import FleetTraces
 from eigenstream.keyed import MonitorBank
 from eigenstream.keyed.overview import POINTS, Overview, level
 from eigenstream.plotting import draw_fleet
@@ -111,7 +112,9 @@ def test_the_page_lists_keys_finds_them_and_shows_the_charts_of_one(watched: Any
         shows(tab, "#on-count", "0")
         bank.on_alarm = lambda key, alarm: overview.alarmed(key, alarm.ended is None, "c 99 %")
         overview.judged(keys[-30:], bank.judge_many(keys[-30:], X[-30:]).severity)
-        page.update_fleet(bank, overview, rows_per_second=10.0)
+        traces = FleetTraces()
+        traces._kept["unit 4"] = X[[key == "unit 4" for key in keys]][-60:]
+        page.update_fleet(bank, overview, rows_per_second=10.0, traces=traces.of)
         page._board.look()
         tab.wait_for_selector(".key-row[data-key='unit 4'][data-on=true]", timeout=BOUND)
         first = tab.evaluate(
@@ -125,6 +128,7 @@ def test_the_page_lists_keys_finds_them_and_shows_the_charts_of_one(watched: Any
         shows(tab, "#chosen", "unit 4")
         tab.wait_for_function("document.documentElement.dataset.chosen == 'true'", timeout=BOUND)
         assert drawn(tab, "spe", "began") == [195]
+        tab.wait_for_selector("#traces:not([hidden])", timeout=BOUND)
         assert tab.locator("#blame > div").first.locator("span").first.inner_text() == "c"
         tab.fill("#filter", "unit 3")
         assert tab.locator(".key-row:not([hidden])").count() == 1
@@ -143,16 +147,25 @@ def test_a_job_keeps_the_overview_and_draws_it(tmp_path: Path, monkeypatch: Any)
     asked = Request(
         "fleet.csv", reading=ReadOptions(key="unit", batch_rows=100), parameters={"confirm": "1/1"}
     )
-    watcher = FleetOverview(Overview())
+    watcher, traces = FleetOverview(Overview()), FleetTraces()
     with prepare(asked) as job:
-        job.watchers = (watcher,)
+        job.watchers = (watcher, traces)
         job.run()
         alarms = {key: len(job.model.model(key).alarms_) for key in job.model}
+        faulty = job.model.model("unit 4")
+        (trace,) = traces.of("unit 4", faulty)
+        assert traces.of("unit 3", job.model.model("unit 3")) == ()
+    assert trace.names[0] == "c"
+    assert trace.began == faulty.alarms_[-1].began == 195
+    own = X[[key == "unit 4" for key in keys]]
+    np.testing.assert_allclose(trace.values[:, 0], own[trace.rows, 2])
+    assert len(trace.rows) > 20
     glance = watcher.overview.glance()
     assert dict(zip(glance.keys, glance.alarms.tolist(), strict=True)) == alarms
     assert glance.keys[glance.order[0]] == "unit 4"
     assert glance.why[glance.order[0]].startswith("c ")
-    figure = draw_fleet(glance, "fleet.csv")
+    figure = draw_fleet(glance, "fleet.csv", ("unit 4", trace))
+    assert [axis.get_ylabel() for axis in figure.axes[2:]][: len(trace.names)] == trace.names
     assert figure.axes[0].get_yticklabels()[0].get_text().startswith("unit 4")
     done = CliRunner().invoke(main, ["watch", "fleet.csv", "--key", "unit", "--picture", "f.png", "--json"])
     assert done.exit_code == 0, done.output

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from eigenstream.io.sources import ReadOptions
+from eigenstream.jobs import Request, Watcher, prepare
 from eigenstream.jobs.traces import AROUND, INPUTS, LONGEST, Traces
 from eigenstream.model import StreamModel
 from eigenstream.model.delays import embedded
@@ -85,3 +87,43 @@ def test_pictures_show_traces():
     assert axis.get_xlabel() == "time (UTC)"
     np.testing.assert_array_equal(axis.get_lines()[1].get_ydata(), traces[1].values[:, 0])
     assert len(draw_control(model, "a plant").axes) == charts
+
+
+def test_a_job_that_is_resumed_reads_the_rows_around_earlier_alarms_again(tmp_path):
+    """Alarms from before have their traces, whole where they go on, also where rows were left out."""
+    X = plant_rows(1800, FAULTS)
+    lines = [",".join(map(repr, row)) for row in X.tolist()]
+    for number in (3, 700, 1190):
+        lines[number] = "no numbers"
+    (tmp_path / "x.csv").write_text("\n".join([",".join(NAMES), *lines]) + "\n")
+    reading = ReadOptions(batch_rows=100, on_bad_row="skip", rows=(0, None))
+    parameters = {"standardize": True, "false_alarm_rate": 1e-6, "confirm": "1/1"}
+    asked = Request(str(tmp_path / "x.csv"), reading=reading, parameters=parameters)
+    with prepare(asked) as job:
+        job.watchers = (whole := Traces(),)
+        job.run()
+    with prepare(asked, save=tmp_path / "m", every_rows=100) as job:
+        job.watchers = (Until(1230),)
+        with pytest.raises(KeyboardInterrupt):
+            job.run()
+    with prepare(asked, save=tmp_path / "m", resume=True) as job:
+        traces = Traces()
+        traces.recall(job)
+        assert [trace.began for trace in traces.found] == [1197]
+        job.watchers = (traces,)
+        job.run()
+    assert len(whole.found) == len(traces.found) == 2
+    for one, other in zip(whole.found, traces.found, strict=True):
+        np.testing.assert_array_equal(one.rows, other.rows)
+        np.testing.assert_array_equal(one.values, other.values)
+
+
+class Until(Watcher):
+    """Ends a job, after it has saved, once this many rows have come."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def learnt(self, model, batch):
+        if batch.count >= self.rows:
+            raise KeyboardInterrupt

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..jobs import Job, Outcome
     from ..jobs.stage import Model
+    from ..keyed.overview import Glance
     from ..model.expectation import Trace
 
 BUILT_IN_PICTURE = "eigenstream.png"
@@ -209,9 +210,13 @@ def drawn(
 
     if not isinstance(model, MonitoredModel):
         return draw_history(model, title, times)
+    return draw_control(model, title, times, largest(model, traces))
+
+
+def largest(model: MonitoredModel, traces: Sequence[Trace]) -> Trace | None:
+    """The trace of the alarm with the largest severity."""
     peaks = {alarm.began: alarm.peak for alarm in model.alarms_}
-    trace = max(traces, key=lambda one: peaks.get(one.began, 0.0), default=None)
-    return draw_control(model, title, times, trace)
+    return max(traces, key=lambda one: peaks.get(one.began, 0.0), default=None)
 
 
 def save_picture(figure: Figure, path: str, overwrite: bool) -> None:
@@ -229,7 +234,6 @@ def _drawn(job: Job, path: str, overwrite: bool, notes: list[str]) -> str | None
     from ..jobs import RunError
     from ..jobs.fleet import FleetOverview
     from ..jobs.traces import Traces
-    from ..plotting import draw_fleet
 
     try:
         traces = next((one.found for one in job.watchers if isinstance(one, Traces)), ())
@@ -238,10 +242,26 @@ def _drawn(job: Job, path: str, overwrite: bool, notes: list[str]) -> str | None
         figure = (
             drawn(job.model, name, job.times.at_all, traces)
             if fleet is None
-            else draw_fleet(fleet.overview.glance(), name)
+            else _fleet_drawn(job, fleet.overview.glance(), name)
         )
         save_picture(figure, path, overwrite)
     except (ImportError, RunError) as error:
         notes.append(f"there is no picture: {in_words(error)}")
         return None
     return path
+
+
+def _fleet_drawn(job: Job, glance: Glance, name: str) -> Figure:
+    """The picture of a fleet, with the traces of the largest alarm of the first key that has some."""
+    from ..jobs.traces import FleetTraces
+    from ..plotting import draw_fleet
+
+    kept = next((one for one in job.watchers if isinstance(one, FleetTraces)), None)
+    for number in glance.order.tolist() if kept is not None else ():
+        key = glance.keys[number]
+        if not glance.alarms[number] or kept is None:
+            continue
+        model = job.model.model(key)
+        if trace := largest(model, kept.of(key, model)):
+            return draw_fleet(glance, name, (key, trace))
+    return draw_fleet(glance, name)

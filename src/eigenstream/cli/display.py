@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..io.sources import Batch, Source
     from ..jobs import AlarmEvent, Job
     from ..jobs.stage import Model
-    from ..jobs.traces import Traces
+    from ..jobs.traces import FleetTraces, Traces
     from ..jobs.watcher import NoticeEvent
     from ..keyed.overview import Overview
     from ..live import Page
@@ -204,14 +204,14 @@ class OnPage(Watcher):
 class OnFleetPage(OnPage):
     """Keeps the live page of a fleet up to date."""
 
-    def __init__(self, page: Page, job: Job, overview: Overview) -> None:
+    def __init__(self, page: Page, job: Job, overview: Overview, traces: FleetTraces) -> None:
         super().__init__(page, job, None)
-        self.overview = overview
+        self.overview, self.traces_of = overview, traces.of
         page.update_fleet(job.model, overview)  # keys from before are there before the first row
 
     def learnt(self, model: Any, batch: Batch) -> None:
         lag, rate = self.job.source.reader.behind(), self.rate.at(batch.count)
-        self.page.update_fleet(model, self.overview, rows_per_second=rate, lag=lag)
+        self.page.update_fleet(model, self.overview, rows_per_second=rate, lag=lag, traces=self.traces_of)
         self._hurry()
 
 

@@ -225,17 +225,20 @@ def _looked_on(
     with ExitStack() as stack:
         page, watchers = None, list[Any]([] if notices is None else [notices])
         keyed, shown = job.request.key is not None, given["live"] or given["picture"]
-        traces, fleet = None, None
+        traces: Any = None
+        fleet = None
         if job.request.watches and shown and keyed:
             from ..jobs.fleet import FleetOverview
+            from ..jobs.traces import FleetTraces
             from ..keyed.overview import Overview
 
-            fleet = FleetOverview(Overview(job.model.keys()))
-            watchers.append(fleet)
+            fleet, traces = FleetOverview(Overview(sorted(job.model.keys(), key=str))), FleetTraces()
+            watchers += [fleet, traces]
         elif job.request.watches and shown:
             from ..jobs.traces import Traces
 
             traces = Traces()
+            traces.recall(job)
             watchers.append(traces)
         try:
             if given["live"]:
@@ -243,7 +246,9 @@ def _looked_on(
 
                 page = _page(given, job, stack)
                 watchers.append(
-                    OnPage(page, job, traces) if fleet is None else OnFleetPage(page, job, fleet.overview)
+                    OnPage(page, job, traces)
+                    if fleet is None
+                    else OnFleetPage(page, job, fleet.overview, traces)
                 )
             if given["metrics"] is not None:
                 from ..jobs.prometheus import Metrics

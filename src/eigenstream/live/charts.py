@@ -281,20 +281,17 @@ class ControlCharts(ChartSet):
         return traces.get(began, [*traces.values()][-1] if traces and began < 0 else None)
 
     def traced(self, trace: Trace | None) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[float, float]]]:
-        """Columns and range of the charts of a trace; empty ones where there is none."""
+        """Columns and range of the charts of a trace. Charts without one are hidden, and stay as they are."""
         found: dict[str, dict[str, Any]] = {}
-        for i in range(MOST_TRACES):
-            if trace is None or i >= len(trace.names):
-                found[f"trace{i}"] = {name: [] for name in TRACED}
-                continue
+        if trace is None:
+            return found, {}
+        for i in range(min(len(trace.names), MOST_TRACES)):
             expected, deviation = trace.expected[:, i], BAND * trace.deviation[i]
             table = np.column_stack(
                 (trace.values[:, i], expected, expected - deviation, expected + deviation)
             )
             sample, table = self.broken(trace.rows + self.timed, table)
             found[f"trace{i}"] = dict(zip(TRACED, (sample, *table.T), strict=True))
-        if trace is None:
-            return found | {"alarm": {"began": [], "last": []}}, {}
         began, last, left, right = self.at_rows(
             [trace.began, trace.last + 1, trace.rows[0], trace.rows[-1] + 1]
         ).tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
     from ..keyed import MonitorBank
     from ..keyed.bank_file import Key
     from ..keyed.overview import Glance, Overview
+    from ..model.expectation import Trace
+
+
+TracesOf = Callable[["Key", Any], "tuple[Trace, ...]"]
+"""Function from a key and its monitor to the traces of the inputs to blame around its alarms."""
 
 
 class FleetSnapshot(NamedTuple):
@@ -40,10 +46,16 @@ class FleetBoard(Board):
         self._boards: dict[Key, Board] = {}
 
     def update_fleet(
-        self, bank: MonitorBank, overview: Overview, rows_per_second: float, lag: float | None
+        self,
+        bank: MonitorBank,
+        overview: Overview,
+        rows_per_second: float,
+        lag: float | None,
+        traces: TracesOf | None = None,
     ) -> None:
         """Note the bank after a batch; returns at once unless a look is due."""
-        self._seen = bank, overview, rows_per_second, math.nan if lag is None else lag  # type: ignore[assignment]
+        seen: Any = bank, overview, rows_per_second, math.nan if lag is None else lag, traces
+        self._seen = seen
         self._touched = monotonic()
         if self._touched >= self._due:
             self.look()
@@ -64,7 +76,7 @@ class FleetBoard(Board):
         super().look_if_quiet()
 
     def _snapshot(self, *seen: Any) -> Any:
-        bank, overview, rows_per_second, lag = seen
+        bank, overview, rows_per_second, lag, traces = seen
         glance = overview.glance()
         rows = dict(zip(glance.keys, glance.rows.tolist(), strict=True))
         self._boards = {key: board for key, board in self._boards.items() if key in self.wanted}
@@ -74,7 +86,8 @@ class FleetBoard(Board):
                 continue
             board = self._boards.setdefault(key, Board())
             if board.latest is None or board.looked_at != rows.get(key):
-                board.update(bank.model(key), math.nan, None)
+                model = bank.model(key)
+                board.update(model, math.nan, None, traces=() if traces is None else traces(key, model))
                 board.look()
                 board.looked_at = rows.get(key)
             if board.latest is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..io.files import shown
 from ..io.serving import EVERYWHERE
 from .board import Board
-from .fleet import FleetBoard
+from .fleet import FleetBoard, TracesOf
 from .process import PageSettings, ServerProcess
 
 if TYPE_CHECKING:
@@ -137,6 +137,7 @@ class Page:
         *,
         rows_per_second: float = float("nan"),
         lag: float | None = None,
+        traces: TracesOf | None = None,
     ) -> None:
         """Tell the page about a bank of monitors, after every batch; returns at once.
 
@@ -148,9 +149,11 @@ class Page:
             All keys at a glance; `eigenstream.jobs.fleet.FleetOverview` keeps one up to date.
         rows_per_second, lag
             As of `update`.
+        traces
+            Returns the traces of a key, given its monitor (`eigenstream.jobs.traces.FleetTraces.of`).
         """
         assert isinstance(self._board, FleetBoard), "make the page with fleet=True"
-        self._board.update_fleet(bank, overview, rows_per_second, lag)
+        self._board.update_fleet(bank, overview, rows_per_second, lag, traces)
 
     def hurry(self) -> None:
         """Show the last update at once: something has happened that must not wait for the next look."""

@@ -60,6 +60,18 @@ def panels(rows: int, columns: int, width: float, height: float, **layout: Any) 
     return figure, axes
 
 
+def mosaic(places: list[Any], width: float, height: float, **layout: Any) -> tuple[Figure, dict[str, Axes]]:
+    """The same with panels that may span several places, by their names."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
+    axes = figure.subplot_mosaic(places, **layout)
+    for axis in axes.values():
+        _style(axis)
+    return figure, axes
+
+
 def given_or_new(ax: Axes | None, width: float = 7, height: float = 4) -> Axes:
     """The axis that was given, as it is; otherwise that of a new figure, which a notebook shows."""
     require_matplotlib()

@@ -94,10 +94,10 @@ def draw_control(
         axis.set_xlabel("")
     if trace is not None:
         for number, axis in enumerate(axes[charts:]):
-            _draw_trace(axis, trace, number, times)
+            draw_trace(axis, trace, number, times)
             axis.set_xlabel("" if number + 1 < inputs else axis.get_xlabel())
         axes[charts].set_title(f"inputs to blame for the alarm at row {trace.began:,}", fontsize="medium")
-        handles += _trace_handles()
+        handles += trace_handles()
     axes[0].set_title(title, parse_math=False)  # a name with $ in it is no formula
     legend_below(figure, handles)
     return figure
@@ -118,12 +118,13 @@ def plot_trace(trace: Trace, ax: Axes | None = None, *, number: int = 0, times: 
         A function from row counts to seconds since 1970: the axis then shows times.
     """
     axis = given_or_new(ax, height=2.5)
-    _draw_trace(axis, trace, number, times)
-    legend_inside(axis, _trace_handles())
+    draw_trace(axis, trace, number, times)
+    legend_inside(axis, trace_handles())
     return axis
 
 
-def _draw_trace(axis: Axes, trace: Trace, number: int, times: Times | None) -> None:
+def draw_trace(axis: Axes, trace: Trace, number: int, times: Times | None) -> None:
+    """Draw one of the inputs of a trace on this axis."""
     counts = trace.rows + (times is not None)
     line, expected = Line(counts, times), trace.expected[:, number]
     low, high = (expected + sign * BAND * trace.deviation[number] for sign in (-1, 1))
@@ -138,7 +139,8 @@ def _draw_trace(axis: Axes, trace: Trace, number: int, times: Times | None) -> N
     axis.set_ylabel(short(trace.names[number]), parse_math=False)
 
 
-def _trace_handles() -> list[Artist]:
+def trace_handles() -> list[Artist]:
+    """What the lines of a trace are, for a legend."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..keyed.overview import LEAST, MOST, Glance
-from .axes import panels, short
+from .axes import legend_below, mosaic, short
+from .control import draw_trace, trace_handles
 from .palette import BLUE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..keyed.bank_file import Key
+    from ..model.expectation import Trace
+
 NAMED = 24
 """Keys that have a line and a name; of all others there is the image."""
 
 
-def draw_fleet(glance: Glance, title: str) -> Figure:
+def draw_fleet(glance: Glance, title: str, alarm: tuple[Key, Trace] | None = None) -> Figure:
     """A figure of the keys with an alarm on or the largest severity, and an image of all keys.
 
     Parameters
@@ -27,15 +31,32 @@ def draw_fleet(glance: Glance, title: str) -> Figure:
         Of `eigenstream.keyed.overview.Overview`.
     title
         The name of the stream.
+    alarm
+        A key, and the inputs to blame around one of its alarms, which are drawn below.
     """
-    figure, (lines, image) = panels(1, 2, 12, 8, width_ratios=(1.5, 1))
     order = glance.order
-    _draw_lines(lines, glance, order[:NAMED])
-    _draw_image(image, glance, order)
+    below = [] if alarm is None else [f"trace {i}" for i in range(len(alarm[1].names))]
+    ratios = {"width_ratios": (1.5, 1), "height_ratios": [8, *[1.9] * len(below)]}
+    places = [["lines", "image"], *([name, name] for name in below)]
+    figure, axes = mosaic(places, 12, 8 + 1.9 * len(below), **ratios)
+    _draw_lines(axes["lines"], glance, order[:NAMED])
+    _draw_image(axes["image"], glance, order)
+    if alarm is not None:
+        _draw_traces([axes[name] for name in below], *alarm)
+        legend_below(figure, trace_handles())
     on = int(np.count_nonzero(glance.on))
     said = f"{len(order):,} keys, {on:,} on alarm, {int(glance.alarms.sum()):,} alarms"
     figure.suptitle(f"{title}: {said}", parse_math=False)
     return figure
+
+
+def _draw_traces(axes: list[Axes], key: Key, trace: Trace) -> None:
+    """The inputs to blame for an alarm of one key."""
+    for number, axis in enumerate(axes):
+        draw_trace(axis, trace, number, None)
+        axis.set_xlabel("rows of the key" if number + 1 == len(axes) else "")
+    title = f"{short(key)}: inputs to blame for the alarm at its row {trace.began:,}"
+    axes[0].set_title(title, fontsize="medium", parse_math=False)
 
 
 def _draw_lines(axis: Axes, glance: Glance, order: np.ndarray) -> None:
