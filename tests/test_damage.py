@@ -20,11 +20,11 @@ linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memor
 @pytest.mark.parametrize(
     ("what", "first", "last"),
     [
-        ("sources", 0, 120),
-        ("models", 0, 40),
-        ("signed", 0, 30),
-        ("banks", 0, 30),
-        ("forged banks", 0, 40),
+        ("sources", 0, 40),
+        ("models", 0, 14),
+        ("signed", 0, 10),
+        ("banks", 0, 10),
+        ("forged banks", 0, 14),
         *(
             pytest.param(what, first, first + 2000, marks=pytest.mark.slow)
             for what in ("sources", "models", "signed", "banks", "forged banks")

@@ -19,6 +19,10 @@ LINK = re.compile(
 FENCED = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 
+LONG = {"scaling.md"}
+"""Documents whose examples start processes of their own, a fifth of a minute of them."""
+
+
 def stories():
     """The blocks of each document; those that need something special, apart."""
     for path in DOCUMENTS:
@@ -27,6 +31,7 @@ def stories():
             mine = list(group)
             if any(block.language in ("python", "sh") for block in mine):
                 marks = [getattr(pytest.mark, need)] if need else []
+                marks += [pytest.mark.slow] * (path.name in LONG)
                 name = f"{path.relative_to(ROOT)}{f', {need}' if need else ''}"
                 yield pytest.param(mine, marks=marks, id=name)
 

@@ -12,6 +12,7 @@ from eigenstream.keyed import Bank
 from eigenstream.model import StreamModel
 from eigenstream.model.stored_form import stored
 from tests.environment import ENVIRONMENT
+from tests.marks import slow
 
 HARNESS = Path(__file__).parent / "kill_and_resume.py"
 UNITS = 7
@@ -100,7 +101,7 @@ def test_killed_at_any_moment_and_resumed_it_loses_nothing(folder, seed):
     assert models("y.bank") == models("whole.bank")
 
 
-@pytest.mark.parametrize("removed", [False, True])
+@pytest.mark.parametrize("removed", [False, slow(True)])
 def test_begun_afresh_after_a_kill_it_has_the_bytes_of_a_job_that_was_not_killed(
     folder, monkeypatch, removed
 ):

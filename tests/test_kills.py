@@ -70,7 +70,7 @@ SOLVERS = ("exact", "subspace", "network")
     ("output", "overwrite", "step"),
     [
         ("scores.csv", False, 17),
-        ("scores.parquet", True, 40),
+        ("scores.parquet", True, 80),
         *(
             slow(output, overwrite, 1)
             for output in ("scores.csv", "scores.npy", "scores.parquet", None)
@@ -189,7 +189,7 @@ AFRESH = {"over what a kill left": "overwrite", "after removing": "remove"}
     ("kind", "kills", "rounds"),
     [
         ("a folder", 1, 1),
-        ("accepted alarms with gaps", 3, 2),
+        ("accepted alarms with gaps", 1, 1),
         slow("units afresh over what a kill left", 1, 1),
         *(slow(kind, 4, 12 if len(days) > 1 else 40) for kind, days in TIMETABLES.items()),
     ],
@@ -227,7 +227,7 @@ JOBS = {
     ("kind", "step", "images"),
     [
         ("run, CSV", 32, 1),
-        ("watch, Parquet", 140, 1),
+        ("watch, Parquet", 280, 1),
         *(slow(kind, 1, 3) for kind in JOBS if "files" not in kind),
         *(slow(kind, 3, 3) for kind in JOBS if "files" in kind),
     ],

@@ -57,7 +57,7 @@ def options_for(variant, online):
     return options
 
 
-FURTHER = {"fixed", "scale-dependent", "squared-output", "forgetting"}
+FURTHER = {"paper", "fixed", "scale-dependent", "squared-output", "forgetting"}
 """Variants with nothing that the others lack; `test_chunking_is_exact_to_the_bit` tries them, too."""
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from eigenstream import OnlineAdaptivePCA
+from tests.marks import slow
 from tests.online_model import paper, stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
@@ -30,8 +31,9 @@ def undisturbed(solver, half_life):
     return OnlineAdaptivePCA(solver=solver, half_life=half_life).fit(paper(8000))
 
 
-@pytest.mark.parametrize("solver", ["exact", "subspace"])
-@pytest.mark.parametrize("half_life", [None, 500])
+@pytest.mark.parametrize(
+    ("solver", "half_life"), [("exact", 500), ("subspace", None), slow("exact", None), slow("subspace", 500)]
+)
 @pytest.mark.parametrize(
     "case", ["one row in 2,000", "1 % random rows", "one cell of -999", "in the first rows"]
 )

@@ -13,6 +13,7 @@ from eigenstream.learners.learner import Steps
 from eigenstream.model import StreamModel
 from eigenstream.model.pace import EvenPace
 from eigenstream.rank import effective_samples
+from tests.marks import slow
 from tests.online_model import live_signal, stored, with_gaps
 
 EPOCH = 1.7e9
@@ -103,8 +104,16 @@ def test_stamps_reach_a_pipeline(timed, signal, times):
     assert stored(pipeline[-1]) == stored(timed().fit(signal, timestamps=times))
 
 
-@pytest.mark.parametrize("missing", ["raise", "skip", "impute"])
-@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize(
+    ("standardize", "missing"),
+    [
+        (False, "raise"),
+        (True, "skip"),
+        (True, "impute"),
+        *(slow(False, missing) for missing in ("skip", "impute")),
+        slow(True, "raise"),
+    ],
+)
 def test_chunking_is_exact_to_the_bit(timed, signal, times, missing, standardize, rng):
     X = signal if missing == "raise" else with_gaps(signal, 0.01)
     made = functools.partial(timed, missing=missing, standardize=standardize)

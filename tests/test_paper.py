@@ -12,7 +12,7 @@ from eigenstream.paper.items import ITEMS
 from eigenstream.paper.items.experiment import KINDS
 from eigenstream.paper.reproduction.item import ClaimVerdict, sheets_of
 from eigenstream.regularizers import REGULARIZERS, Regularizer
-from tests.marks import slow
+from tests.marks import others_slow, slow
 
 SEED = 0
 
@@ -172,7 +172,11 @@ NUMBERS = {
 # --- all items -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "smaller"), SIZES)
+QUICKLY = ("table-1", "large-alpha", "local-learning", "theory", "phase-diagram")
+"""Items whose claims are computed in seconds."""
+
+
+@pytest.mark.parametrize(("name", "smaller"), [one if one[0] in QUICKLY else slow(*one) for one in SIZES])
 def test_claims_come_out_as_expected_and_could_fail(name, smaller):
     item = ITEMS[name]
     settings = replace(item.QUICK, **smaller)
@@ -211,7 +215,9 @@ def assert_each_can_fail(item, settings, tables, claims):
     assert [claims[i].says for i in sorted(standing)] == []
 
 
-@pytest.mark.parametrize("name", ITEMS)
+@pytest.mark.parametrize(
+    "name", others_slow(ITEMS, "derivations", "large-alpha", "real-data", "sudden-change", "table-1")
+)
 def test_a_case_gives_the_same_numbers_again_and_travels(name):
     item = ITEMS[name]
     # Of the derivations the one without a search, which takes seconds; of others the last.

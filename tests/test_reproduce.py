@@ -24,6 +24,7 @@ from eigenstream.paper.reproduction.item import ClaimVerdict, with_changes
 from eigenstream.paper.reproduction.runner import Reproduction
 
 from . import paper_item
+from .marks import slow
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 60.0
@@ -315,7 +316,7 @@ def group_is_gone(leader):
 
 @pytest.mark.parametrize(
     ("number", "everyone", "code"),
-    [(signal.SIGINT, True, 130), (signal.SIGTERM, False, 143), (signal.SIGKILL, False, -9)],
+    [(signal.SIGINT, True, 130), slow(signal.SIGTERM, False, 143), slow(signal.SIGKILL, False, -9)],
 )
 def test_interrupted_it_leaves_nothing_behind_but_results(tmp_path, toy, monkeypatch, number, everyone, code):
     gate = tmp_path / "gate"

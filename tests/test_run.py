@@ -96,8 +96,7 @@ SOURCES = {"csv": "x.csv", "gzip": "x.csv.gz", "npy": "x.npy", "pipe": "-", "bui
     ("kind", "output", "kills"),
     [
         ("csv", "scores.csv", 6),
-        ("npy", "scores.parquet", 6),
-        ("pipe", "scores.npy", 6),
+        ("pipe", "scores.npy", 3),
         *(
             pytest.param(kind, output, 30, marks=pytest.mark.slow)
             for kind in SOURCES

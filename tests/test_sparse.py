@@ -13,6 +13,7 @@ from scipy.io import mmread, mmwrite
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor, compare_to_offline, load, sources
 from eigenstream.cli import main
 from eigenstream.learners.sparse import without_zeros
+from tests.marks import slow
 
 
 def scattered(rng, rows, width, density):
@@ -58,7 +59,7 @@ def test_streams_of_sparse_rows_give_what_filled_ones_give(parameters, dtype, to
 
 @pytest.mark.parametrize(
     ("parameters", "shape"),
-    [({"standardize": True}, (2300, 2100))]  # too large for a matrix of its width or height
+    [slow({"standardize": True}, (2300, 2100))]  # too large for a matrix of its width or height
     + [(parameters, shape) for parameters in PARAMETERS for shape in [(500, 300), (200, 300)]],
 )
 def test_the_closed_form_of_sparse_rows_is_that_of_filled_ones(parameters, shape):

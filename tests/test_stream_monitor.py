@@ -13,6 +13,7 @@ from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
 from eigenstream.monitoring import COLUMNS
 from eigenstream.monitoring.history import LIMIT as STRETCHES
 from eigenstream.monitoring.history import WIDTH
+from tests.marks import others_slow, slow
 from tests.online_model import paper, with_gaps
 from tests.plant import FAULTS, INPUTS, in_control
 
@@ -44,7 +45,7 @@ def rates(kind, rate, seeds, rows=15_000, half_life=500):
         yield verdicts.alarm.mean() / rate
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", others_slow(KINDS, "student", "correlated"))
 def test_rows_in_control_alarm_at_the_stated_rate(kind):
     # A mean that walks is no component: the limits have to follow it, which takes them a while.
     assert 0.5 < np.mean(list(rates(kind, 0.01, [101, 102]))) < (5 if kind == "drifting" else 2)
@@ -81,11 +82,9 @@ def test_there_is_no_alarm_before_there_is_a_basis():
 @pytest.mark.parametrize(
     "parameters",
     [
-        {},
         {"half_life": 300},
-        {"lags": 2, "half_life": 300},
         {"solver": "subspace", "standardize": True},
-        {"solver": "network"},
+        *(slow(one) for one in ({}, {"lags": 2, "half_life": 300}, {"solver": "network"})),
     ],
     ids=str,
 )
@@ -230,7 +229,7 @@ def test_contributions_add_up(lags):
         np.testing.assert_allclose(added[name].sum(axis=1), getattr(verdicts, name), rtol=1e-8)
 
 
-@pytest.mark.parametrize("solver", ["exact", "subspace"])
+@pytest.mark.parametrize("solver", ["subspace", slow("exact")])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_one_sensor_is_blamed_on_it(fault, solver):
     named = []

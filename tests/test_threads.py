@@ -70,7 +70,7 @@ def learnt(solver, sizes, threads):
     ("solver", "sizes"),
     [
         ("exact", [300]),
-        ("subspace", [300]),
+        slow("subspace", [300]),
         slow("network", [64]),
         slow("exact", [64, 1000]),
         slow("subspace", [1000]),

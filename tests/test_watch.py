@@ -19,6 +19,7 @@ from eigenstream.jobs import Request, prepare
 from eigenstream.jobs.watcher import MOST_BREAKS, Numbering
 from eigenstream.monitoring import COLUMNS, MonitoredModel, MonitorSettings
 from tests.environment import ENVIRONMENT
+from tests.marks import slow
 from tests.plant_files import FAULTS, HEAD, NAMES, plant_lines, plant_rows, write_plant
 
 HARNESS = Path(__file__).parent / "kill_and_resume.py"
@@ -131,7 +132,7 @@ def test_every_kind_of_table_holds_the_same(plant, folder, kind):
                 assert text == (value if isinstance(value, str) else repr(value))
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", slow("jsonl"), slow("parquet")])
 def test_how_rows_are_cut_into_batches_changes_nothing(plant, folder, kind):
     for rows in (64, 1000):
         asked = (plant, *TIMED, "--output", f"{rows}.{kind}", "--batch-rows", rows, "--accept-after", "500")
@@ -377,7 +378,7 @@ def test_a_growing_file_is_answered_at_once(folder):
 @pytest.mark.parametrize(
     ("output", "kills"),
     [
-        ("v.csv", 5),
+        ("v.csv", 2),
         *(pytest.param(output, 25, marks=pytest.mark.slow) for output in ("v.csv", "v.jsonl", "v.parquet")),
     ],
 )

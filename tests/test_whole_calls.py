@@ -18,7 +18,7 @@ from eigenstream.model.blocks import Blocks
 from eigenstream.monitoring import MonitoredModel, MonitorSettings
 from eigenstream.monitoring import stored_form as monitor_form
 from tests.faults import ALLOCATING, LAPACK, MAKING, Bytecodes, Calls, Fault
-from tests.marks import slow
+from tests.marks import others_slow, slow
 from tests.online_model import needs_compilation, paper, stored, with_gaps
 
 WIDTH = 6
@@ -154,14 +154,26 @@ def check_some(case, faults, most):
     return points
 
 
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("name", MODELS)
+ALL_CALLS = ("exact", "subspace standardizes")
+"""Models whose every call is tried by `make test`; of others one that learns and answers."""
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        (name, call) if name in ALL_CALLS or call == "learn_many" else slow(name, call)
+        for name in MODELS
+        for call in CALLS
+    ],
+)
 def test_a_fault_at_any_bytecode(name, call):
     points = check_some(estimator(name, call), Bytecodes(), 8)
     assert points > 60
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", others_slow(MODELS, "exact forgets", "subspace standardizes", "network in float32")
+)
 def test_memory_that_runs_out_and_lapack_that_fails(name, monkeypatch):
     case = estimator(name, "learn_many")
     for functions, error, most in (
@@ -188,7 +200,7 @@ def test_a_fault_in_the_first_call_leaves_a_new_model():
         assert set(vars(model)) - {"_callers"} == before
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", others_slow(CALLS, "learn_many", "learn_one"))
 def test_a_fault_in_a_monitor(call, monkeypatch):
     case = monitor(call)
     check_some(case, Bytecodes(), 12)
@@ -218,7 +230,7 @@ BANKS = {
 }
 
 
-@pytest.mark.parametrize("name", BANKS)
+@pytest.mark.parametrize("name", others_slow(BANKS, "all in memory", "half-life"))
 def test_a_fault_in_a_bank(name, monkeypatch):
     case = BankCase(**BANKS[name])
     check_some(case, Bytecodes(), 12)
@@ -247,7 +259,7 @@ def test_what_a_failed_call_has_put_into_the_file_is_not_saved(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("monitored", [False, slow(True)])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", others_slow(MODELS, "exact", "subspace standardizes", "network in float32"))
 def test_a_fault_while_going_back(name, monitored, monkeypatch):
     """Ctrl-C once, at the end of a call, and once more while the model goes back to where it was."""
     model = OnlineAdaptivePCA(random_state=0, **MODELS[name])

@@ -29,6 +29,9 @@ SHORTEST_BLOCK = 16
 FIRST_LOOK = 32
 """Sample count of the first look, unless blocks are shorter."""
 
+LEAST_STEP = 8
+"""Samples between two looks at a network at least: a look costs as much as learning some hundred samples."""
+
 NARROW, NARROW_UNLESS_SHORT = 128, 256
 """Up to these widths the scatter matrix beats a subspace (measured on one core): always, and unless the
 window is so short that looks at the spectrum, which cost n^3, come too often."""
@@ -146,18 +149,17 @@ class Plan:
         return max(int(rows) // self.block, 1) * self.block
 
     def _next_look_at_network(self, time: int) -> int:
-        """Steps of 1/128, later 1/64 of the time, at most 1/8 window; so at first every sample.
+        """Steps of 1/32 of the time, at least 8 samples after the first 8, and at most 1/16 window.
 
-        Before the start each look goes through all rows kept: steps of 1/32 where these are wide, of 1/4
-        where they are very wide.
+        Before the start each look goes through all rows kept: steps of 1/4 where these are very wide.
         """
-        parts = 128 if time < 8192 else 64
-        if time < max(self.init_samples, 1 + self.center) and self.n >= 256:
-            parts = 32 if self.n <= 4096 else 4
-        step = time // parts
+        parts = 4 if time < self.init_samples and self.n > 4096 else 32
+        step = max(time // parts, LEAST_STEP if time >= LEAST_STEP else 1)
         if self.beta < 1:
-            step = min(step, int(1 / (1 - self.beta**2)) // 8)
-        return time + max(step, 1)
+            step = min(step, int(1 / (1 - self.beta**2)) // 16)
+        later = time + max(step, 1)
+        start = max(self.init_samples, 1 + self.center)
+        return min(later, start) if time < start else later  # from its start on it fills gaps in another way
 
 
 def _scatter(plan: Plan, alpha: float) -> Learner:

@@ -23,7 +23,7 @@ class Memory(NamedTuple):
     samples: float = 0.0
     """Number of samples at that decision; 0: there has been none."""
     since: float = 0.0
-    """Effective number of samples when the rank last changed."""
+    """Effective number of samples when the rank last changed, or was decided without patience."""
     doubt: float = 0.0
     """For how many samples, times standard deviations, the rule has asked without pause for more components
     (or fewer: negative)."""
@@ -47,14 +47,18 @@ ENTER, LEAVE = 5.0, 8.0
 """Standard deviations of an eigenvalue by which the rule must want more components, or fewer, for the rank to
 change at once."""
 
-# A share of the effective samples of a full window: a third of a half-life has passed.
-YOUNG = 0.15
-"""Before there are so many, the rank is decided as if nothing would ever be forgotten."""
+# Shares of the effective samples of a full window: a third of a half-life has passed, and almost three. With
+# patience from the first on, three to five factors in noise of 0.99 were found in 41 % of the time.
+YOUNG, FILLED = 0.15, 0.75
+"""Before the first, the rank is decided as if nothing would ever be forgotten; from there on whenever the
+number of samples has doubled, and at the second for the last time."""
 
 MOST_DEVIATIONS = 100.0
 """More than these are as good as any."""
 
-PATIENCE = 6.0
+# Components that come and go in noise of six kinds: 96 % of the time right with 6, 98 % with 4, and fewer
+# false changes (seeds from 720,000 on). With 3, photographs and digits begin to flicker.
+PATIENCE = 4.0
 """Windows for which it must want them otherwise, by one standard deviation; by two, half as long."""
 
 
@@ -66,11 +70,11 @@ def decide(
     On a stream, eigenvalues fluctuate about the lines that a rule draws. The rank therefore changes only
     where lines are crossed by several standard deviations of an eigenvalue (``sqrt(2 / T)`` of it in T
     effective samples), or by fewer for longer: the deviations by which the rule asks for more components, or
-    for fewer, without pause, have to add up to those of one deviation during six windows. While the window
-    fills, the number of samples has to double between two changes. There is no memory where alpha is a
-    number, where the rule is a number or a share, or where nothing is forgotten: such a model becomes ever
-    more certain, and says what an offline model of the same rows says. Nor is there one for a network, which
-    does not learn what its threshold holds back.
+    for fewer, without pause, have to add up to those of one deviation during four windows. While the window
+    fills, the rank is what the rule says whenever the number of samples has doubled. There is no memory where
+    alpha is a number, where the rule is a number or a share, or where nothing is forgotten: such a model
+    becomes ever more certain, and says what an offline model of the same rows says. Nor is there one for a
+    network, which does not learn what its threshold holds back.
 
     Parameters
     ----------
@@ -125,7 +129,8 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
         if memory.doubt * doubt > 0:
             doubt += memory.doubt
             mean = memory.asked + (wanted - memory.asked) * gained / abs(doubt)
-    if wanted == held or not memory.samples or _is_clear(evidence, deviations, wanted > held, memory.since):
+    at_once = not memory.samples or _is_clear(evidence, deviations, wanted > held, memory.since)
+    if wanted == held or at_once:
         rank = wanted
     elif abs(doubt) >= PATIENCE * _window(evidence.beta2):
         rank = round(mean)
@@ -133,7 +138,7 @@ def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> t
         return max(held, asked) if held == capacity < asked else held, Memory(
             evidence.n_samples, memory.since, doubt, mean
         )
-    since = memory.since if rank == held and memory.samples else evidence.effective
+    since = evidence.effective if at_once or rank != held else memory.since
     return asked if rank == capacity else rank, Memory(evidence.n_samples, since)
 
 
@@ -153,8 +158,8 @@ def _is_clear(evidence: Evidence, deviations: float, more: bool, since: float) -
     full = effective_samples(math.inf, evidence.beta2)
     if evidence.effective < YOUNG * full:
         return True
-    if evidence.effective < min(2 * since, 0.75 * full):
-        return False
+    if since < FILLED * full and evidence.effective >= min(2 * since, FILLED * full):
+        return True
     return deviations > (ENTER if more else LEAVE)
 
 

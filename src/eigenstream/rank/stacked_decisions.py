@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..regularizers import Regularizer
 from . import Evidence, Judgement, Rule, effective_samples
-from .decision import ENTER, LARGEST_ALPHA, LEAVE, MOST_DEVIATIONS, PATIENCE, YOUNG, _window
+from .decision import ENTER, FILLED, LARGEST_ALPHA, LEAVE, MOST_DEVIATIONS, PATIENCE, YOUNG, _window
 
 
 class Memories(NamedTuple):
@@ -83,10 +83,11 @@ def _remembered_together(
     doubt = against + np.where(lasts, memory.doubt, 0.0)
     share = np.divide((wanted - memory.asked) * gained, np.abs(doubt), where=lasts, out=np.zeros(len(held)))
     mean = np.where(lasts, memory.asked + share, wanted)
-    at_once = ~differs | _is_clear_together(evidence, deviations, more, memory.since)
-    changes = at_once | (np.abs(doubt) >= PATIENCE * _window(evidence.beta2))
-    rank = np.where(at_once, wanted, np.where(changes, np.rint(mean), held)).astype(np.int64)
-    since = np.where(changes & ~((rank == held) & started), evidence.effective, memory.since)
+    at_once = ~started | _is_clear_together(evidence, deviations, more, memory.since)
+    agreed = at_once | (wanted == held)
+    changes = agreed | (np.abs(doubt) >= PATIENCE * _window(evidence.beta2))
+    rank = np.where(agreed, wanted, np.where(changes, np.rint(mean), held)).astype(np.int64)
+    since = np.where(at_once | (rank != held), evidence.effective, memory.since)
     full = np.where(changes, rank == capacity, (held == capacity) & (capacity < asked))
     samples = np.full(len(held), float(evidence.n_samples))
     doubt, mean = np.where(changes, 0.0, doubt), np.where(changes, 0.0, mean)
@@ -119,8 +120,8 @@ def _is_clear_together(
     full = effective_samples(math.inf, evidence.beta2)
     if evidence.effective < YOUNG * full:
         return np.ones(len(since), dtype=bool)
-    settled = evidence.effective >= np.minimum(2 * since, 0.75 * full)
-    return np.asarray(settled & (deviations > np.where(more, ENTER, LEAVE)))
+    due = (since < FILLED * full) & (evidence.effective >= np.minimum(2 * since, FILLED * full))
+    return np.asarray(due | (deviations > np.where(more, ENTER, LEAVE)))
 
 
 def _between_together(
