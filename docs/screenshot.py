@@ -60,7 +60,7 @@ def watch_fleet(page: Page) -> None:
     rows[60 * 390 + 44 :: 60, 1] *= 1.5
     for block in range(0, len(rows), 6000):
         keys = trucks * 100
-        overview.judged(keys, bank.judge_many(keys, rows[block : block + 6000]).severity)
+        overview.take_in(keys, bank.judge_many(keys, rows[block : block + 6000]).severity)
     page.update_fleet(bank, overview, rows_per_second=5000.0, lag=0)
     page.finish("24,000 rows")
 
@@ -81,7 +81,7 @@ if __name__ == "__main__":
     pages = (
         Page("sensors.csv"),
         Page("plant.csv", SENSORS, watching=True),
-        Page("fleet.csv", SENSORS, fleet=True),
+        Page("fleet.csv", SENSORS, watching=True, fleet=True),
     )
     with pages[0] as learning, pages[1] as watching, pages[2] as fleet, sync_playwright() as playwright:
         learn(Page())  # compiles

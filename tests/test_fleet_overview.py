@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from eigenstream.cli import main
-from eigenstream.io.sources import ReadOptions
+from eigenstream.io.sources import Batch, ReadOptions
 from eigenstream.jobs import Request, prepare
 from eigenstream.jobs.fleet import FleetOverview
 from eigenstream.jobs.traces import FleetTraces
-from eigenstream.keyed import MonitorBank
+from eigenstream.keyed import Bank, MonitorBank
 from eigenstream.keyed.overview import POINTS, Overview, level
 from eigenstream.plotting import draw_fleet
 
@@ -45,28 +45,28 @@ def test_the_past_of_each_key_is_bounded_and_does_not_depend_on_batches(size: in
     severity = rng.lognormal(sigma=2, size=1500)
     overview = Overview(["u9"])
     for i in range(0, 1500, size):
-        overview.judged(keys[i : i + size], severity[i : i + size])
+        overview.take_in(keys[i : i + size], severity[i : i + size])
     glance = overview.glance()
     assert glance.keys[0] == "u9"
     for number, key in enumerate(glance.keys):
         own = [one for name, one in zip(keys, severity.tolist(), strict=True) if name == key]
         assert glance.rows[number] == len(own)
         assert glance.past[number].tolist() == (plain(own) if own else [0] * POINTS)
-        np.testing.assert_equal(glance.severity[number], np.float32(own[-1]) if own else np.float32(np.nan))
+        np.testing.assert_equal(glance.now[number], np.float32(own[-1]) if own else np.float32(np.nan))
 
 
 def test_thousands_of_keys_are_taken_in() -> None:
     overview = Overview()
     keys = [f"u{i}" for i in range(5000)]
     for _ in range(3):
-        overview.judged(keys, np.linspace(0.1, 3, 5000))
+        overview.take_in(keys, np.linspace(0.1, 3, 5000))
     overview.alarmed("u4999", True, "valve 80 %")
     glance = overview.glance()
     assert len(glance.keys) == 5000
     assert [glance.keys[i] for i in glance.order[:2]] == ["u4999", "u4998"]
     overview.alarmed("u4999", False, "valve 80 %")
     later = overview.glance()
-    assert (later.on.sum(), later.alarms.sum(), later.why[4999]) == (0, 1, "valve 80 %")
+    assert (later.on.sum(), later.events.sum(), later.why[4999]) == (0, 1, "valve 80 %")
     assert glance.on.sum() == 1  # what was seen stays as it was
 
 
@@ -83,7 +83,7 @@ def watched() -> tuple[MonitorBank, Overview, list[str], np.ndarray]:
     """Monitors of six units, before the last five rows of each, in which one goes wrong."""
     keys, X = fleet_rows(6, 200, 4)
     bank, overview = MonitorBank(standardize=True, features=list("abcd")), Overview()
-    overview.judged(keys[:-30], bank.judge_many(keys[:-30], X[:-30]).severity)
+    overview.take_in(keys[:-30], bank.judge_many(keys[:-30], X[:-30]).severity)
     return bank, overview, keys, X
 
 
@@ -100,18 +100,18 @@ def test_the_board_shows_what_is_wanted(watched: Any) -> None:
         chosen["unit 2"].watching.history.row, bank.model("unit 2").control_history_.row
     )
     page = files("eigenstream.live").joinpath("page.html").read_text()
-    for name in fleet_tiles(board.latest, "rows"):
+    for name in fleet_tiles(board.latest, "rows", True):
         assert f'id="{name}"' in page
 
 
 def test_the_page_lists_keys_finds_them_and_shows_the_charts_of_one(watched: Any, browser: Any) -> None:
     bank, overview, keys, X = watched
-    with Page("fleet.csv", list("abcd"), fleet=True) as page, opened(browser, page) as tab:
+    with Page("fleet.csv", list("abcd"), watching=True, fleet=True) as page, opened(browser, page) as tab:
         page.update_fleet(bank, overview, rows_per_second=10.0)
         shows(tab, "#key-count", "6")
         shows(tab, "#on-count", "0")
         bank.on_alarm = lambda key, alarm: overview.alarmed(key, alarm.ended is None, "c 99 %")
-        overview.judged(keys[-30:], bank.judge_many(keys[-30:], X[-30:]).severity)
+        overview.take_in(keys[-30:], bank.judge_many(keys[-30:], X[-30:]).severity)
         traces = FleetTraces()
         traces._kept["unit 4"] = X[[key == "unit 4" for key in keys]][-60:]
         page.update_fleet(bank, overview, rows_per_second=10.0, traces=traces.of)
@@ -161,7 +161,7 @@ def test_a_job_keeps_the_overview_and_draws_it(tmp_path: Path, monkeypatch: Any)
     np.testing.assert_allclose(trace.values[:, 0], own[trace.rows, 2])
     assert len(trace.rows) > 20
     glance = watcher.overview.glance()
-    assert dict(zip(glance.keys, glance.alarms.tolist(), strict=True)) == alarms
+    assert dict(zip(glance.keys, glance.events.tolist(), strict=True)) == alarms
     assert glance.keys[glance.order[0]] == "unit 4"
     assert glance.why[glance.order[0]].startswith("c ")
     figure = draw_fleet(glance, "fleet.csv", ("unit 4", trace))
@@ -171,6 +171,59 @@ def test_a_job_keeps_the_overview_and_draws_it(tmp_path: Path, monkeypatch: Any)
     assert done.exit_code == 0, done.output
     assert Path("f.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads(done.stderr.splitlines()[-1])["keys"] == 6
+
+
+@pytest.fixture(scope="module")
+def learnt() -> tuple[Bank, FleetOverview]:
+    """Models of six units: the rank of all is 1, but of unit 2, whose second component comes late."""
+    rng, bank = np.random.default_rng(2), Bank(half_life=100)
+    overview = FleetOverview.over(bank)
+    bank.on_rank_change = lambda key, change: overview.rank_changed(change, key)
+    for part in range(6):
+        keys = [f"unit {i % 6}" for i in range(600)]
+        X = rng.standard_normal((600, 6)) * [5.0, 1, 1, 1, 1, 1]
+        if part > 2:
+            X[2::6, 1] *= 6
+        bank.learn_many(keys, X)
+        overview.learnt(bank, Batch(X, np.arange(600), 600, 0, dict, keys=keys))
+    return bank, overview
+
+
+def test_a_fleet_that_is_learnt_is_shown_by_its_ranks(learnt: Any) -> None:
+    bank, overview = learnt
+    glance = overview.overview.glance()
+    assert glance.of == "rank"
+    assert {key: bank.model(key).n_components_ for key in glance.keys} == dict(
+        zip(glance.keys, glance.now.tolist(), strict=True)
+    )
+    first = glance.order[0]
+    assert (glance.keys[first], glance.now[first]) == ("unit 2", 2)
+    assert glance.why[first].startswith("1 \N{RIGHTWARDS ARROW} 2 at row ")
+    assert glance.events[first] == len(bank.model("unit 2").rank_history_)
+    assert np.nanmax(glance.levels[first]) == 2
+    figure = draw_fleet(glance, "fleet.csv")
+    assert figure.axes[0].get_yticklabels()[0].get_text() == "unit 2  2"
+    again = FleetOverview.over(bank).overview.glance()
+    assert sorted(again.keys) == sorted(glance.keys)
+
+
+def test_the_page_of_a_fleet_that_is_learnt_has_the_charts_of_one(learnt: Any, browser: Any) -> None:
+    bank, overview = learnt
+    with Page("fleet.csv", list("abcdef"), fleet=True) as page, opened(browser, page) as tab:
+        page.update_fleet(bank, overview.overview, rows_per_second=10.0)
+        shows(tab, "#ranks", "1 to 2")
+        tab.locator(".key-row[data-key='unit 2']").click()
+        shows(tab, "#chosen", "unit 2")
+        tab.wait_for_function("document.documentElement.dataset.chosen == 'true'", timeout=BOUND)
+        assert drawn(tab, "rank", "rank")[-1] == 2
+        assert "2" in tab.locator("#events tr").first.inner_text()
+
+
+def test_run_draws_fleets(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    keys, X = fleet_rows(3, 200, 1)
+    lines = [f"{key}," + ",".join(map(repr, row)) for key, row in zip(keys, X.tolist(), strict=True)]
+    Path("fleet.csv").write_text("\n".join(["unit,a,b,c,d", *lines]) + "\n")
     done = CliRunner().invoke(main, ["run", "fleet.csv", "--key", "unit", "--picture", "g.png"])
-    assert done.exit_code == 2
-    assert "--picture shows fleets that are watched" in done.output
+    assert done.exit_code == 0, done.output
+    assert Path("g.png").read_bytes().startswith(b"\x89PNG")

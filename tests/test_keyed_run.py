@@ -173,7 +173,6 @@ def test_events_carry_keys(folder):
 
 def test_what_does_not_fit_is_refused_in_words(folder):
     assert "--max-models bounds" in run("x.csv", "--max-models", "3", code=2)
-    assert "--live shows fleets that are watched" in run("x.csv", "--key", "unit", "--live", code=2)
     assert "there is no column 'site'" in run("x.csv", "--key", "site", code=1)
     assert "can only hold numbers" in run("x.csv", "--key", "unit", "--output", "y.npy", code=1)
     run("x.csv", "--key", "unit", "--exclude", "when", "--save", "x.bank", "--quiet")

@@ -259,7 +259,7 @@ def _fleet_drawn(job: Job, glance: Glance, name: str) -> Figure:
     kept = next((one for one in job.watchers if isinstance(one, FleetTraces)), None)
     for number in glance.order.tolist() if kept is not None else ():
         key = glance.keys[number]
-        if not glance.alarms[number] or kept is None:
+        if not glance.events[number] or kept is None:
             continue
         model = job.model.model(key)
         if trace := largest(model, kept.of(key, model)):

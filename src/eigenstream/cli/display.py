@@ -204,9 +204,9 @@ class OnPage(Watcher):
 class OnFleetPage(OnPage):
     """Keeps the live page of a fleet up to date."""
 
-    def __init__(self, page: Page, job: Job, overview: Overview, traces: FleetTraces) -> None:
+    def __init__(self, page: Page, job: Job, overview: Overview, traces: FleetTraces | None) -> None:
         super().__init__(page, job, None)
-        self.overview, self.traces_of = overview, traces.of
+        self.overview, self.traces_of = overview, None if traces is None else traces.of
         page.update_fleet(job.model, overview)  # keys from before are there before the first row
 
     def learnt(self, model: Any, batch: Batch) -> None:

@@ -102,12 +102,6 @@ def _keyed_settings(given: dict[str, Any], stated: set[str]) -> dict[str, Any]:
             raise click.UsageError(f"--{name} is for one model: it cannot be used with one model per key")
     if given.get("frozen") and given["save"]:
         raise click.UsageError("--frozen learns nothing, so there is no bank to save: leave --save out")
-    for name in ("picture", "live"):
-        if given[name] and "confirm" not in given:
-            raise click.UsageError(
-                f"--{name} shows fleets that are watched, by their severity: use eigenstream watch, or leave "
-                f"--{name} out"
-            )
     if given["source"] is None and not given["resume"]:
         raise click.UsageError("--key needs a SOURCE with a column of keys")
     return given | {name: value for name, value in KEYED_SETTINGS.items() if name not in stated}
@@ -227,13 +221,13 @@ def _looked_on(
         keyed, shown = job.request.key is not None, given["live"] or given["picture"]
         traces: Any = None
         fleet = None
-        if job.request.watches and shown and keyed:
+        if shown and keyed:
             from ..jobs.fleet import FleetOverview
             from ..jobs.traces import FleetTraces
-            from ..keyed.overview import Overview
 
-            fleet, traces = FleetOverview(Overview(sorted(job.model.keys(), key=str))), FleetTraces()
-            watchers += [fleet, traces]
+            fleet = FleetOverview.over(job.model)
+            traces = FleetTraces() if job.request.watches else None
+            watchers += [fleet, traces] if job.request.watches else [fleet]
         elif job.request.watches and shown:
             from ..jobs.traces import Traces
 

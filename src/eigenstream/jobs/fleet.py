@@ -1,28 +1,52 @@
-"""The overview of a fleet that is watched, kept up to date by its job."""
+"""The overview of a fleet, kept up to date by its job: severities where it watches, ranks where it learns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..keyed import Bank, MonitorBank
 from ..keyed.overview import Overview
 from .watcher import AlarmEvent, Watcher, in_words
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from ..io.sources import Batch
     from ..keyed.bank_file import Key
+    from ..model import RankChange
 
 
 class FleetOverview(Watcher):
-    """Hears of all keys of a job that watches; `overview` has them at a glance."""
+    """Hears of all keys of a job; `overview` has them at a glance."""
 
     def __init__(self, overview: Overview) -> None:
         self.overview = overview
+        self._ranks: dict[Key, int] = {}
+
+    @classmethod
+    def over(cls, bank: MonitorBank | Bank) -> FleetOverview:
+        """An overview of the keys that a bank knows, and of those to come."""
+        keys = sorted(bank.keys(), key=str)
+        found = cls(Overview(keys, "severity" if isinstance(bank, MonitorBank) else "rank"))
+        found._ranks = {key: bank.store.models[key].rank for key in keys if key in bank.store.models}
+        return found
+
+    def learnt(self, model: Any, batch: Batch) -> None:
+        if self.overview.of == "rank" and batch.keys is not None:
+            ranks = [self._ranks.get(key, 0) for key in batch.keys]
+            self.overview.take_in(batch.keys, np.array(ranks))
+
+    def rank_changed(self, change: RankChange, key: Key | None = None) -> None:
+        if self.overview.of == "rank" and key is not None:
+            self._ranks[key] = change.after
+            said = f"{change.before} \N{RIGHTWARDS ARROW} {change.after} at row {change.sample:,}"
+            self.overview.changed(key, said)
 
     def judged_keys(self, keys: Sequence[Key], severity: NDArray[np.float64]) -> None:
-        self.overview.judged(keys, severity)
+        self.overview.take_in(keys, severity)
 
     def alarmed(self, event: AlarmEvent) -> None:
         if event.key is not None:

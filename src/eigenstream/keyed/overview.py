@@ -1,4 +1,4 @@
-"""Many watched keys at a glance: of each its severity now, its alarms, and its past in a few numbers."""
+"""Many keys at a glance: of each its severity or rank now, what has happened, its past in a few numbers."""
 
 from __future__ import annotations
 
@@ -21,23 +21,32 @@ class Glance(NamedTuple):
 
     keys: tuple[Key, ...]
     """In the order in which they came (K)."""
-    severity: NDArray[np.float32]
-    """Of the last row of each; NaN before the first (K)."""
+    now: NDArray[np.float32]
+    """Severity or rank, as of the last row of each; NaN before the first (K)."""
     on: NDArray[np.bool_]
     """True while an alarm is on (K)."""
-    alarms: NDArray[np.int32]
-    """Alarms that began to count, since this job was started (K)."""
+    events: NDArray[np.int32]
+    """Alarms that began to count, or changes of the rank, since this job was started (K)."""
     rows: NDArray[np.int64]
     """Rows that came, since this job was started (K)."""
     past: NDArray[np.uint8]
-    """Largest severity of each stretch of rows by `level`, the oldest first; 0: none (K, POINTS)."""
+    """Largest of each stretch of rows, by its `LEVELS`, the oldest first; 0: none (K, POINTS)."""
     why: tuple[str, ...]
-    """The inputs to blame for the last alarm of each, in words; empty without one (K)."""
+    """Of each the inputs to blame for its last alarm, or the last change of its rank, in words (K)."""
+    of: str
+    """``"severity"`` or ``"rank"``."""
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """Keys with an alarm on first, then by severity, the largest first."""
-        return np.lexsort((-np.nan_to_num(self.severity, nan=-1.0), ~self.on))
+        """Keys with an alarm on first, then by severity or rank, the largest first."""
+        return np.lexsort((-np.nan_to_num(self.now, nan=-1.0), ~self.on))
+
+    @property
+    def levels(self) -> NDArray[np.float64]:
+        """The past as severities or ranks; NaN where there is none (K, POINTS)."""
+        past = self.past.astype(np.float64)
+        known = past - 1 if self.of == "rank" else LEAST * (MOST / LEAST) ** ((past - 1) / 254)
+        return np.where(past > 0, known, np.nan)
 
 
 def level(severity: Any) -> NDArray[np.uint8]:
@@ -53,21 +62,45 @@ def level(severity: Any) -> NDArray[np.uint8]:
     return np.where(known > 0, np.round(1 + 254 * span), 0).astype(np.uint8)
 
 
-class Overview:
-    """Follows the severities of all keys, in memory that does not grow with their streams.
+def rank_level(rank: Any) -> NDArray[np.uint8]:
+    """Ranks from 1 on, at most 255; 0 is left for none.
 
-    The past of a key has at most `POINTS` points, each the largest severity of a stretch of its rows. When
-    they are full, two neighbours become one, and stretches are twice as long.
+    Examples
+    --------
+    >>> rank_level([0, 3, 1000]).tolist()
+    [1, 4, 255]
+    """
+    levels: NDArray[np.uint8] = np.minimum(np.asarray(rank) + 1, 255).astype(np.uint8)
+    return levels
+
+
+LEVELS = {"severity": level, "rank": rank_level}
+"""How a past is kept, in a byte a point."""
+
+
+class Overview:
+    """Follows the severities or ranks of all keys, in memory that does not grow with their streams.
+
+    The past of a key has at most `POINTS` points, each the largest value of a stretch of its rows. When they
+    are full, two neighbours become one, and stretches are twice as long.
+
+    Parameters
+    ----------
+    keys
+        Keys that are known before the first row.
+    of
+        ``"severity"`` of what is watched, or ``"rank"`` of what is learnt.
     """
 
-    _severity: NDArray[np.float32]
+    _now: NDArray[np.float32]
     _on: NDArray[np.bool_]
-    _alarms: NDArray[np.int32]
+    _events: NDArray[np.int32]
     _rows: NDArray[np.int64]
     _stride: NDArray[np.int64]
     _past: NDArray[np.uint8]
 
-    def __init__(self, keys: Iterable[Key] = ()) -> None:
+    def __init__(self, keys: Iterable[Key] = (), of: str = "severity") -> None:
+        self.of = of
         self._number: dict[Key, int] = {}
         self._make_room(1024)
         self._why: list[str] = []
@@ -77,9 +110,9 @@ class Overview:
     def _make_room(self, size: int) -> None:
         """Arrays for this number of keys, with what they held before."""
         fresh: dict[str, NDArray[Any]] = {
-            "_severity": np.full(size, np.nan, np.float32),
+            "_now": np.full(size, np.nan, np.float32),
             "_on": np.zeros(size, np.bool_),
-            "_alarms": np.zeros(size, np.int32),
+            "_events": np.zeros(size, np.int32),
             "_rows": np.zeros(size, np.int64),
             "_stride": np.ones(size, np.int64),
             "_past": np.zeros((size, POINTS), np.uint8),
@@ -95,12 +128,12 @@ class Overview:
         number = self._number.setdefault(key, len(self._number))
         if number == len(self._why):
             self._why.append("")
-            if number >= len(self._severity):
-                self._make_room(2 * len(self._severity))
+            if number >= len(self._now):
+                self._make_room(2 * len(self._now))
         return number
 
-    def judged(self, keys: Sequence[Key], severity: NDArray[Any]) -> None:
-        """Take in the severities of rows, in order, with their keys."""
+    def take_in(self, keys: Sequence[Key], values: NDArray[Any]) -> None:
+        """Take in the severities or ranks of rows, in order, with their keys."""
         if not len(keys):
             return
         own = np.fromiter(map(self._of, keys), dtype=np.int64, count=len(keys))
@@ -113,9 +146,9 @@ class Overview:
         added = np.diff(np.r_[first, len(own)])
         self._shorten(seen, added)
         place = (self._rows[own] + within) // self._stride[own]
-        np.maximum.at(self._past, (own, place), level(severity))
+        np.maximum.at(self._past, (own, place), LEVELS[self.of](values))
         last = order[np.r_[first[1:], len(own)] - 1]
-        self._severity[seen] = np.asarray(severity)[last]
+        self._now[seen] = np.asarray(values)[last]
         self._rows[seen] += added
 
     def _shorten(self, seen: NDArray[np.int64], added: NDArray[np.int64]) -> None:
@@ -132,7 +165,13 @@ class Overview:
         """Note an alarm that began to count, or ended."""
         number = self._of(key)
         self._on[number] = began
-        self._alarms[number] += began
+        self._events[number] += began
+        self._why[number] = why
+
+    def changed(self, key: Key, why: str) -> None:
+        """Note a change of the rank."""
+        number = self._of(key)
+        self._events[number] += 1
         self._why[number] = why
 
     def glance(self) -> Glance:
@@ -140,10 +179,11 @@ class Overview:
         n = len(self._number)
         return Glance(
             tuple(self._number),
-            self._severity[:n].copy(),
+            self._now[:n].copy(),
             self._on[:n].copy(),
-            self._alarms[:n].copy(),
+            self._events[:n].copy(),
             self._rows[:n].copy(),
             self._past[:n].copy(),
             tuple(self._why),
+            self.of,
         )

@@ -1,16 +1,16 @@
 
 // The list of all keys. Only the rows in sight exist: thousands of keys cost no more than a screenful.
 const ROW = 30  // pixels, as in page.css
-const fleet = {keys: [], why: [], severity: [], on: [], alarms: [], past: [], points: 32}
+const fleet = {keys: [], why: [], now: [], on: [], events: [], past: [], points: 32, of: "severity"}
 let order = []
 const pool = []
 
 function arrange() {
-  const {keys, severity, on, alarms} = fleet
+  const {keys, now, on, events} = fleet
   const wanted = at("filter").value.trim().toLowerCase()
   const by = {
-    severity: (a, b) => on[b] - on[a] || severity[b] - severity[a] || a - b,
-    alarms: (a, b) => alarms[b] - alarms[a] || severity[b] - severity[a] || a - b,
+    now: (a, b) => on[b] - on[a] || now[b] - now[a] || a - b,
+    events: (a, b) => events[b] - events[a] || now[b] - now[a] || a - b,
     name: (a, b) => keys[a].localeCompare(keys[b], "en", {numeric: true}),
   }[at("sorted").value]
   order = [...keys.keys()].filter((i) => !wanted || keys[i].toLowerCase().includes(wanted)).sort(by)
@@ -25,22 +25,26 @@ function spark(canvas, number) {
   const context = canvas.getContext("2d"), style = getComputedStyle(document.documentElement)
   context.setTransform(scale, 0, 0, scale, 0, 0)
   context.clearRect(0, 0, width, height)
-  const y = (level) => height - 1 - (height - 2) * (level - 1) / 254
+  const own = Array.from({length: fleet.points}, (_, i) => fleet.past[number * fleet.points + i])
+  const ranks = fleet.of == "rank"
+  const most = ranks ? Math.max(Math.max(...own) - 1, 1) : 254
+  const y = (level) => height - 1 - (height - 2) * (level - 1) / most
+  const line = ranks ? 1 : 128  // rank 0, or the limit
   context.strokeStyle = style.getPropertyValue("--faint")
   context.setLineDash([3, 3])
-  context.beginPath(); context.moveTo(0, y(128)); context.lineTo(width, y(128)); context.stroke()
+  context.beginPath(); context.moveTo(0, y(line)); context.lineTo(width, y(line)); context.stroke()
   context.setLineDash([])
   context.strokeStyle = style.getPropertyValue(fleet.on[number] ? "--bad" : "--accent")
   context.lineWidth = 1.4
   context.beginPath()
   let last = fleet.points - 1
-  while (last > 0 && fleet.past[number * fleet.points + last] == 0) last -= 1
+  while (last > 0 && own[last] == 0) last -= 1
   for (let i = 0; i <= last; i++) {
-    const level = fleet.past[number * fleet.points + i]
+    const level = own[i]
     if (level > 0) context.lineTo(width * i / Math.max(last, 1), y(level))
   }
   context.stroke()
-  const only = fleet.past[number * fleet.points]
+  const only = own[0]
   if (last == 0 && only > 0) {
     context.fillStyle = context.strokeStyle
     context.fillRect(0, y(only) - 1, 3, 2)
@@ -65,17 +69,17 @@ function drawKeys() {
   pool.forEach((row, i) => {
     row.hidden = i >= count
     if (i >= count) { delete row.dataset.key; return }
-    const number = order[first + i], severity = fleet.severity[number]
+    const number = order[first + i], value = fleet.now[number]
     row.number = number
     row.dataset.key = fleet.keys[number]
     row.style.transform = `translateY(${(first + i) * ROW}px)`
     row.dataset.on = String(Boolean(fleet.on[number]))
     row.ariaSelected = String(fleet.keys[number] == link.key)
-    const [name, line, now, alarms, why] = row.children
+    const [name, line, now, events, why] = row.children
     name.textContent = name.title = fleet.keys[number]
     spark(line, number)
-    now.textContent = severity < 0 ? "–" : severity.toPrecision(3)
-    alarms.textContent = fleet.alarms[number] ? String(fleet.alarms[number]) : ""
+    now.textContent = value < 0 ? "–" : fleet.of == "rank" ? String(value) : value.toPrecision(3)
+    events.textContent = fleet.events[number] ? String(fleet.events[number]) : ""
     why.textContent = why.title = fleet.why[number] ?? ""
   })
 }

@@ -1,4 +1,4 @@
-"""The board of a fleet: all keys at a glance, and the monitors of those that somebody looks at."""
+"""The board of a fleet: all keys at a glance, and the models of those that somebody looks at."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .board import Board, Snapshot
 
 if TYPE_CHECKING:
-    from ..keyed import MonitorBank
+    from ..keyed import Bank, MonitorBank
     from ..keyed.bank_file import Key
     from ..keyed.overview import Glance, Overview
     from ..model.expectation import Trace
@@ -31,11 +31,11 @@ class FleetSnapshot(NamedTuple):
     lag: float
     """NaN if unknown."""
     chosen: dict[Key, Snapshot]
-    """The monitors that somebody looks at, by key."""
+    """The models or monitors that somebody looks at, by key."""
 
 
 class FleetBoard(Board):
-    """Looks at a bank of monitors now and then; of the keys that are `wanted`, also at their monitors."""
+    """Looks at a bank now and then; of the keys that are `wanted`, also at their models."""
 
     latest: Any  # a FleetSnapshot
 
@@ -47,7 +47,7 @@ class FleetBoard(Board):
 
     def update_fleet(
         self,
-        bank: MonitorBank,
+        bank: Bank | MonitorBank,
         overview: Overview,
         rows_per_second: float,
         lag: float | None,

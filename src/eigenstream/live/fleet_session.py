@@ -54,7 +54,7 @@ class FleetSession(Session):
         self._wish(new)
 
     def _tiles(self, shown: Snapshot | None) -> dict[str, str]:
-        return fleet_tiles(self._fleet, self._settings.lag_unit)  # type: ignore[arg-type]
+        return fleet_tiles(self._fleet, self._settings.lag_unit, self._settings.watching)  # type: ignore[arg-type]
 
     def _more(self) -> dict[str, Any]:
         fleet: Any = self._fleet
@@ -70,27 +70,33 @@ class FleetSession(Session):
             "key": self._link.key if self._charts.snapshot is not None else "",
             "fleet": told
             | {
-                "severity": np.nan_to_num(glance.severity, nan=-1.0),
+                "now": np.nan_to_num(glance.now, nan=-1.0),
                 "on": glance.on.astype(np.uint8),
-                "alarms": glance.alarms,
+                "events": glance.events,
+                "of": glance.of,
                 "past": glance.past.ravel(),
                 "points": glance.past.shape[1],
             },
         }
 
 
-def fleet_tiles(fleet: FleetSnapshot | None, lag_unit: str) -> dict[str, str]:
+def fleet_tiles(fleet: FleetSnapshot | None, lag_unit: str, watching: bool) -> dict[str, str]:
     """The numbers at the top of the page of a fleet, by their ids."""
-    names = ("samples", "key-count", "on-count", "alarm-count", "rate", "lag", "lag-unit")
+    own = "on-count" if watching else "ranks"
+    names = ("samples", "key-count", own, "alarm-count", "rate", "lag", "lag-unit")
     if fleet is None:
         return dict.fromkeys(names, NOTHING)
     glance = fleet.glance
+    ranks = glance.now[~np.isnan(glance.now)]
+    said = f"{int(np.count_nonzero(glance.on)):,}"
+    if not watching:
+        said = f"{ranks.min():.0f} to {ranks.max():.0f}" if len(ranks) else NOTHING
     return {
         "samples": f"{fleet.samples:,}",
         "key-count": f"{len(glance.keys):,}",
         "key-seen": f"{int(np.count_nonzero(glance.rows)):,} with rows in this job",
-        "on-count": f"{int(np.count_nonzero(glance.on)):,}",
-        "alarm-count": f"{int(glance.alarms.sum()):,}",
+        own: said,
+        "alarm-count": f"{int(glance.events.sum()):,}",
         "rate": brief(fleet.rows_per_second),
         "lag": brief(fleet.lag),
         "lag-unit": "not known" if math.isnan(fleet.lag) else f"{lag_unit} behind",

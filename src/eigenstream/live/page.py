@@ -15,7 +15,7 @@ from .fleet import FleetBoard, TracesOf
 from .process import PageSettings, ServerProcess
 
 if TYPE_CHECKING:
-    from ..keyed import MonitorBank
+    from ..keyed import Bank, MonitorBank
     from ..keyed.overview import Overview
     from ..model.attributes import TrackedAttributes
     from ..model.expectation import Trace
@@ -43,8 +43,8 @@ class Page:
         True if the model is a `eigenstream.monitoring.MonitoredModel`: the page then shows control charts,
         alarms, and the inputs to blame for the alarm that is clicked.
     fleet
-        True for a bank of monitors (`update_fleet`): the page then shows all keys, and the charts of the one
-        that is clicked.
+        True for a bank of models or, if ``watching``, of monitors (`update_fleet`): the page then shows all
+        keys, and the charts of the one that is clicked.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Page:
         names = None if feature_names is None else [shown(str(name)) for name in feature_names]
         self.address, self.path = address, "/" + secrets.token_urlsafe(16)
         self._settings = PageSettings(
-            *(shown(title), names, lag_unit, timed, watching or fleet, fleet),
+            *(shown(title), names, lag_unit, timed, watching, fleet),
             *(address, port, self.path, _log_level()),
         )
         self.url: str | None = None
@@ -132,19 +132,19 @@ class Page:
 
     def update_fleet(
         self,
-        bank: MonitorBank,
+        bank: Bank | MonitorBank,
         overview: Overview,
         *,
         rows_per_second: float = float("nan"),
         lag: float | None = None,
         traces: TracesOf | None = None,
     ) -> None:
-        """Tell the page about a bank of monitors, after every batch; returns at once.
+        """Tell the page about a bank of models or monitors, after every batch; returns at once.
 
         Parameters
         ----------
         bank
-            The monitors. Those that somebody has clicked are looked at here, a few times per second at most.
+            Those of its models that somebody has clicked are looked at here, a few times per second at most.
         overview
             All keys at a glance; `eigenstream.jobs.fleet.FleetOverview` keeps one up to date.
         rows_per_second, lag

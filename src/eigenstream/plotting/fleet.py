@@ -23,7 +23,7 @@ NAMED = 24
 
 
 def draw_fleet(glance: Glance, title: str, alarm: tuple[Key, Trace] | None = None) -> Figure:
-    """A figure of the keys with an alarm on or the largest severity, and an image of all keys.
+    """A figure of the keys with an alarm on or the largest severity or rank, and an image of all keys.
 
     Parameters
     ----------
@@ -45,7 +45,11 @@ def draw_fleet(glance: Glance, title: str, alarm: tuple[Key, Trace] | None = Non
         _draw_traces([axes[name] for name in below], *alarm)
         legend_below(figure, trace_handles())
     on = int(np.count_nonzero(glance.on))
-    said = f"{len(order):,} keys, {on:,} on alarm, {int(glance.alarms.sum()):,} alarms"
+    number = f"{int(glance.events.sum()):,}"
+    happened = (
+        f"{on:,} on alarm, {number} alarms" if glance.of == "severity" else f"{number} changes of the rank"
+    )
+    said = f"{len(order):,} keys, {happened}"
     figure.suptitle(f"{title}: {said}", parse_math=False)
     return figure
 
@@ -60,34 +64,35 @@ def _draw_traces(axes: list[Axes], key: Key, trace: Trace) -> None:
 
 
 def _draw_lines(axis: Axes, glance: Glance, order: np.ndarray) -> None:
-    """Severity over the rows of each key, one line above the other."""
-    labels = []
+    """Severity or rank over the rows of each key, one line above the other."""
+    labels, ranks = [], glance.of == "rank"
     for place, number in enumerate(order.tolist()):
         past = glance.past[number]
         shown = past > 0
-        height = 0.9 * (past[shown].astype(np.float64) - 1) / 254
+        most = max(int(past.max()) - 1, 1) if ranks else 254
+        height = 0.9 * (past[shown].astype(np.float64) - 1) / most
         along = np.linspace(0, 1, max(int(shown.sum()), 1))[: len(height)]
-        axis.axhline(-place + 0.45, color="0.85", linewidth=0.6, zorder=0)  # the limit
+        axis.axhline(-place + (0 if ranks else 0.45), color="0.85", linewidth=0.6, zorder=0)
         color = RED if glance.on[number] else BLUE
         axis.plot(along, height - place, color=color, linewidth=1.3)
-        now = f"{glance.severity[number]:.3g}" if glance.rows[number] else "no rows"
+        now = f"{glance.now[number]:.3g}" if glance.rows[number] else "no rows"
         labels.append(f"{short(glance.keys[number])}  {now}")
     axis.set_yticks([-place + 0.3 for place in range(len(labels))], labels=labels, parse_math=False)
     axis.set(xticks=[], ylim=(-len(labels) + 0.8, 1.1), xlabel="rows of the key, the oldest first")
-    axis.set_title("severity: alarms first (grey: the limit)", fontsize="medium")
+    title = "rank (grey: 0)" if ranks else "severity: alarms first (grey: the limit)"
+    axis.set_title(title, fontsize="medium")
     axis.grid(visible=False)
 
 
 def _draw_image(axis: Axes, glance: Glance, order: np.ndarray) -> None:
     """One line of the image per key, in the same order."""
-    from matplotlib.colors import LogNorm
+    from matplotlib.colors import LogNorm, Normalize
 
-    past = glance.past[order].astype(np.float64)
-    severity = np.where(past > 0, LEAST * (MOST / LEAST) ** ((past - 1) / 254), np.nan)
-    drawn = axis.imshow(
-        severity, aspect="auto", interpolation="nearest", cmap="cividis", norm=LogNorm(LEAST, MOST)
-    )
-    axis.figure.colorbar(drawn, ax=axis, label="severity (above 1: a limit is exceeded)", pad=0.02)
+    values, ranks = glance.levels[order], glance.of == "rank"
+    norm = Normalize(0, max(float(np.nanmax(values, initial=1)), 1)) if ranks else LogNorm(LEAST, MOST)
+    drawn = axis.imshow(values, aspect="auto", interpolation="nearest", cmap="cividis", norm=norm)
+    label = "rank" if ranks else "severity (above 1: a limit is exceeded)"
+    axis.figure.colorbar(drawn, ax=axis, label=label, pad=0.02)
     axis.set(xticks=[], xlabel="rows of the key", ylabel="keys, in this order")
     axis.set_title("all keys", fontsize="medium")
     axis.grid(visible=False)
