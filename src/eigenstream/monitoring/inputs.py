@@ -43,6 +43,10 @@ FIRST = 25
 GROUP = 32
 """Tiles after which they tell what is usual."""
 
+# Groups. Where a plant is lively by episodes, that of one tells little of the next.
+FIRST_GROUPS = 4
+"""Groups of tiles before the spread between them counts, too."""
+
 # Tiles. Usual liveliness of the last 16,000 rows or so.
 REMEMBERED = 2000.0
 """Tiles after which those before count half."""
@@ -78,7 +82,7 @@ class Inputs(Marked):
         The share of rows in control that may be out of order, by the liveliness of any input.
     """
 
-    LEARNT = ("last", "runs", "longest", "steps", "before", "spoilt", "usual", "open", "on", "rows")
+    LEARNT = ("last", "runs", "longest", "steps", "before", "spoilt", "usual", "groups", "open", "on", "rows")
 
     def __init__(self, width: int, rate: float) -> None:
         self.width = width
@@ -102,6 +106,8 @@ class Inputs(Marked):
         self.usual: Matrix = _nothing(width)
         """Number of usual tiles, sums of the logarithms of their liveliness and of squares of these, and the
         largest of them."""
+        self.groups: Matrix = np.zeros((3, width))
+        """Number of groups of tiles, and sums of the largest of each and of squares of these."""
         self.open: Matrix = _nothing(width)
         """The same of the open group."""
         self.on: dict[tuple[int, int], tuple[int, int]] = {}
@@ -192,7 +198,9 @@ class Inputs(Marked):
         long = (runs > np.maximum(LONGER * longest, SHORTEST)) & ~early[:, None]
         long &= runs < self.rows + np.arange(len(runs))[:, None]  # not what has never been otherwise
         if learn:
-            usual = np.where(long | (faulty & ~early)[:, None], 0, runs).max(axis=0)
+            usual = np.minimum(runs, np.where(early[:, None], runs, (LONGER * longest).astype(np.int64)))
+            usual = np.maximum(usual, np.minimum(runs, SHORTEST))  # a run that is too long counts as a little
+            usual = np.where((faulty & ~early)[:, None], 0, usual).max(axis=0)
             self.longest = self.longest.copy()
             self.longest[i][some] = np.maximum(longest, usual)
         at, which = np.nonzero(long)
@@ -217,17 +225,19 @@ class Inputs(Marked):
             odd = liveliness[group] > self._most_lively()
             found.append(odd)
             if learn:
-                usual = ~odd & (lively[group] > 0) & ~spoilt[: len(ended)][group, None]
-                self._count(liveliness[group], usual, ends=start + GROUP <= number)
+                usual = (lively[group] > 0) & ~spoilt[: len(ended)][group, None]
+                capped = np.minimum(liveliness[group], self._most_lively())
+                self._count(capped, usual, ends=start + GROUP <= number)
         at, which = np.nonzero(np.concatenate(found))
         return (first + at + 1) * TILE - 1, which
 
     def _most_lively(self) -> Vector:
         """Logarithm of the liveliness beyond which each input is too lively; infinite if not known."""
-        number, total, square, most = self.usual
-        mean = total / np.maximum(number, 1)
-        spread = np.sqrt(np.maximum(square / np.maximum(number, 1) - mean * mean, LEAST_SPREAD**2))
-        return np.where(number >= FIRST, np.maximum(mean + self.far * spread, most + MORE), np.inf)
+        number, most = self.usual[0], self.usual[3]
+        limit = np.maximum(_far_off(self.usual[:3], self.far), most + MORE)
+        known = self.groups[0] >= FIRST_GROUPS
+        limit = np.where(known, np.maximum(limit, _far_off(self.groups, self.far)), limit)
+        return np.where(number >= FIRST, limit, np.inf)
 
     def _count(self, liveliness: Matrix, usual: NDArray[np.bool_], *, ends: bool) -> None:
         """Count usual tiles of a group; at its end they join those of before."""
@@ -239,6 +249,8 @@ class Inputs(Marked):
             together = self.usual[:3] + self.open[:3]
             together = np.where(together[0] > REMEMBERED, together / 2, together)
             self.usual = np.vstack((together, np.maximum(self.usual[3], self.open[3])))
+            largest = np.where(self.open[0] > 0, self.open[3], 0.0)
+            self.groups = self.groups + np.stack((self.open[0] > 0, largest, largest * largest))
             self.open = _nothing(self.width)
 
     def _tiles(self, squares: Matrix, faulty: NDArray[np.bool_]) -> tuple[Matrix, NDArray[np.bool_]]:
@@ -292,6 +304,7 @@ class Inputs(Marked):
         found.longest = stored_array(arrays, "longest", (2, width), np.int64, least=0)
         found.steps, found.before = stored_array(arrays, "steps", (2, width), gaps=True)
         found.usual, found.open = stored_array(arrays, "usual", (2, 4, width))
+        found.groups = stored_array(arrays, "groups", (3, width))
         rows, spoilt = stored_array(arrays, "rows", (2,), np.int64, least=0).tolist()
         found.rows, found.spoilt = rows, bool(spoilt)
         for kind, i, began, last in stored_array(arrays, "on", (None, 4), np.int64, least=0).tolist():
@@ -309,9 +322,17 @@ class Inputs(Marked):
             "longest": self.longest,
             "steps": np.stack((self.steps, self.before)),
             "usual": np.stack((self.usual, self.open)),
+            "groups": self.groups,
             "on": np.array(on, dtype=np.int64).reshape(-1, 4),
             "rows": np.array([self.rows, self.spoilt], dtype=np.int64),
         }
+
+
+def _far_off(sums: Matrix, far: float) -> Vector:
+    """Mean and so many spreads of values, by their number, their sum and that of their squares."""
+    number = np.maximum(sums[0], 1)
+    mean = sums[1] / number
+    return np.asarray(mean + far * np.sqrt(np.maximum(sums[2] / number - mean * mean, LEAST_SPREAD**2)))
 
 
 def _nothing(width: int) -> Matrix:
