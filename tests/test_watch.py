@@ -467,3 +467,31 @@ def test_a_frozen_monitor_judges_rows_from_before_those_it_has_learnt(tmp_path, 
     assert "row 199 (2026-01-03 03:19:00): alarm began" in done.stdout
     done = call(["watch", "old.csv", "--model", "m"])  # one that learns cannot go back
     assert "timestamps must not go backwards" in done.output
+
+
+def test_nobody_is_told_of_an_input_that_is_shelved(plant, folder):
+    out, err = watch(plant, *TIMED, "--rows", ":2500", "--shelve", "valve=50min")
+    assert "valve is shelved: nobody was told of" in " ".join(err.split())
+    told, _ = watch(plant, *TIMED, "--rows", ":2500", "--quiet")
+    assert "; valve 9" in told
+    kept = [line for line in told.splitlines() if "; valve " not in line and ": valve " not in line]
+    assert out.splitlines() == kept
+    out, _ = watch(plant, *TIMED, "--rows", ":2500", "--shelve", "valve=1000", "--quiet")
+    assert out == told
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("valv=2h", "there is no input 'valv'; inputs are feed, valve"),
+        ("valve", "names no input and no time"),
+        ("valve=2 fortnights", "is not a duration"),
+        ("valve=0", "at least 1"),
+        ("valve=2h", "a time needs rows that say when they were taken"),
+    ],
+)
+def test_shelves_that_cannot_be_are_refused(folder, given, says):
+    X = plant_rows(20)
+    lines = [f"{','.join(map(repr, row))}\n" for row in X.tolist()]
+    Path("x.csv").write_text(",".join(NAMES) + "\n" + "".join(lines))
+    assert says in " ".join(watch("x.csv", "--shelve", given, code=2)[1].replace("│", " ").split())

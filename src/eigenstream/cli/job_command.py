@@ -18,6 +18,7 @@ from .options import reading, require_enough, require_input, require_picture
 if TYPE_CHECKING:
     from ..jobs import Job, Outcome, Watcher
     from ..jobs.notices import Notices
+    from ..jobs.shelving import Shelving
     from ..live import Page
 
 ALARMED = 3
@@ -64,7 +65,12 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
         watches, before, skipped = job.request.watches, counted_before(job), _skipped(job)
         # Scores may go to standard output; of a job that watches, only alarms do.
         words = sys.stderr if watches or given["output"] == "-" else sys.stdout
-        outcome, notes = _run(job, [*_alarm_lines(given, watches), *watchers], _display(job, given, words))
+        telling = [*_alarm_lines(given, watches), *([] if notices is None else [notices])]
+        shelving = _shelving(given, job, telling)
+        told = telling if shelving is None else [shelving]
+        outcome, notes = _run(job, [*told, *watchers], _display(job, given, words))
+        if shelving is not None:
+            notes += shelving.in_words()
         if notices is not None:
             notices.wait()
             notes += notices.in_words()
@@ -172,6 +178,29 @@ def _notices(given: dict[str, Any]) -> Notices | None:
     return Notices(ways, lambda said: click.echo(f"note: {said}", err=True))
 
 
+def _shelving(given: dict[str, Any], job: Job, telling: list[Any]) -> Shelving | None:
+    """What keeps shelved inputs from those that tell of alarms; None if nothing is shelved."""
+    if not given.get("shelve"):
+        return None
+    from ..jobs.shelving import Shelving, shelf_of
+
+    try:
+        shelves = [shelf_of(one) for one in given["shelve"]]
+    except ValueError as error:
+        raise click.UsageError(f"--shelve: {error}") from None
+    names = job.names or job.source.names or [f"x{i}" for i in range(job.source.width)]
+    for shelf in shelves:
+        if shelf.name not in names:
+            known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+            raise click.UsageError(f"--shelve: there is no input {shelf.name!r}; inputs are {known}")
+        if shelf.seconds is not None and job.source.clock is None:
+            raise click.UsageError(
+                f"--shelve {shelf.name}: a time needs rows that say when they were taken: name their column "
+                f"with --time-column, or give a number of rows, such as {shelf.name}=500"
+            )
+    return Shelving(telling, shelves)
+
+
 def _alarm_lines(given: dict[str, Any], watches: bool) -> list[Watcher]:
     """Alarms on standard output, or on standard error if the table goes there."""
     if not watches:
@@ -217,7 +246,7 @@ def _looked_on(
 ) -> Iterator[tuple[Page | None, list[Watcher]]]:
     """Serve the live page and the metrics, and tell of alarms, as far as asked for, within this block."""
     with ExitStack() as stack:
-        page, watchers = None, list[Any]([] if notices is None else [notices])
+        page, watchers = None, list[Any]()
         keyed, shown = job.request.key is not None, given["live"] or given["picture"]
         traces: Any = None
         fleet = None

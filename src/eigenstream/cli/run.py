@@ -188,6 +188,13 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         metavar="URL",
         help="Post each line about an alarm to this web server as JSON; up to three tries.",
     ),
+    Section.TELL.option(
+        "--shelve",
+        metavar="NAME=TIME",
+        multiple=True,
+        help="Tell nobody of alarms that blame this input first, nor of notices about it, for a time (2h) or a "
+        "number of rows (500) from the first row on. They are recorded as ever, and counted. May be repeated.",
+    ),
     output="Write the verdict on each row to NAME.csv, NAME.jsonl or NAME.parquet: statistics, limits, "
     "severity, alarm, the row at which it began, and the inputs to blame.",
     picture="Draw control charts: PNG or SVG.",
