@@ -192,8 +192,8 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         "--shelve",
         metavar="NAME=TIME",
         multiple=True,
-        help="Tell nobody of alarms that blame this input first, nor of notices about it, for a time (2h) or a "
-        "number of rows (500) from the first row on. They are recorded as ever, and counted. May be repeated.",
+        help="Tell nobody of alarms that blame this input first, nor of notices about it, for a time (2h) or "
+        "rows (500) from the first row on. They are recorded as ever, and counted. May be repeated.",
     ),
     output="Write the verdict on each row to NAME.csv, NAME.jsonl or NAME.parquet: statistics, limits, "
     "severity, alarm, the row at which it began, and the inputs to blame.",
