@@ -37,8 +37,15 @@ SMALLER = {
 """Settings with which the claims come out as in quick mode, in half of the time."""
 LONG = {"family", "real-data", "relatives"}
 """Items whose networks have tests of their own, and whose claims take long even in quick mode."""
+QUICKLY = ("table-1", "large-alpha", "local-learning", "theory", "phase-diagram")
+"""Items whose claims are computed in seconds."""
+
 SIZES = [
-    *((name, SMALLER.get(name, {})) for name in ITEMS if name not in LONG),
+    *(
+        (name, SMALLER.get(name, {})) if name in QUICKLY else slow(name, SMALLER.get(name, {}))
+        for name in ITEMS
+        if name not in LONG
+    ),
     *(slow(name, {}) for name in ITEMS if name in SMALLER or name in LONG),
 ]
 
@@ -172,11 +179,7 @@ NUMBERS = {
 # --- all items -------------------------------------------------------------------------------------------
 
 
-QUICKLY = ("table-1", "large-alpha", "local-learning", "theory", "phase-diagram")
-"""Items whose claims are computed in seconds."""
-
-
-@pytest.mark.parametrize(("name", "smaller"), [one if one[0] in QUICKLY else slow(*one) for one in SIZES])
+@pytest.mark.parametrize(("name", "smaller"), SIZES)
 def test_claims_come_out_as_expected_and_could_fail(name, smaller):
     item = ITEMS[name]
     settings = replace(item.QUICK, **smaller)
