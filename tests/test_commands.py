@@ -4,6 +4,7 @@ import io
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from itertools import chain
@@ -23,15 +24,23 @@ def X():
     return np.vstack(list(streams.changing_rank(3000, ranks={0: 2}, n_features=8, random_state=0)))
 
 
-@pytest.fixture
-def folder(X, tmp_path, monkeypatch):
-    """A folder with the files that the examples of the help texts name."""
-    monkeypatch.chdir(tmp_path)
-    np.savetxt("sensors.csv", X, delimiter=",", header="a,b,c,d,e,f,g,h", comments="")
+@pytest.fixture(scope="module")
+def files(X, tmp_path_factory):
+    """The files that the examples of the help texts name."""
+    path = tmp_path_factory.mktemp("files")
+    np.savetxt(path / "sensors.csv", X, delimiter=",", header="a,b,c,d,e,f,g,h", comments="")
     for name, rows in (("sensors", X), ("monday", X[:1500]), ("tuesday", X[1500:])):
-        OnlineAdaptivePCA(random_state=0, missing="impute").fit(rows).save(f"{name}.model")
-    (tmp_path / "times.csv").write_text("time,a\n09:00,1.5\n09:01,2.5\n")
-    (tmp_path / "titles.csv").write_text("a,b\n")
+        OnlineAdaptivePCA(random_state=0, missing="impute").fit(rows).save(path / f"{name}.model")
+    (path / "times.csv").write_text("time,a\n09:00,1.5\n09:01,2.5\n")
+    (path / "titles.csv").write_text("a,b\n")
+    return path
+
+
+@pytest.fixture
+def folder(files, tmp_path, monkeypatch):
+    """A folder with those files."""
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
