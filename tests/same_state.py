@@ -13,7 +13,7 @@ CACHES = {
     ("Tracker", "_readings"): "computed from the learner when somebody asks",
     ("Tracker", "_even"): "follows from the plan",
     ("Blocks", "_open"): "computed anew from the last look and the waiting rows, to the same bits",
-    ("Blocks", "_dynamics"): "follows from the filter and the last look",
+    ("TimeFilter", "_dynamics"): "follows from what the filter has learnt",
     ("LastLook", "_factors"): "follows from the decision",
     ("LastLook", "_expected"): "follows from learner and decision",
     ("LastLook", "_seen"): "follows from learner and decision",

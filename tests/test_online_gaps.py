@@ -5,7 +5,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, load, metrics, streams
-from eigenstream.model.imputation import Belief, Gaussian, gaussian
+from eigenstream.model.gap_kernels import correct, expected
+from eigenstream.model.gap_state import belief_of
+from eigenstream.model.imputation import Gaussian, gaussian
 from tests.marks import slow
 from tests.online_model import paper, stored, with_gaps
 
@@ -229,36 +231,61 @@ def test_of_white_noise_nothing_but_the_level_is_believed():
     assert known.noise == pytest.approx(lam.mean(), rel=0.1)
 
 
-def test_a_filled_entry_is_the_expectation_of_a_gaussian():
+@pytest.mark.kernel
+@pytest.mark.parametrize("gap", [[1, 4], [1, 4, 5, 6]])  # fewer than axes, and more
+def test_a_filled_entry_is_the_expectation_of_a_gaussian(gap):
     """Against the textbook formula, before and after rows have corrected it."""
     rng = np.random.default_rng(0)
-    U, V = np.linalg.qr(rng.standard_normal((8, 3)))[0].T, np.array([4.0, 2.0, 1.0])
-    belief, rows = Belief(Gaussian(np.ones(8), U, V, 0.1, 50.0)), 1 + rng.standard_normal((5, 3)) @ U
-    S, mean, count, faded = 50 * U.T @ np.diag(V) @ U, np.ones(8), 50.0, 0.9
-    gap, seen = [1, 4, 5], [0, 2, 3, 6, 7]
-    for row in [mean, *rows]:
-        belief.correct(row, 1.0, faded, center=True)
-        share = faded * count / (faded * count + 1)
-        S, count = faded * S + share * np.outer(row - mean, row - mean), faded * count + 1
-        mean = mean + (row - mean) / count
-        cov, x = S / count + 0.1 * np.eye(8), rng.standard_normal(8)
+    U, V, f = np.linalg.qr(rng.standard_normal((8, 3)))[0].T, np.array([4.0, 2.0, 1.0]), 0.1
+    belief = belief_of(Gaussian(np.ones(8), U, V, f, 50.0), corrects=True, center=True)
+    C, mean, count, faded = np.diag(V) + f * np.eye(3), np.ones(8), 50.0, 0.9
+    seen, doubts = np.delete(np.arange(8), gap), np.ones(len(gap))
+    for row in [mean, *(1 + rng.standard_normal((5, 3)) @ U)]:
+        correct(belief, row - mean, 1.0, faded)
+        share, y = 1 / (faded * count + 1), U @ (row - mean)
+        C, count = (1 - share) * C + share * (1 - share) * np.outer(y, y), faded * count + 1
+        mean = mean + share * (row - mean)
+        np.testing.assert_allclose(belief.mean, mean)
+        cov, x = U.T @ C @ U + f * (np.eye(8) - U.T @ U), rng.standard_normal(8)
         slope = cov[np.ix_(gap, seen)] @ np.linalg.inv(cov[np.ix_(seen, seen)])
         lack = cov[np.ix_(gap, gap)] - slope @ cov[np.ix_(seen, gap)]
-        expected = mean[gap] + slope @ (x[seen] - mean[seen])
-        x[gap] = np.nan
-        filled, _, variances, along, extra = belief.expect(x)
-        np.testing.assert_allclose(filled[gap], expected, atol=1e-9)
+        trusted = x - mean
+        trusted[gap] = 0.0
+        said, variances, along = expected(belief, trusted, np.array(gap), doubts)
+        np.testing.assert_allclose(said, slope @ (x - mean)[seen], atol=1e-9)
         np.testing.assert_allclose(variances, np.diag(lack), atol=1e-9)
-        assert np.trace(along) + extra == pytest.approx(np.trace(lack))
         np.testing.assert_allclose(along, U[:, gap] @ lack @ U[:, gap].T, atol=1e-9)
 
 
+@pytest.mark.kernel
+@pytest.mark.parametrize("axes", [2, 6])  # fewer than doubts, and more
+def test_entries_in_doubt_are_observed_with_an_error(axes):
+    """A gap is one without bound."""
+    rng = np.random.default_rng(1)
+    U, V, f = np.linalg.qr(rng.standard_normal((8, axes)))[0].T, np.arange(1.0, axes + 1), 0.5
+    belief, x = belief_of(Gaussian(np.zeros(8), U, V, f, 9.0), corrects=False, center=False), np.arange(8.0)
+    errors = np.array([0.3, 2.0, 1e12])
+    at, doubts = np.array([0, 3, 7]), errors / (f + errors)
+    trust = np.ones(8)
+    trust[at] -= doubts
+    said, variances, _ = expected(belief, trust * x, at, doubts)
+    noise = np.zeros(8)
+    noise[at] = errors
+    cov = U.T @ (V[:, None] * U) + f * np.eye(8)
+    slope = cov @ np.linalg.inv(cov + np.diag(noise))
+    np.testing.assert_allclose((1 - doubts) * x[at] + doubts * said, (slope @ x)[at], atol=1e-6)
+    np.testing.assert_allclose(variances, np.diag(cov - slope @ cov)[at], atol=1e-6)
+
+
+@pytest.mark.kernel
 def test_a_row_adds_the_direction_that_the_axes_miss():
-    belief = Belief(Gaussian(np.zeros(3), np.eye(1, 3), np.ones(1), 0.01, 10.0))
+    known = Gaussian(np.zeros(3), np.eye(1, 3), np.ones(1), 0.01, 10.0)
+    belief = belief_of(known, corrects=True, center=False)
     for _ in range(20):
-        belief.correct(np.array([0.0, 1.0, 1.0]), 1.0, 1.0, center=False)
-    assert len(belief.axes) == 2
-    assert belief.expect(np.array([0.0, 1.0, np.nan])).row[2] == pytest.approx(1, abs=0.05)
+        correct(belief, np.array([0.0, 1.0, 1.0]), 1.0, 1.0)
+    assert len(belief.known_axes) == 2
+    said, _, _ = expected(belief, np.array([0.0, 1.0, 0.0]), np.array([2]), np.ones(1))
+    assert said[0] == pytest.approx(1, abs=0.05)
 
 
 def test_learning_and_imputing_needs_missing_values_to_be_allowed(online):

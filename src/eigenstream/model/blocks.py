@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,18 @@ from ..learners.knowledge import Floats, Matrix, Vector
 from ..learners.learner import Learner, Measuring, Roomy, Spread, Steps
 from ..learners.marks import Mark, Marked
 from .events import Tally
-from .imputation import Filled, complete, fill, fill_by_means, fill_by_means_so_far, gaussian_of
+from .imputation import Filled, complete, fill_by_means, fill_by_means_so_far, gaussian_of
 from .judgement import hide
 from .last_look import LastLook
-from .open_block import OpenBlock
 from .outliers import Usual, cap, first_seen
 from .plan import Plan
-from .time_filter import Dynamics, Past, TimeFilter, learn_filled
+from .time_filter import Dynamics, TimeFilter, learn_filled
 from .varying import Varying
 from .waiting import Waiting
+
+if TYPE_CHECKING:  # kernels take a moment to load: only where there are gaps
+    from .open_block import OpenBlock
+    from .past import Past
 
 Missing = Literal["raise", "skip", "impute"]
 
@@ -58,8 +61,6 @@ class Blocks(Marked):
         """What time says about gaps; None where nobody has asked for them to be filled."""
         self._open: list[OpenBlock] = []
         """Rows that wait, gaps filled, once somebody has asked; whoever fills takes it out: see `Callers`."""
-        self._dynamics: list[Dynamics] = []
-        """What is known of time, once somebody has asked."""
 
     def mark(self) -> Mark:
         time = None if self.time is None else self.time.mark()
@@ -78,7 +79,6 @@ class Blocks(Marked):
     def forget_open(self) -> None:
         """Drop the filled rows of the open block: what they were filled by has changed."""
         self._open = []
-        self._dynamics = []
 
     def take(self, rows: Floats, steps: Steps) -> Steps | None:
         """Take rows, at most to the end of the block; returns what its rows count if one has been learnt."""
@@ -149,6 +149,8 @@ class Blocks(Marked):
     def _fill(self, rows: Floats) -> tuple[Floats, Matrix]:
         """The same, and the variances of filled entries."""
         if self.look.early is not None or self.learner.started:
+            from .open_block import fill
+
             return fill(rows, self.look.expected())
         gaps = np.where(np.isnan(rows), np.nan, 0.0)
         return fill_by_means(np.where(np.isnan(rows), self.inputs.first, rows)).rows, gaps
@@ -193,26 +195,25 @@ class Blocks(Marked):
         came: Floats = np.array(host(rows))  # the learner may learn in the memory that they wait in
         own, gaps = came[:, : self.plan.width].astype(np.float64), bool(np.isnan(came).any())
         first = not (self.learner.started and time.started)
-        past, judged = None, None
-        if not first:
-            judged = self._judged(came, steps) if time.is_judged(gaps=gaps) else None
-            if not gaps and not time.in_doubt and bool((steps.weight > 0).all()):
-                past = self._past(len(own))
-                past.take_whole(own, steps.discount)
-        filled = complete(rows)
-        if gaps or (past is None and not first):
+        whole = not gaps and not time.in_doubt and bool((steps.weight > 0).all())
+        judged = self._judged(came, steps) if not first and time.is_judged(gaps=gaps) else None
+        mean = None if first else self._mean()
+        filled, past = complete(rows), None
+        if gaps or not (whole or first):
             filled = self._filled(rows, steps)
             past = self._open[-1].past if not first else None
         learn_filled(
             self.learner, filled._replace(rows=self._capped(self.learner, filled.rows, steps)), steps
         )
-        if past is None:
-            time.begin(own, steps, self.learner.seen(0).mean[: self.plan.width])
+        if mean is None:
+            time.begin(own, steps, self._mean())
             time.judge(*self._first_judged(came, steps))
+        elif past is None:
+            time.learn_whole(own, steps, mean)
         else:
             time.learn(past, steps)
-            if judged is not None:
-                time.judge(*judged, steps.weight)
+        if judged is not None:
+            time.judge(*judged, steps.weight)
 
     def _judged(self, rows: Floats, steps: Steps) -> tuple[NDArray[np.intp], Floats]:
         """Answers to entries of a block as if they were missing, see `OpenBlock.judged`."""
@@ -228,6 +229,9 @@ class Blocks(Marked):
 
         A model of so few rows says little about later ones: its errors count a quarter.
         """
+        from .open_block import OpenBlock
+        from .past import Past
+
         plan, half, own = self.plan, len(rows) // 2, slice(self.plan.width)
         learner, time = plan.learner(0.0), TimeFilter(plan)
         learn_filled(
@@ -238,9 +242,10 @@ class Blocks(Marked):
             return np.full((0, plan.width), -1), np.zeros((4, 0, plan.width)), np.zeros(0)
         level = gaussian_of(known)
         time.begin(rows[:half, own].astype(np.float64), steps.part(slice(half)), known.mean[own])
-        past = Past(time.dynamics(known.mean[own]), time.last, time.ages, len(rows) - half)
+        dynamics, late = time.dynamics(known.mean[own]), steps.part(slice(half, None))
+        past = Past(dynamics, time.last, time.ages, len(rows) - half, corrects=True)
         block = OpenBlock(level, len(rows) - half, plan.dtype, center=plan.center, corrects=True, past=past)
-        gappy, late = rows[half:].copy(), steps.part(slice(half, None))
+        gappy = rows[half:].copy()
         gappy[:, own] = hide(gappy[:, own], 0)
         block.take(gappy, late)
         return *block.judged(rows[half:, own]), late.weight / 4
@@ -267,8 +272,13 @@ class Blocks(Marked):
         return block if block.number <= most else self._new_block(self.learner.block)
 
     def _new_block(self, rows: int) -> OpenBlock:
-        plan, corrects = self.plan, self.learner.block > 1 and not self.plan.cap_outliers
-        past = self._past(rows) if self.time is not None and self.time.started else None
+        from .open_block import OpenBlock
+        from .past import Past
+
+        plan, time, past = self.plan, self.time, None
+        corrects = self.learner.block > 1 and not plan.cap_outliers
+        if time is not None and time.started:
+            past = Past(self.dynamics(), time.last, time.ages, rows, corrects=corrects)
         known = self.look.expected()
         return OpenBlock(known, rows, plan.dtype, center=plan.center, corrects=corrects, past=past)
 
@@ -279,18 +289,14 @@ class Blocks(Marked):
         nothing = np.zeros((0, self.plan.n), dtype=self.plan.dtype)
         return self._opened(nothing, Steps.even(0, 1.0)).past
 
-    def _past(self, rows: int) -> Past:
-        """The filter as it stands, before so many rows."""
-        assert self.time is not None
-        return Past(self.dynamics(), self.time.last, self.time.ages, rows)
+    def _mean(self) -> Vector:
+        """Mean of the inputs as of the last block."""
+        return np.asarray(host(self.learner.seen(0).mean)[: self.plan.width])
 
     def dynamics(self) -> Dynamics:
-        """What is known of time as of the last block and look; in a list, see `Callers`."""
+        """What is known of time as of the last block."""
         assert self.time is not None
-        kept = self._dynamics
-        if not kept:
-            kept.append(self.time.dynamics(self.look.expected().mean[: self.plan.width]))
-        return kept[0]
+        return self.time.dynamics(self._mean())
 
     def _capped(self, learner: Learner, rows: Floats, steps: Steps) -> Floats:
         """The rows, outliers scaled down if that is asked for."""

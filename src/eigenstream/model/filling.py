@@ -7,10 +7,9 @@ import numpy as np
 from ..array_types import Floats, Matrix
 from ..learners.arrays import host
 from ..learners.learner import Steps
-from .imputation import Gaussian, fill, gaussian
-from .open_block import OpenBlock
+from .imputation import Gaussian, gaussian
 from .reading import Reading
-from .time_filter import Dynamics, Past
+from .time_filter import Dynamics
 
 
 def expected_by(reading: Reading) -> Gaussian:
@@ -34,15 +33,18 @@ def filled_by(reading: Reading, rows: Floats, dynamics: Dynamics | None = None) 
     Rows without any value stay as they are; the others are a stretch of their own for what is known of time.
     Without ``dynamics``, each row is filled for itself.
     """
+    from .open_block import OpenBlock, fill
+    from .past import Past
+
     observed = ~np.isnan(rows).all(axis=1)
     filled, variances, known = rows.copy(), np.where(np.isnan(rows), np.nan, 0.0), expected_by(reading)
     if dynamics is None:
         filled[observed], variances[observed] = fill(rows[observed], known)
         return filled, variances
-    past = Past.anew(
-        dynamics._replace(mean=known.mean[: len(dynamics.mean)], elapsed=None), int(observed.sum())
-    )
-    block = OpenBlock(known, int(observed.sum()), rows.dtype, center=False, corrects=False, past=past)
-    filled[observed] = block.take(rows[observed], Steps.even(int(observed.sum()), 1.0))
-    variances[observed] = block.variances
+    number = int(observed.sum())
+    outlook = dynamics.outlook._replace(mean=known.mean[: len(dynamics.outlook.mean)])
+    past = Past.anew(dynamics._replace(outlook=outlook, elapsed=None), number)
+    block = OpenBlock(known, number, rows.dtype, center=False, corrects=False, past=past)
+    block.take(rows[observed], Steps.even(number, 1.0))
+    filled[observed], variances[observed] = block.rows, block.variances
     return filled, variances

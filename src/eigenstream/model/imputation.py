@@ -18,15 +18,12 @@ but its level, which is f.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..array_types import Floats, Matrix, Vector
 from ..learners.knowledge import Knowledge
-from ..learners.scale import scale_of
 
 MISFIT = 1e-3
 """Least error that a model is taken to have, as a share of the mean variance.
@@ -39,10 +36,6 @@ filled in is learnt, would grow from row to row.
 # leaves in it; without a bound every row would add an axis.
 FAINT = 0.1
 """Directions whose variance is below this share of the noise say next to nothing about missing entries."""
-
-# A factor: thirty half-lives. Dividing by less would overflow after some rows.
-LONGEST_PAUSE = 1e-9
-"""A discount per row below which it does not matter any more how much was forgotten."""
 
 
 class Gaussian(NamedTuple):
@@ -148,166 +141,6 @@ def complete(rows: Floats, extra: Vector | None = None) -> Filled:
     """Rows that lack nothing along any axis."""
     T, n = rows.shape
     return Filled(rows, np.zeros(T) if extra is None else extra, np.zeros((0, 0)), np.zeros((0, n)))
-
-
-class Belief:
-    """Distribution of the next row of a stream: a Gaussian that rows correct one by one."""
-
-    def __init__(self, known: Gaussian) -> None:
-        self.known = known
-        self.mean, self.count = known.mean.copy(), known.effective
-        self.axes = known.axes
-        """The axes that are known, and below them those that rows have added."""
-        self.scale = None if known.gain is None else scale_of(known.gain)
-        self.precision: Matrix = np.diag(1 / (max(known.effective, LONGEST_PAUSE) * known.variances))
-        """The inverse of V times the count (r, r)."""
-
-    def expect(self, row: Floats, doubts: Vector | None = None) -> Expected:
-        """Expectation of a row, and what that lacks.
-
-        Parameters
-        ----------
-        row
-            NaN where it has gaps (n).
-        doubts
-            Share of the noise in what is unexpected of each entry, between 0 and 1: an entry of variance v
-            around its true value has the doubt ``v / (f + v)``. None: entries are exact (n).
-        """
-        doubtful, doubt = _doubts(row, doubts)
-        A, B = self._system(doubtful, doubt)
-        unseen, noise = self.axes[:, doubtful], self.known.noise
-        trusted = self.axes @ self._trusted(row, doubtful, doubt)
-        solved = _solved(A, np.column_stack((trusted, unseen * doubt)))
-        z, spread = solved[:, 0], solved[:, 1:]
-        along = noise * (B + B @ (spread @ unseen.T))
-        variances = noise * doubt * (1 + np.einsum("ij,ij->j", unseen, spread))
-        lacking = max(float(variances.sum()) - float(np.trace(along)), 0.0)
-        if self.scale is not None:
-            variances = variances * np.square(self.scale[doubtful])
-        return Expected(self._expected(row, doubtful, doubt, z), doubtful, variances, along, lacking)
-
-    def correct(self, row: Floats, weight: float, discount: float, *, center: bool) -> None:
-        """Count a row without gaps: it moves V and the mean."""
-        deviation = row - self.mean
-        discount = max(discount, LONGEST_PAUSE)
-        before = discount * self.count
-        self.count = before + weight
-        self.precision /= discount
-        if not weight > 0:
-            return
-        if center:
-            self.mean += weight / self.count * deviation
-            weight *= before / self.count
-        seen = self._coordinates(
-            deviation if self.known.gain is None else deviation * self.known.gain, weight
-        )
-        reach = self.precision @ seen
-        self.precision -= np.outer(reach, reach) * (weight / (1 + weight * float(seen @ reach)))
-
-    def _coordinates(self, deviation: Vector, weight: float) -> Vector:
-        """A deviation along the axes, which gain one if what they miss of it is not faint."""
-        seen = self.axes @ deviation
-        beyond = deviation - seen @ self.axes
-        square, faint = float(beyond @ beyond), FAINT * self.known.noise * self.count
-        if weight * square > faint > 0:
-            length = math.sqrt(square)
-            self.axes = np.vstack((self.axes, beyond / length))
-            self.precision = np.pad(self.precision, (0, 1))
-            self.precision[-1, -1] = 1 / faint
-            seen = np.append(seen, length)
-        return seen
-
-    def _system(self, doubtful: NDArray[np.intp], doubt: Vector) -> tuple[Matrix, Matrix]:
-        """A, and ``B = U diag(doubt) U'``: what the row does not say along the axes."""
-        identity = np.eye(len(self.axes))
-        if (
-            2 * len(doubtful) <= self.axes.shape[1]
-        ):  # of orthonormal axes, the smaller product tells the other
-            B = (self.axes[:, doubtful] * doubt) @ self.axes[:, doubtful].T
-        else:
-            trust = np.ones(self.axes.shape[1])
-            trust[doubtful] -= doubt
-            B = identity - (self.axes * trust) @ self.axes.T
-        return identity - B + self.known.noise * self.count * self.precision, B
-
-    def _trusted(self, row: Floats, doubtful: NDArray[np.intp], doubt: Vector) -> Vector:
-        """Deviations from the mean in the units of the axes, times the trust in them."""
-        deviation = row - self.mean
-        deviation[doubtful] = np.where(doubt < 1, deviation[doubtful] * (1 - doubt), 0.0)
-        return deviation if self.known.gain is None else deviation * self.known.gain
-
-    def _expected(self, row: Floats, doubtful: NDArray[np.intp], doubt: Vector, z: Floats) -> Floats:
-        """The row with what z says in its gaps, and as far as entries are in doubt."""
-        filled, deviation = row.copy(), z @ self.axes[:, doubtful]
-        if self.scale is not None:
-            deviation = deviation * self.scale[doubtful]
-        said = self.mean[doubtful] + deviation
-        filled[doubtful] = np.where(doubt < 1, row[doubtful] + doubt * (said - row[doubtful]), said)
-        return filled
-
-
-class Expected(NamedTuple):
-    """Expectation of a row with gaps, or with entries that are in doubt."""
-
-    row: Floats
-    """Without gaps (n)."""
-    doubtful: NDArray[np.intp]
-    """Indices of the gaps, and of entries in doubt (m)."""
-    variances: Vector
-    """Variance of each of these around its expectation, in the units of the rows (m)."""
-    along: Matrix
-    """Scatter that the row lacks along the axes (r, r)."""
-    extra: float
-    """Squared length that it lacks off the axes."""
-
-
-def added(total: Matrix, more: Matrix) -> Matrix:
-    """The sum of two scatters along axes, the second along more of them."""
-    grown = len(more) - len(total)
-    return more + (np.pad(total, (0, grown)) if grown else total)
-
-
-def _doubts(row: Floats, doubts: Vector | None) -> tuple[NDArray[np.intp], Vector]:
-    """Indices of entries that are in doubt, and how much: 1 for a gap."""
-    gap = np.isnan(row)
-    if doubts is None:
-        doubtful = np.flatnonzero(gap)
-        return doubtful, np.ones(len(doubtful))
-    doubts = np.where(gap, 1.0, doubts)
-    doubtful = np.flatnonzero(doubts)
-    return doubtful, doubts[doubtful]
-
-
-def _solved(A: Matrix, b: Floats) -> Floats:
-    """The x of ``A x = b``; of many, the shortest.
-
-    There are many where a gross value has made an axis so long that the noise is nothing beside it, and the
-    observed entries say nothing of that axis: the mean is as good an answer as any.
-    """
-    try:
-        return np.linalg.solve(A, b)
-    except np.linalg.LinAlgError:
-        if np.linalg.matrix_rank(A) == len(A):
-            raise
-        return np.linalg.lstsq(A, b, rcond=None)[0]
-
-
-def fill(rows: Floats, known: Gaussian) -> tuple[Floats, Matrix]:
-    """Fill NaN with what is expected there, each row for itself; also the variance of each filled entry.
-
-    Examples
-    --------
-    >>> known = Gaussian(
-    ...     np.zeros(2), np.array([[0.6, 0.8]]), np.array([9.0]), 0.1, 100.0
-    ... )
-    >>> fill(np.array([[2.0, np.nan]]), known)[0].round(2)
-    array([[2.  , 2.59]])
-    """
-    belief, filled, variances = Belief(known), rows.copy(), np.zeros(rows.shape)
-    for t in np.flatnonzero(np.isnan(rows).any(axis=1)):
-        expected = belief.expect(rows[t])
-        filled[t], variances[t, expected.doubtful] = expected.row, expected.variances
-    return filled, variances
 
 
 def fill_by_means(rows: Floats, *, standardize: bool = False) -> Filled:

@@ -98,39 +98,18 @@ class Judgement(NamedTuple):
 
 def _ratios(number: Matrix, over: Matrix, under: Matrix, theory: float) -> Matrix:
     """Ratios of sums (bins, n): of one input they lean on those of all, of all on those of younger gaps."""
-    found, usual = np.zeros_like(over), theory
-    for b in range(BINS):
+    units, usual, found = np.ones(BINS), np.ones(BINS), theory
+    sums = zip(
+        number.sum(axis=1).tolist(), over.sum(axis=1).tolist(), under.sum(axis=1).tolist(), strict=True
+    )
+    for b, (entries, above, below) in enumerate(sums):
         # Entries of one gap are all but one entry: so many of them say as much as one of a younger gap.
-        weight = PRIOR * max(2.0 ** (b - 1), 1.0)
-        unit = weight * float(under[b].sum()) / max(float(number[b].sum()), 1.0)
+        unit = PRIOR * max(2.0 ** (b - 1), 1.0) * below / max(entries, 1.0)
         if unit > 0:
-            usual = float(over[b].sum() + unit * usual) / float(under[b].sum() + unit)
-            found[b] = (over[b] + unit * usual) / (under[b] + unit)
-        else:
-            found[b] = usual
-    return found
-
-
-class Mixture(NamedTuple):
-    """Weight of time against level, and the variance of the two together (m)."""
-
-    weights: Vector
-    variances: Vector
-
-
-def mixture(factors: Floats, level: Vector, time: Vector) -> Mixture:
-    """Mixture of two answers with these variances, as they expect them.
-
-    Examples
-    --------
-    >>> mixture(np.array([[1.0], [1.0], [0.0]]), np.array([3.0]), np.array([1.0]))
-    Mixture(weights=array([0.75]), variances=array([0.75]))
-    """
-    A, B = factors[0] * level, factors[1] * time
-    C = factors[2] * np.sqrt(A * B)
-    under = A + B - 2 * C
-    w = np.clip(np.divide(A - C, under, out=np.ones_like(under), where=under > 0), 0.0, 1.0)
-    return Mixture(w, w * w * B + (1 - w) ** 2 * A + 2 * w * (1 - w) * C)
+            units[b], found = unit, (above + unit * found) / (below + unit)
+        usual[b] = found
+    lean = units[:, None]
+    return np.asarray((over + lean * usual[:, None]) / (under + lean))
 
 
 def bins_of(ages: NDArray[np.int64]) -> NDArray[np.intp]:

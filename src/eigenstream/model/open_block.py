@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..array_types import Floats, Matrix, Vector
+from ..array_types import Floats, Matrix
 from ..learners.learner import Steps
-from .imputation import Belief, Filled, Gaussian, added
-from .judgement import bins_of, mixture
-from .time_filter import Past, Said
-
-
-class Answers(NamedTuple):
-    """Two answers to the gaps of one row."""
-
-    t: int
-    gaps: NDArray[np.intp]
-    level: Vector
-    """Expectations by the level (m)."""
-    variances: Vector
-    """Variances that the level expects (m)."""
-    said: Said
-    """What time says."""
+from .gap_kernels import follow
+from .gap_state import NONE, Course, OtherAnswer, Outlook, belief_of
+from .imputation import Filled, Gaussian
+from .past import Past
 
 
 class OpenBlock:
@@ -59,58 +47,50 @@ class OpenBlock:
         past: Past | None = None,
     ) -> None:
         n = len(known.mean)
-        self.belief, self.center, self.corrects, self.past = Belief(known), center, corrects, past
+        self.dtype, self.past = dtype, past
         self.number = 0
         """Number of rows that have been filled."""
-        self.rows: Floats = np.zeros((block, n), dtype=dtype)
-        self.variances: Matrix = np.zeros((block, n))
-        """Variance of each filled entry around the truth, as far as is known; zero where an entry came."""
-        self.extra: Vector = np.zeros(block)
-        self.along: Matrix = np.zeros((0, 0))
-        self.answers: list[Answers] = []
-        """Both answers to each row with gaps that time has had a say in."""
+        self.belief = belief_of(known, corrects=corrects, center=center)
+        self.outlook = Outlook(
+            np.zeros(n), np.full(n, np.inf), np.ones(n), np.zeros((2, n)), np.arange(2), np.zeros(2, np.int64)
+        )
+        self.level = Course.begun(np.zeros((2, n)), np.zeros(n, np.int64), block, len(self.belief.axes))
+        """What the inputs of each row say of each other."""
+        self.other = NONE
+        """What time says."""
+        if past is not None:
+            said, shape = past.course, past.course.rows.shape
+            mixed = np.zeros(shape), np.zeros(shape)
+            self.other = OtherAnswer(said.rows, said.variances, said.bins, past.dynamics.factors, *mixed)
 
-    def take(self, rows: Floats, steps: Steps) -> Floats:
-        """The next rows of the block, filled."""
-        first = self.number
-        for t, row in enumerate(rows, first):
-            weight, discount = float(steps.weight[t - first]), float(steps.discount[t - first])
-            filled, along, share = row, None, 1.0
-            if np.isnan(row).any():
-                expected = self.belief.expect(row)
-                filled, along, self.extra[t] = expected.row, expected.along, expected.extra
-                self.variances[t, expected.doubtful] = expected.variances
-            if self.past is not None:
-                share = self._mix(self.past, row, filled, weight, discount)
-            self.rows[t] = filled
-            self.along *= discount
-            if along is not None:  # what is known better by time lacks less
-                self.extra[t] *= share
-                self.along = added(self.along, weight * share * along)
-            if self.corrects:
-                self.belief.correct(filled, weight, discount, center=self.center)
-            self.number = t + 1
-        return self.rows[first : self.number]
+    def take(self, rows: Floats, steps: Steps) -> None:
+        """Fill the next rows of the block."""
+        rows64: Matrix = np.ascontiguousarray(rows, dtype=np.float64)
+        counts, alone = np.column_stack((steps.weight, steps.discount)), np.zeros((1, 3, rows.shape[1]))
+        alone[:, 2] = 1.0
+        if self.past is not None:
+            self.past.take(np.ascontiguousarray(rows64[:, : self.past.width]), counts)
+        follow(self.belief, self.outlook, self.level, self.other, alone, rows64, counts, self.number)
+        self.number += len(rows)
 
-    def _mix(self, past: Past, row: Floats, filled: Floats, weight: float, discount: float) -> float:
-        """Let time have its say in the gaps of a row that the level has filled.
+    def _told(self, level: Matrix, mixed: Matrix) -> Matrix:
+        """What both answers say where there are two, in the rows so far."""
+        told, (_, w) = level[: self.number].copy(), mixed.shape
+        if w:
+            told[:, :w] = np.where(self.level.came[: self.number, :w], told[:, :w], mixed[: self.number])
+        return told
 
-        Returns the share of the variance that gaps still have then, at most 1.
-        """
-        t, n = self.number, len(past.ages)
-        said = past.take(row[:n].astype(np.float64), weight, discount, corrects=self.corrects)
-        gaps = said.gaps
-        if not len(gaps):
-            return 1.0
-        level, variances = filled[gaps].astype(np.float64), self.variances[t, gaps]
-        self.answers.append(Answers(t, gaps, level, variances, said))
-        mixed = mixture(past.dynamics.factors[:, bins_of(said.ages), gaps], variances, said.variances)
-        filled[gaps] = level + mixed.weights * (said.row[gaps] - level)
-        self.variances[t, gaps] = mixed.variances
-        units = np.divide(1.0, variances, out=np.zeros_like(variances), where=variances > 0)
-        return min(float(np.mean(mixed.variances * units)), 1.0)
+    @property
+    def rows(self) -> Floats:
+        """The rows so far, filled."""
+        return self._told(self.level.rows, self.other.mixed).astype(self.dtype)
 
-    def judged(self, truth: Floats) -> tuple[NDArray[np.intp], Floats]:
+    @property
+    def variances(self) -> Matrix:
+        """Variance of each of their entries around the truth; zero where an entry came."""
+        return self._told(self.level.variances, self.other.mixed_variances)
+
+    def judged(self, truth: Floats) -> tuple[NDArray[np.int64], Floats]:
         """Bins of entries that were gaps here, and answers to them, as `TimeFilter.judge` takes them.
 
         Parameters
@@ -118,20 +98,30 @@ class OpenBlock:
         truth
             The rows as they came: NaN where nobody knows (b, n).
         """
-        bins, answers = np.full(truth.shape, -1), np.zeros((4, *truth.shape))
-        for t, gaps, level, variances, said in self.answers:
-            known = np.isfinite(truth[t, gaps])
-            at = gaps[known]
-            bins[t, at] = bins_of(said.ages[known])
-            answers[0, t, at], answers[1, t, at] = level[known] - truth[t, at], said.row[at] - truth[t, at]
-            answers[2, t, at], answers[3, t, at] = variances[known], said.variances[known]
-        return bins, answers
+        assert self.past is not None
+        level, time, own = self.level, self.past.course, slice(truth.shape[1])
+        bins = np.where(np.isnan(truth), -1, time.bins)
+        errors = level.rows[:, own] - truth, time.rows - truth
+        answers = np.stack((*errors, level.variances[:, own], time.variances))
+        return bins, np.where(bins < 0, 0.0, answers)
 
     def filled(self) -> Filled:
         """All rows so far."""
-        return Filled(
-            self.rows[: self.number].copy(),
-            self.extra[: self.number].copy(),
-            self.along.copy(),
-            self.belief.axes[: len(self.along)],
-        )
+        axes, extra = self.belief.known_axes, self.level.extra[: self.number].copy()
+        return Filled(self.rows, extra, self.level.along[: len(axes), : len(axes)].copy(), axes)
+
+
+def fill(rows: Floats, known: Gaussian) -> tuple[Floats, Matrix]:
+    """Fill NaN with what is expected there, each row for itself; also the variance of each filled entry.
+
+    Examples
+    --------
+    >>> known = Gaussian(
+    ...     np.zeros(2), np.array([[0.6, 0.8]]), np.array([9.0]), 0.1, 100.0
+    ... )
+    >>> fill(np.array([[2.0, np.nan]]), known)[0].round(2)
+    array([[2.  , 2.59]])
+    """
+    block = OpenBlock(known, len(rows), rows.dtype, center=False, corrects=False)
+    block.take(rows, Steps.even(len(rows), 1.0))
+    return block.rows, block.variances

@@ -2,16 +2,15 @@
 
 The rows before, gaps filled, forecast the next one (`Persistence`). What is new in a row, its innovations, is
 related between inputs as rows are: a second learner knows their covariance, and entries that have come
-correct the forecast of those that have not (`Belief`). A predecessor that was filled itself is in doubt, by
-the variance that errors have gathered over the rows since its last value.
+correct the forecast of those that have not (`gap_kernels`). A predecessor that was filled itself is in doubt,
+by the variance that errors have gathered over the rows since its last value.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,17 @@ from ..array_types import Floats, Matrix, Vector
 from ..learners.knowledge import Knowledge
 from ..learners.learner import Learner, Steps
 from ..learners.marks import Mark, Marked
+from ..learners.scale import scale_of
 from ..learners.scatter import ROUNDING
 from ..learners.stored import LARGEST_VALUE, stored_array
-from .imputation import Belief, Filled, Gaussian, added, gaussian
+from .gap_state import GROSS, Outlook
+from .imputation import Filled, Gaussian, gaussian
 from .judgement import Judgement, bins_of
 from .persistence import SLOWEST, Forecaster, Persistence
 from .plan import Plan
+
+if TYPE_CHECKING:
+    from .past import Past
 
 LONGEST = 32
 """Rows over which errors of forecasts are followed one by one; beyond, as those of a first-order process."""
@@ -36,19 +40,20 @@ AGES = np.concatenate((np.arange(LONGEST + 1), LONGEST * 2 ** np.arange(1, 8)))
 NEVER = int(AGES[-1])
 """Age of an input that has had no value yet, or whose past is not known."""
 
+BINS_BY_AGE = np.concatenate(([0], bins_of(np.arange(1, NEVER + 1))))
+"""Bin of each age, see `judgement.BINS`; no gap has the age 0."""
+
 # A share. Inputs that stand still for a block and then move would otherwise outweigh all others together.
 STILL = 1e-3
 """Least standard deviation of an innovation, in those of its input."""
 
-# Standard deviations. Those of a Gaussian stay below it in all but one of 16,000 entries. Of 4 and 6, the
-# former filled eight of the sensor sets of the evaluation better; the other eight had no say in it.
-GROSS = 4.0
-"""Innovations beyond this are in doubt: they pull no harder than one of this size."""
-
-
 # Blocks. Judging fills a block once more; how errors grow with the age of a gap changes slowly.
 OFTEN, STRIDES = 8, (1, 2, 4, 8, 16)
 """The first so many blocks are all judged; then every second of twice as many, and so on."""
+
+# Blocks. What a thousand rows have said about innovations, a few more change little.
+LEARNT_OFTEN = 16
+"""The first so many blocks are all learnt from, if nothing is forgotten; then every second, and so on."""
 
 WIDE = 64
 """Inputs from which on blocks are judged as much less often as there are more: each has as many entries."""
@@ -60,87 +65,38 @@ BEYOND = 8
 
 TINY = float(np.finfo(np.float64).tiny)
 
-LARGEST_ROOT = 1e150
-"""Largest number whose square is one."""
-
 
 class Dynamics(NamedTuple):
     """What is known of time between two blocks."""
 
     forecaster: Forecaster
-    mean: Vector
-    """Mean of the rows (n)."""
+    outlook: Outlook
     known: Gaussian
     """Distribution of innovations."""
-    deviations: Vector
-    """Standard deviation of each innovation; infinite where nothing has varied yet (n)."""
-    noise: Vector
-    """Variance of the noise in each innovation, in the units of the rows (n)."""
-    gathered: Matrix
-    """Variance of a forecast from a predecessor that has been filled for so long, by `AGES` (ages, n)."""
     factors: Floats
     """Of `Judgement.factors`."""
     elapsed: float | None = None
     """Usual time between two rows, as minus the logarithm of a discount; None: rows have no times."""
 
-    def over(self, discount: float) -> tuple[Forecaster, Vector | float]:
-        """The forecaster over one step, and the deviation of innovations in usual ones.
-
-        Over s steps of time, a first-order process keeps ``phi^s``, and its innovations have the variance
-        ``(1 - phi^(2 s)) / (1 - phi^2)``.
-        """
-        if self.elapsed is None:
-            return self.forecaster, 1.0
-        steps = -math.log(max(discount, TINY)) / self.elapsed if self.elapsed > 0 else 1.0
-        phi = np.clip(self.forecaster.a, TINY, SLOWEST)
-        kept = phi**steps
-        scale = np.sqrt(np.maximum(1 - np.square(kept), TINY) / (1 - np.square(phi)))
-        return Forecaster(kept, np.zeros_like(phi)), scale
-
-    def doubts(
-        self, new: Vector, ages: NDArray[np.int64]
-    ) -> tuple[Vector | None, Vector | None, NDArray[np.bool_] | None]:
-        """Doubts of innovations as `Belief.expect` takes them.
-
-        Returns them, the variances that forecasts have gathered, and which innovations are gross; each None
-        where there is nothing of the kind.
-
-        Parameters
-        ----------
-        new
-            Innovations, NaN in gaps (n).
-        ages
-            Rows since the last value of each input, before this row (n).
-        """
-        gathered = gross = None
-        if ages.any():
-            rows = np.searchsorted(AGES, ages, side="right") - 1
-            gathered = self.gathered[rows, np.arange(len(ages))]
-        ratio = np.abs(new) / (GROSS * self.deviations)
-        variances = gathered
-        if not np.nanmax(ratio, initial=0.0) <= 1:
-            gross = ratio > 1  # a gap is not
-            far = np.clip(new / GROSS, -LARGEST_ROOT, LARGEST_ROOT)  # its square has to be a number
-            excess = np.where(gross, np.square(far) - np.square(self.deviations), 0.0)
-            variances = excess if variances is None else np.maximum(excess, variances)
-        if variances is None:
-            return None, None, None
-        under = self.noise + variances
-        doubts = np.divide(variances, under, out=np.zeros_like(under), where=under > 0)
-        return doubts, gathered, gross
+    def over(self, discounts: Vector) -> Floats:
+        """Coefficients of steps with these discounts, as `gap_kernels.follow` takes them."""
+        return coefficients(self.forecaster, self.elapsed, discounts)
 
 
-class Said(NamedTuple):
-    """What time says of one row."""
+def coefficients(forecaster: Forecaster, elapsed: float | None, discounts: Vector) -> Floats:
+    """Coefficients of the last row and of the one before, and the deviation of innovations in usual ones.
 
-    row: Vector
-    """The row, gaps filled (n)."""
-    gaps: NDArray[np.intp]
-    """Indices of the gaps (m)."""
-    variances: Vector
-    """Variance that time expects in each gap (m)."""
-    ages: NDArray[np.int64]
-    """Age of each gap: 1 if the row before had a value (m)."""
+    Over s steps of time, a first-order process keeps ``phi^s``, and its innovations have the variance
+    ``(1 - phi^(2 s)) / (1 - phi^2)``. Returns one for each discount, or one for all (T or 1, 3, n).
+    """
+    phi = forecaster.a
+    if elapsed is None:
+        return np.stack((phi, forecaster.b, np.ones_like(phi)))[None]
+    steps = -np.log(np.maximum(discounts, TINY)) / elapsed if elapsed > 0 else np.ones(len(discounts))
+    phi = np.clip(phi, TINY, SLOWEST)
+    kept = phi ** steps[:, None]
+    scale = np.sqrt(np.maximum(1 - np.square(kept), TINY) / (1 - np.square(phi)))
+    return np.stack((kept, np.zeros_like(kept), scale), axis=1)
 
 
 class Forecast(NamedTuple):
@@ -150,115 +106,6 @@ class Forecast(NamedTuple):
     """Expectations (steps, n)."""
     std: Floats
     """Their standard deviations (steps, n)."""
-
-
-class Past:
-    """The filter on its way through rows.
-
-    Parameters
-    ----------
-    dynamics
-        What was known of time before these rows.
-    last
-        The two rows before them, the older one first (2, n).
-    ages
-        Rows since the last value of each input (n).
-    rows
-        Most rows to come.
-    """
-
-    def __init__(self, dynamics: Dynamics, last: Matrix, ages: NDArray[np.int64], rows: int) -> None:
-        n = len(ages)
-        self.dynamics, self.belief = dynamics, Belief(dynamics.known)
-        self.before, self.last = last - dynamics.mean
-        self.ages, self.number = ages, 0
-        self.came: NDArray[np.bool_] = np.zeros((rows, n), dtype=bool)
-        self.rows: Matrix = np.zeros((rows, n))
-        self.new: Matrix = np.zeros((rows, n))
-        self.extra: Vector = np.zeros(rows)
-        self.along: Matrix = np.zeros((0, 0))
-
-    @classmethod
-    def anew(cls, dynamics: Dynamics, rows: int) -> Self:
-        """A stretch of rows that nothing is known of yet."""
-        n = len(dynamics.mean)
-        return cls(dynamics, np.tile(dynamics.mean, (2, 1)), np.full(n, NEVER), rows)
-
-    def take(self, row: Vector, weight: float, discount: float, *, corrects: bool) -> Said:
-        """What time says of the next row, which counts so much; ``corrects`` as of `OpenBlock`."""
-        dynamics, t = self.dynamics, self.number
-        came = ~np.isnan(row)
-        whole = bool(came.all())
-        if whole and weight == 0:  # nothing happened: such rows stand for those of merged streams
-            self.rows[t], self.number = self.last + dynamics.mean, t + 1
-            return Said(row, np.zeros(0, dtype=np.intp), np.zeros(0), self.ages[:0])
-        forecaster, scale = dynamics.over(discount)
-        forecast, value = forecaster.after(self.last, self.before), row - dynamics.mean
-        new = (value - forecast) / scale
-        doubts, gathered, gross = dynamics.doubts(new, self.ages)
-        self.along *= discount
-        gaps, variances, raw = np.zeros(0, dtype=np.intp), np.zeros(0), new
-        if doubts is not None or not whole:
-            expected = self.belief.expect(new, doubts)
-            new, self.extra[t] = expected.row.astype(np.float64, copy=False), expected.extra
-            self.along = added(self.along, weight * expected.along)
-            if not whole:
-                value = np.where(came, value, forecast + scale * new)
-                missing = ~came[expected.doubtful]
-                gaps, variances = expected.doubtful[missing], expected.variances[missing]
-                if gathered is not None:
-                    variances = variances + gathered[gaps]
-                if dynamics.elapsed is not None:
-                    variances = variances * np.broadcast_to(np.square(scale), came.shape)[gaps]
-            if gross is not None:  # learnt from as far as they are believed, or a change would never be
-                new = np.where(
-                    gross, np.clip(raw, -GROSS * dynamics.deviations, GROSS * dynamics.deviations), new
-                )
-        if not whole or self.ages.any():
-            self.ages = np.where(came, 0, np.minimum(self.ages + 1, NEVER))
-        self.came[t], self.rows[t], self.new[t] = came, value + dynamics.mean, new
-        self.before, self.last, self.number = self.last, value, t + 1
-        if corrects:
-            self.belief.correct(new, weight, discount, center=False)
-        return Said(self.rows[t], gaps, variances, self.ages[gaps])
-
-    def take_whole(self, rows: Matrix, discounts: Vector) -> None:
-        """Take all rows at once, where none of them and none before them has gaps."""
-        dynamics = self.dynamics
-        values = np.vstack((self.before, self.last, rows - dynamics.mean))
-        if dynamics.elapsed is None:
-            new = values[2:] - dynamics.forecaster.after(values[1:-1], values[:-2])
-        else:
-            over = [dynamics.over(float(discount)) for discount in discounts]
-            new = np.stack(
-                [
-                    (values[t + 2] - f.after(values[t + 1], values[t])) / scale
-                    for t, (f, scale) in enumerate(over)
-                ]
-            )
-        most = GROSS * dynamics.deviations
-        self.came[:], self.rows[:], self.new[:] = True, rows, np.clip(new, -most, most)
-        self.number = len(rows)
-
-    def forecast(self, steps: int) -> Forecast:
-        """The next rows, after those that have been taken."""
-        dynamics = self.dynamics
-        last, before, rows = self.last, self.before, np.zeros((steps, len(self.last)))
-        for h in range(steps):
-            last, before = dynamics.forecaster.after(last, before), last
-            rows[h] = last
-        ages = np.minimum(self.ages + np.arange(1, steps + 1)[:, None], NEVER)
-        each = np.arange(len(self.last))
-        # A forecast from a gap is one over more rows, as far as errors are concerned.
-        variances = dynamics.gathered[np.searchsorted(AGES, ages - 1, side="right") - 1, each]
-        variances = np.minimum(variances + np.square(dynamics.deviations), dynamics.gathered[-1])
-        factors = dynamics.factors[1, bins_of(ages), each]
-        return Forecast(rows + dynamics.mean, np.sqrt(np.maximum(factors, 1.0) * variances))
-
-    def innovations(self) -> Filled:
-        """What was new in the rows so far."""
-        t = self.number
-        return Filled(self.new[:t], self.extra[:t], self.along, self.belief.axes[: len(self.along)])
 
 
 class TimeFilter(Marked):
@@ -277,6 +124,8 @@ class TimeFilter(Marked):
     def __init__(self, plan: Plan) -> None:
         n = plan.width
         self.timed = plan.seconds is not None
+        self.steady = plan.seconds is None and plan.beta == 1
+        """True if nothing is forgotten."""
         self.directions = n if plan.solver == "exact" else plan.k + BEYOND
         """Most directions of innovations that take part in filling."""
         self.learner = innovations_learner(plan)
@@ -291,7 +140,12 @@ class TimeFilter(Marked):
         self.totals: Vector = np.zeros(3)
         """Shares of entries that came, rows, and minus logarithms of discounts: weighted and discounted."""
         self.blocks = 0
-        """Blocks that have been learnt."""
+        """Blocks that have come."""
+        self._dynamics: list[Dynamics] = []
+        """What is known of time, once somebody has asked; in a list, see `Callers`."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_dynamics": []}
 
     def mark(self) -> Mark:
         return self.learner.mark(), super().mark()
@@ -300,6 +154,7 @@ class TimeFilter(Marked):
         learner, others = mark
         super().revert(others)
         self.learner.revert(learner)
+        self._dynamics = []
 
     @property
     def started(self) -> bool:
@@ -320,24 +175,49 @@ class TimeFilter(Marked):
         if not gaps:
             return self.blocks & (self.blocks - 1) == 0
         seldom = max(len(self.ages) // WIDE, 1)
-        stride = STRIDES[min((self.blocks // (OFTEN * seldom)).bit_length(), len(STRIDES) - 1)]
-        return self.blocks % (seldom * stride) == 0
+        return self.blocks % (seldom * _stride(self.blocks // (OFTEN * seldom))) == 0
+
+    def is_learnt(self) -> bool:
+        """True if the next block is to be learnt from: where nothing is forgotten, later ones seldom."""
+        return not self.steady or self.blocks % _stride(self.blocks // LEARNT_OFTEN) == 0
 
     def dynamics(self, mean: Vector) -> Dynamics:
         """What is known of time; the rows have this mean (n)."""
-        known, forecaster = self._innovations(), self._forecaster(self.totals[1])
+        kept = self._dynamics
+        if not kept:
+            kept.append(self._dynamics_now(mean))
+        found = kept[0]
+        return found._replace(outlook=found.outlook._replace(mean=mean))
+
+    def _dynamics_now(self, mean: Vector) -> Dynamics:
+        forecaster, known, spread = self._forecaster(self.totals[1]), self._innovations(), self._spread()
         assert known.gain is not None
         scale, power = 1 / known.gain, np.square(known.axes)
-        variances = known.noise + known.variances @ power
-        deviations = np.where(variances > 0, np.sqrt(variances) * scale, np.inf)
         left = 1 - (known.variances / (known.variances + known.noise)) @ power
         alone = known.noise / np.maximum(left, np.finfo(np.float64).eps) * np.square(scale)
-        spread = self.persistence.variances()
         gathered = np.minimum(alone * _gathered(forecaster), spread)
         gathered[-1] = spread
-        noise, factors = known.noise * np.square(scale), self.judgement.factors(spread)
-        elapsed = float(self.totals[2] / self.totals[1]) if self.timed else None
-        return Dynamics(forecaster, mean, known, deviations, noise, gathered, factors, elapsed)
+        noise = known.noise * np.square(scale)
+        outlook = Outlook(mean, self._deviations(), noise, gathered, AGES, BINS_BY_AGE)
+        return Dynamics(forecaster, outlook, known, self.judgement.factors(spread), self._elapsed())
+
+    def _spread(self) -> Vector:
+        """Variance of each input around its mean (n)."""
+        return self.persistence.variances()
+
+    def _elapsed(self) -> float | None:
+        return float(self.totals[2] / self.totals[1]) if self.timed else None
+
+    def _scale(self) -> tuple[Vector, NDArray[np.bool_]]:
+        """Standard deviation of each innovation, and where there are any."""
+        gain = self.learner.seen(0).on_host().gain
+        assert gain is not None
+        return np.maximum(scale_of(gain), STILL * np.sqrt(self._spread())), gain > 0
+
+    def _deviations(self) -> Vector:
+        """Standard deviation of each innovation; infinite where nothing has varied yet (n)."""
+        scale, varies = self._scale()
+        return np.where(varies, scale, np.inf)
 
     def _forecaster(self, rows: float) -> Forecaster:
         found = self.persistence.forecaster(float(rows))
@@ -347,8 +227,7 @@ class TimeFilter(Marked):
         """Distribution of innovations; gaps leave fewer pairs of entries, on which a covariance rests."""
         known = self.learner.known().on_host()
         count = known.effective * float(self.totals[0] / self.totals[1]) ** 2
-        assert known.scale is not None
-        scale = np.maximum(known.scale, STILL * np.sqrt(self.persistence.variances()))
+        scale, _ = self._scale()
         some = slice(self.directions)
         variances, total = known.lam[some] / known.effective, known.trace / known.effective
         return gaussian(np.zeros(len(scale)), known.U[some], variances, 0, total, count, scale)
@@ -368,18 +247,37 @@ class TimeFilter(Marked):
         # As if all had come: columns with few innovations would seem to vary less.
         scale = np.sqrt(len(rows) / np.maximum(exact.sum(axis=0), 1))
         self.learner.learn(np.where(exact, new, 0.0) * scale, steps)
-        self._go_on(deviations[2:] + mean, came[2:], ages, steps)
+        self._count(came[2:], steps)
+        self._go_on(deviations[2:] + mean, came[2:], ages)
 
     def learn(self, past: Past, steps: Steps) -> None:
         """Learn from a block that has been followed."""
-        deviations = np.vstack((self.last, past.rows)) - past.dynamics.mean
-        self._compare(deviations, np.vstack((self.came, past.came)), steps)
-        learn_filled(self.learner, past.innovations(), steps)
-        self._go_on(past.rows, past.came, past.ages, steps)
+        course = past.course
+        if self.is_learnt():
+            deviations = np.vstack((self.last, course.rows)) - past.dynamics.outlook.mean
+            self._compare(deviations, np.vstack((self.came, course.came)), steps)
+            learn_filled(self.learner, past.innovations(), steps)
+            self._count(course.came, steps)
+        self._go_on(course.rows, course.came, course.ages)
+
+    def learn_whole(self, rows: Matrix, steps: Steps, mean: Vector) -> None:
+        """Learn from a block where neither it nor what was before has gaps; rows have this mean."""
+        came = np.ones(rows.shape, dtype=bool)
+        if self.is_learnt():
+            deviations = np.vstack((self.last, rows)) - mean
+            forecaster = self._forecaster(self.totals[1])
+            phi, drift, scale = coefficients(forecaster, self._elapsed(), steps.discount).swapaxes(0, 1)
+            new = (deviations[2:] - phi * deviations[1:-1] - drift * deviations[:-2]) / scale
+            most = GROSS * self._deviations()
+            self._compare(deviations, np.vstack((self.came, came)), steps)
+            self.learner.learn(np.clip(new, -most, most), steps)
+            self._count(came, steps)
+        self._go_on(rows, came, self.ages)
 
     def judge(self, bins: NDArray[np.intp], answers: Floats, weights: Vector) -> None:
         """Take note of answers to entries that were hidden in a block; parameters as of `Judgement.after`."""
         self.judgement = self.judgement.after(bins, answers, weights)
+        self._dynamics = []
 
     def _compare(self, deviations: Matrix, came: NDArray[np.bool_], steps: Steps) -> None:
         """Count the products of neighbours; after a pause there are none."""
@@ -391,12 +289,17 @@ class TimeFilter(Marked):
         self.persistence = self.persistence.after(deviations, came, counts * neighbours, decay)
         self.judgement = self.judgement.discounted(decay)
 
-    def _go_on(self, rows: Matrix, came: NDArray[np.bool_], ages: NDArray[np.int64], steps: Steps) -> None:
+    def _count(self, came: NDArray[np.bool_], steps: Steps) -> None:
+        """Count a block that has been learnt from."""
         counts, total, decay, _ = steps.fading
-        self.last, self.came = np.vstack((self.last, rows))[-2:], np.vstack((self.came, came))[-2:]
-        self.ages, self.blocks = ages, self.blocks + 1
         passed = counts @ -np.log(np.maximum(steps.discount, TINY))
         self.totals = decay * self.totals + np.array([counts @ came.mean(axis=1), total, passed])
+        self._dynamics = []
+
+    def _go_on(self, rows: Matrix, came: NDArray[np.bool_], ages: NDArray[np.int64]) -> None:
+        """Go on from the end of a block."""
+        self.last, self.came = np.vstack((self.last, rows[-2:]))[-2:], np.vstack((self.came, came[-2:]))[-2:]
+        self.ages, self.blocks = ages, self.blocks + 1
 
     def joined(self, every: Sequence[TimeFilter], known: Knowledge) -> None:
         """Go on with what all of these know, of whose innovations this is known together."""
@@ -405,12 +308,12 @@ class TimeFilter(Marked):
         self.totals = np.sum([one.totals for one in every], axis=0)
         self.blocks = sum(one.blocks for one in every)
         self.learner.restart(known, 0, 0.0)
+        self._dynamics = []
 
     def follow(self, past: Past) -> None:
         """Go on from the rows of another filter."""
-        self.last = np.vstack((past.before, past.last)) + past.dynamics.mean
-        self.came = np.tile(past.ages == 0, (2, 1))
-        self.ages = past.ages
+        self.last, self.ages = past.last, past.course.ages.copy()
+        self.came = np.tile(self.ages == 0, (2, 1))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The stored form."""
@@ -432,6 +335,7 @@ class TimeFilter(Marked):
         self.last = stored_array(arrays, "last", (2, n), most=LARGEST_VALUE[np.float64])
         self.came = stored_array(arrays, "came", (2, n), np.bool_)
         self.ages = stored_array(arrays, "ages", (n,), np.int64, least=0, most=NEVER + 1)
+        self._dynamics = []
         *totals, blocks = stored_array(arrays, "totals", (4,), least=0.0)
         self.totals, self.blocks = np.array(totals), int(blocks)
         self.learner.restore(
@@ -439,6 +343,11 @@ class TimeFilter(Marked):
         )
         if self.started and not 0 < totals[0] <= ROUNDING * totals[1]:
             raise ValueError(f"its filter has had {totals[0]} of {totals[1]} rows")
+
+
+def _stride(number: int) -> int:
+    """One of so many blocks is taken after so many times as many as are all taken."""
+    return STRIDES[min(number.bit_length(), len(STRIDES) - 1)]
 
 
 def _gathered(forecaster: Forecaster) -> Matrix:

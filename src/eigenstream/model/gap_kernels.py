@@ -1,0 +1,373 @@
+"""Rows with gaps, one after the other, compiled: expectation and correction.
+
+A row is taken for ``x = mean + units (U' z + noise)``, with U orthonormal axes, the noise of variance f in
+every direction. W is the inverse covariance of rows along U, noise included. Entries m are in doubt: a share
+``d_i`` of what is unexpected of them is error, 1 for a gap. With ``D = diag(d)``, ``K = I - f W`` and y the
+deviations of all entries, each times ``1 - d_i``, along the axes,
+
+    M = (D^-1 - U_m' K U_m)^-1          E x_m = D^-1 M U_m' K y          cov x_m = f M
+
+which takes one linear system of as many unknowns as there are doubts. Where there are fewer axes than doubts,
+the same is said by ``N = (I - K B)^-1``, ``B = U_m D U_m'``, of as many unknowns as there are axes:
+
+    E x_m = U_m' N K y                  var x_i = f d_i (1 + d_i u_i' N K u_i)
+
+What is filled in varies too little, along the axes by ``f U_m M U_m' = f B N``. A row that has come moves the
+mean, and W by a correction of rank one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..array_types import Floats, Matrix, Vector
+from ..learners.network.compiled import kernel
+from .gap_state import (
+    AXES,
+    CENTERS,
+    CORRECTS,
+    COUNT,
+    GROSS,
+    NOISE,
+    NOVELTY,
+    Belief,
+    Course,
+    OtherAnswer,
+    Outlook,
+)
+
+# A share of the noise: rounding must not make a system singular whose axes are as good as without noise.
+LEAST = 1e-12
+"""Smallest eigenvalue that a system is taken to have."""
+
+# A share of the variance. Without a bound, which was the only other one tried on the sensor sets of the
+# evaluation, a few gross rows would say how far all others are off.
+BURST = 0.5
+"""Most by which the variance of filled entries is raised where others of their row are gross."""
+
+# A factor: thirty half-lives. Dividing by less would overflow after some rows.
+LONGEST_PAUSE = 1e-9
+"""A discount per row below which it does not matter any more how much was forgotten."""
+
+
+@kernel
+def invert(A: Matrix) -> None:
+    """Replace a matrix by its inverse: Gauss and Jordan, with the largest pivot of each column."""
+    n = len(A)
+    swaps = np.empty(n, np.int64)
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[p, k]):
+                p = i
+        swaps[k] = p
+        top = A[k]
+        if p != k:
+            for j in range(n):
+                top[j], A[p, j] = A[p, j], top[j]
+        pivot = top[k] if abs(top[k]) > LEAST else LEAST
+        top[k] = 1.0
+        for j in range(n):
+            top[j] /= pivot
+        for i in range(n):
+            if i != k:
+                row = A[i]
+                c = row[k]
+                row[k] = 0.0
+                for j in range(n):
+                    row[j] -= c * top[j]
+    for k in range(n - 1, -1, -1):
+        p = swaps[k]
+        if p != k:
+            for i in range(n):
+                A[i, k], A[i, p] = A[i, p], A[i, k]
+
+
+@kernel
+def product(A: Matrix, B: Matrix, C: Matrix, factor: float) -> Matrix:
+    """``C + factor A B`` in the place of C, as far as C has columns and A or B have entries."""
+    columns = C.shape[1]
+    for i in range(len(C)):
+        row = C[i]
+        for j in range(min(A.shape[1], len(B))):
+            c, other = factor * A[i, j], B[j]
+            for l in range(columns):
+                row[l] += c * other[l]
+    return C
+
+
+@kernel
+def dot(x: Vector, y: Vector) -> float:
+    """The product of two vectors."""
+    total = 0.0
+    for i in range(len(y)):
+        total += x[i] * y[i]
+    return total
+
+
+@kernel
+def expected(
+    belief: Belief, trusted: Vector, at: NDArray[np.int64], doubts: Vector
+) -> tuple[Vector, Vector, Matrix]:
+    """Expectation of entries in doubt.
+
+    Returns their deviations from the mean (m), the variances of these (m), and the scatter that they lack
+    along the axes (r, r), all in `Belief.units`.
+
+    Parameters
+    ----------
+    belief
+        The distribution.
+    trusted
+        Deviations from the mean, each times the trust in it: ``1 - d`` (n).
+    at, doubts
+        Indices of the entries in doubt, and d (m).
+    """
+    f, y, W = belief.totals[NOISE], along_axes(belief, trusted), belief.inverse
+    r, m = len(y), len(at)
+    U, UD, lacking = np.empty((m, r)), np.empty((r, m)), np.zeros((r, r))
+    said, variances = np.empty(m), np.empty(m)
+    for a in range(m):
+        for j in range(r):
+            U[a, j] = belief.axes[j, at[a]]
+            UD[j, a] = doubts[a] * U[a, j]
+    if m > r:
+        B = product(UD, U, np.zeros((r, r)), 1.0)
+        N = product(W, B, -B, f)
+        for j in range(r):
+            N[j, j] += 1 + LEAST
+        invert(N)
+        reach = product(U, product(N, W, N.copy(), -f), np.zeros((m, r)), 1.0)
+        for a in range(m):
+            said[a] = dot(reach[a], y)
+            variances[a] = f * doubts[a] * (1 + doubts[a] * dot(reach[a], U[a]))
+        return said, variances, product(B, N, lacking, f)
+    KU, M = product(U, W, U.copy(), -f), np.empty((m, m))
+    for a in range(m):
+        for b in range(m):
+            M[a, b] = -dot(KU[a], U[b])
+        M[a, a] += 1 / doubts[a]
+    invert(M)
+    q = np.empty(m)
+    for a in range(m):
+        q[a] = dot(KU[a], y)
+    for a in range(m):
+        said[a], variances[a] = dot(M[a], q) / doubts[a], f * M[a, a]
+        for j in range(r):
+            UD[j, a] = U[a, j]
+    return said, variances, product(UD, product(M, U, np.zeros((m, r)), f), lacking, 1.0)
+
+
+@kernel
+def along_axes(belief: Belief, deviation: Vector) -> Vector:
+    """Coordinates of a deviation."""
+    y = np.empty(int(belief.totals[AXES]))
+    for j in range(len(y)):
+        y[j] = dot(belief.axes[j], deviation)
+    return y
+
+
+@kernel
+def correct(belief: Belief, deviation: Vector, weight: float, discount: float) -> None:
+    """Count a row without gaps, of which this is the deviation in `Belief.units`: it moves W and the mean.
+
+    The covariance C of rows becomes ``(1 - s) C + q x x'`` with s the share of the row in all, and q the same
+    or, where the mean moves, ``s (1 - s)``.
+    """
+    f = belief.totals[NOISE]
+    before = max(discount, LONGEST_PAUSE) * belief.totals[COUNT]
+    belief.totals[COUNT] = before + weight
+    if not weight > 0 or not before > 0:
+        return
+    y = along_axes(belief, deviation)
+    share = weight / (before + weight)
+    q = share
+    if belief.totals[CENTERS] > 0:
+        q *= 1 - share
+        for i in range(len(deviation)):
+            belief.mean[i] += share * belief.units[i] * deviation[i]
+    square = dot(deviation, deviation) - dot(y, y)
+    W = belief.inverse
+    if square > f * belief.totals[NOVELTY] and len(y) < len(W) and f > 0:
+        y = with_new_axis(belief, deviation, y, math.sqrt(square))
+    r = len(y)
+    reach, along = np.empty(r), 0.0
+    for j in range(r):
+        reach[j] = dot(W[j], y)
+        along += reach[j] * y[j]
+    kept = 1 / (1 - share)
+    c = kept * q / (1 - share + q * along)
+    for j in range(r):
+        row, d = W[j], c * reach[j]
+        for l in range(r):
+            row[l] = kept * row[l] - d * reach[l]
+
+
+@kernel
+def with_new_axis(belief: Belief, deviation: Vector, y: Vector, length: float) -> Vector:
+    """The coordinates of a deviation after its direction beyond the axes has become one of them."""
+    r = len(y)
+    axis, grown = belief.axes[r], np.empty(r + 1)
+    for i in range(len(deviation)):
+        axis[i] = deviation[i] / length
+    for j in range(r):
+        c, other = y[j] / length, belief.axes[j]
+        for i in range(len(deviation)):
+            axis[i] -= c * other[i]
+        grown[j] = y[j]
+    grown[r] = length
+    belief.inverse[r, r] = 1 / belief.totals[NOISE]
+    belief.totals[AXES] = r + 1
+    return grown
+
+
+@kernel
+def mix(other: OtherAnswer, t: int, i: int, value: float, variance: float) -> float:
+    """Mix an answer to a gap, of this variance, with the other one; returns the share of it that is left.
+
+    With the variances A and B as judged, and C of their product, the other one has the weight
+    ``(A - C) / (A + B - 2 C)``.
+    """
+    b = other.bins[t, i]
+    A, B = other.factors[0, b, i] * variance, other.factors[1, b, i] * other.variances[t, i]
+    C = other.factors[2, b, i] * math.sqrt(A * B)
+    under = A + B - 2 * C
+    w = min(max((A - C) / under, 0.0), 1.0) if under > 0 else 1.0
+    other.mixed[t, i] = value + w * (other.rows[t, i] - value)
+    other.mixed_variances[t, i] = w * w * B + (1 - w) ** 2 * A + 2 * w * (1 - w) * C
+    return other.mixed_variances[t, i] / variance if variance > 0 else 0.0
+
+
+@kernel
+def follow(
+    belief: Belief,
+    outlook: Outlook,
+    course: Course,
+    other: OtherAnswer,
+    over: Floats,
+    rows: Matrix,
+    steps: Matrix,
+    first: int,
+) -> None:
+    """Fill gaps row by row: by the forecast from the rows before, and by what else is new in the row.
+
+    With coefficients of 0, nothing is forecast, and a gap is filled by the other entries of the row alone.
+
+    Parameters
+    ----------
+    belief
+        The distribution of innovations.
+    outlook
+        What else is known of time.
+    course
+        The block, from row ``first`` on.
+    other
+        Another answer to the gaps of the first inputs, or of none. Both are mixed, and what is mixed corrects
+        the belief.
+    over
+        Coefficients of the last row and of the one before, and the deviation of innovations in usual ones,
+        for each row, or one for all of them (T or 1, 3, n).
+    rows
+        Rows as they come, NaN in gaps (T, n).
+    steps
+        Weight and discount of each (T, 2).
+    first
+        Number of rows of the block before these.
+    """
+    n = rows.shape[1]
+    last, before, ages = course.last[1], course.last[0], course.ages
+    at, doubts, gross = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
+    trusted, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n)
+    for t in range(first, first + len(rows)):
+        row, weight, discount = rows[t - first], steps[t - first, 0], steps[t - first, 1]
+        phi, drift, scale = over[min(t - first, len(over) - 1)]
+        new, m, gaps = course.new[t], 0, 0
+        for i in range(n):
+            gaps += np.isnan(row[i])
+        if gaps == 0 and weight == 0:  # nothing happened: such rows stand for those of merged streams
+            for i in range(n):
+                course.rows[t, i] = last[i] + outlook.mean[i]
+            continue
+        burst = 0.0
+        for i in range(n):
+            forecast[i] = phi[i] * last[i] + drift[i] * before[i]
+            late[i] = 0.0
+            if ages[i]:
+                late[i] = outlook.gathered[np.searchsorted(outlook.ages, ages[i], side="right") - 1, i]
+            gross[i], doubt = False, 1.0
+            if not np.isnan(row[i]):
+                new[i] = (row[i] - outlook.mean[i] - forecast[i]) / scale[i]
+                variance = late[i]
+                if abs(new[i]) > GROSS * outlook.deviations[i]:
+                    gross[i], far = True, new[i] / GROSS
+                    variance = max(far * far - outlook.deviations[i] ** 2, variance)
+                    burst += (far / outlook.deviations[i]) ** 2 - 1
+                under = outlook.noise[i] + variance
+                doubt = min(variance / under, 1.0) if under < np.inf else 1.0
+                if not under > 0:
+                    doubt = 0.0
+            trusted[i] = (1 - doubt) * ((new[i] - belief.mean[i]) / belief.units[i]) if doubt < 1 else 0.0
+            if doubt > 0:
+                at[m], doubts[m] = i, doubt
+                m += 1
+        faded(course.along, discount)
+        if m:
+            said, variances, lack = expected(belief, trusted, at[:m], doubts[:m])
+            left, shared = 0.0, 0
+            for a in range(m):
+                i = at[a]
+                unit = belief.units[i]
+                value = belief.mean[i] + unit * said[a]
+                if np.isnan(row[i]):
+                    new[i], variance = value, scale[i] ** 2 * (unit * unit * variances[a] + late[i])
+                    variance *= 1 + min(burst / (n - gaps), BURST) if burst > 0 else 1.0
+                    course.variances[t, i] = variance
+                    if i < other.rows.shape[1]:
+                        left += mix(other, t, i, outlook.mean[i] + forecast[i] + scale[i] * value, variance)
+                        shared += 1
+                elif gross[i]:  # learnt from as far as it is believed, or a change would never be
+                    most = GROSS * outlook.deviations[i]
+                    new[i] = min(max(new[i], -most), most)
+                else:
+                    new[i] += doubts[a] * (value - new[i])
+            # What is known better by another answer lacks less.
+            share = min(left / shared, 1.0) if shared else 1.0
+            course.extra[t] = share * note(course.along, lack, variances, share * weight)
+        for i in range(n):
+            came = not np.isnan(row[i])
+            value = row[i] - outlook.mean[i] if came else forecast[i] + scale[i] * new[i]
+            ages[i] = 0 if came else min(ages[i] + 1, outlook.ages[-1])
+            course.came[t, i], course.bins[t, i] = came, -1 if came else outlook.bins[ages[i]]
+            course.rows[t, i] = value + outlook.mean[i]
+            before[i], last[i] = last[i], value
+            novel = new[i]
+            if not came and i < other.rows.shape[1]:
+                novel = (other.mixed[t, i] - outlook.mean[i] - forecast[i]) / scale[i]
+            trusted[i] = (novel - belief.mean[i]) / belief.units[i]
+        if belief.totals[CORRECTS] > 0:
+            correct(belief, trusted, weight, discount)
+
+
+@kernel
+def faded(along: Matrix, discount: float) -> None:
+    """Let time pass."""
+    if discount < 1:
+        for j in range(len(along)):
+            row = along[j]
+            for l in range(len(row)):
+                row[l] *= discount
+
+
+@kernel
+def note(along: Matrix, lack: Matrix, variances: Vector, weight: float) -> float:
+    """Add what a row lacks along the axes; returns the squared length that it lacks off them."""
+    off = float(variances.sum())
+    for j in range(len(lack)):
+        row, more = along[j], lack[j]
+        off -= more[j]
+        for l in range(len(more)):
+            row[l] += weight * more[l]
+    return max(off, 0.0)

@@ -1,0 +1,146 @@
+"""What kernels that fill gaps read and write: arrays of a block of rows, and what is known before it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..array_types import Floats, Matrix, Vector
+from ..learners.scale import scale_of
+from .imputation import Gaussian
+
+# A share. Such a direction has a variance, over all rows, of less than a tenth of the noise.
+FAINT = 0.1
+"""Share of the noise of all rows that a row must have beyond all axes to add one."""
+
+# Inputs, and axes. An axis costs time in every row: of many inputs, only directions are added that noise does
+# not explain, since its squared length is that of one input times their number, and a few of them.
+FEW, NOVEL, BEYOND_NOISE = 128, 8, 4.0
+"""Up to so many inputs a block may add all axes that there are; of more, at most so many, each for a row that
+is so many times as long as noise."""
+
+# Standard deviations. Those of a Gaussian stay below it in all but one of 16,000 entries. Of 4 and 6, the
+# former filled eight of the sensor sets of the evaluation better; the other eight had no say in it.
+GROSS = 4.0
+"""Innovations beyond this are in doubt: they pull no harder than one of this size."""
+
+NOISE, COUNT, AXES, CORRECTS, CENTERS, NOVELTY = range(6)
+"""Places in `Belief.totals`: f, the effective number of rows, how many axes there are, whether rows correct
+the belief, whether they move its mean, and the squared length beyond all axes, over f, that adds one."""
+
+
+class Belief(NamedTuple):
+    """Distribution of the next row, which rows correct in place."""
+
+    mean: Vector
+    """In the units of the rows (n)."""
+    units: Vector
+    """What deviations are divided by (n)."""
+    axes: Matrix
+    """U, as rows, with room for more (r, n)."""
+    inverse: Matrix
+    """W (r, r)."""
+    totals: Vector
+    """Six numbers: see `NOISE` and the others."""
+
+    @property
+    def known_axes(self) -> Matrix:
+        """The axes that there are."""
+        return self.axes[: int(self.totals[AXES])]
+
+
+class Course(NamedTuple):
+    """Rows of a block as far as they have come, and what the next ones are forecast from."""
+
+    last: Matrix
+    """Deviations of the last two rows from the mean, the older one first (2, n)."""
+    ages: NDArray[np.int64]
+    """Rows since the last value of each input (n)."""
+    came: NDArray[np.bool_]
+    rows: Matrix
+    """Gaps filled (b, n)."""
+    variances: Matrix
+    """Variance of each filled entry around its expectation; 0 where an entry came (b, n)."""
+    bins: NDArray[np.int64]
+    """Bin of the age of each gap, see `judgement.BINS`; -1 where an entry came (b, n)."""
+    new: Matrix
+    """Innovations (b, n)."""
+    extra: Vector
+    """Expected squared length that each innovation lacks off the axes (b)."""
+    along: Matrix
+    """Expected scatter that all innovations together lack along the axes (r, r)."""
+
+    @classmethod
+    def begun(cls, last: Matrix, ages: NDArray[np.int64], rows: int, axes: int) -> Self:
+        """Before the first row, with room for this many rows and axes."""
+        shape = rows, len(ages)
+        came, bins = np.zeros(shape, dtype=bool), np.full(shape, -1)
+        filled, variances, new = (np.zeros(shape) for _ in range(3))
+        return cls(
+            last, ages.copy(), came, filled, variances, bins, new, np.zeros(rows), np.zeros((axes, axes))
+        )
+
+
+class OtherAnswer(NamedTuple):
+    """Another answer to the gaps of the first w inputs of a block, and what comes of both."""
+
+    rows: Matrix
+    """Gaps filled by it (b, w)."""
+    variances: Matrix
+    """Variance of each filled entry around its expectation (b, w)."""
+    bins: NDArray[np.int64]
+    """Bin of the age of each gap (b, w)."""
+    factors: Floats
+    """Of `judgement.Judgement.factors`: of the first answer, of this one, correlation (3, bins, w)."""
+    mixed: Matrix
+    """Gaps filled by both (b, w)."""
+    mixed_variances: Matrix
+
+
+NONE = OtherAnswer(
+    *(np.zeros((0, 0)),) * 2, np.zeros((0, 0), np.int64), np.zeros((3, 1, 0)), *(np.zeros((0, 0)),) * 2
+)
+"""No other answer."""
+
+
+class Outlook(NamedTuple):
+    """What is known of time, but for the covariance of innovations, which is a `Belief`."""
+
+    mean: Vector
+    """Of the rows (n)."""
+    deviations: Vector
+    """Standard deviation of each innovation; infinite where nothing has varied yet (n)."""
+    noise: Vector
+    """Variance of the noise in each innovation, in the units of the rows (n)."""
+    gathered: Matrix
+    """Variance of a forecast from a predecessor that has been filled for so long (ages, n)."""
+    ages: NDArray[np.int64]
+    """These ages, the last of which stands for all that are older."""
+    bins: NDArray[np.int64]
+    """Bin of each age from 0 on."""
+
+
+def belief_of(known: Gaussian, *, corrects: bool, center: bool) -> Belief:
+    """The belief to begin with, by what is known.
+
+    Parameters
+    ----------
+    known
+        Distribution of a row.
+    corrects
+        Whether rows correct it.
+    center
+        Whether these move the mean, too.
+    """
+    r, n = known.axes.shape
+    few = n <= FEW
+    room = (n if few else min(r + NOVEL, n)) if corrects else r
+    novelty = FAINT * known.effective if few else BEYOND_NOISE * n
+    axes, inverse = np.zeros((room, n)), np.zeros((room, room))
+    axes[:r] = known.axes
+    np.fill_diagonal(inverse[:r, :r], 1 / (known.variances + known.noise))
+    units = np.ones(n) if known.gain is None else scale_of(known.gain)
+    totals = np.array([known.noise, known.effective, r, corrects, center, novelty], dtype=np.float64)
+    return Belief(known.mean.copy(), units, axes, inverse, totals)

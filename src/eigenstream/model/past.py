@@ -1,0 +1,79 @@
+"""The filter in time on its way through the rows of a block."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..array_types import Matrix
+from .gap_kernels import follow
+from .gap_state import NONE, Course, belief_of
+from .imputation import Filled
+from .judgement import bins_of
+from .time_filter import AGES, NEVER, Dynamics, Forecast
+
+
+class Past:
+    """The filter on its way through rows.
+
+    Parameters
+    ----------
+    dynamics
+        What was known of time before these rows.
+    last
+        The two rows before them, the older one first (2, n).
+    ages
+        Rows since the last value of each input (n).
+    rows
+        Most rows to come.
+    corrects
+        Whether rows say something about those after them, as of `OpenBlock`.
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, last: Matrix, ages: NDArray[np.int64], rows: int, *, corrects: bool
+    ) -> None:
+        self.dynamics, self.width, self.number = dynamics, len(ages), 0
+        self.belief = belief_of(dynamics.known, corrects=corrects, center=False)
+        self.course = Course.begun(last - dynamics.outlook.mean, ages, rows, len(self.belief.axes))
+
+    @classmethod
+    def anew(cls, dynamics: Dynamics, rows: int) -> Self:
+        """A stretch of rows that nothing is known of yet."""
+        mean = dynamics.outlook.mean
+        return cls(dynamics, np.tile(mean, (2, 1)), np.full(len(mean), NEVER), rows, corrects=False)
+
+    def take(self, rows: Matrix, steps: Matrix) -> None:
+        """Take the next rows, NaN in gaps (T, n), with weight and discount of each (T, 2)."""
+        over = self.dynamics.over(steps[:, 1])
+        follow(self.belief, self.dynamics.outlook, self.course, NONE, over, rows, steps, self.number)
+        self.number += len(rows)
+
+    def forecast(self, steps: int) -> Forecast:
+        """The next rows, after those that have been taken."""
+        dynamics, outlook = self.dynamics, self.dynamics.outlook
+        before, last = self.course.last
+        rows = np.zeros((steps, len(last)))
+        for h in range(steps):
+            last, before = dynamics.forecaster.after(last, before), last
+            rows[h] = last
+        ages = np.minimum(self.course.ages + np.arange(1, steps + 1)[:, None], NEVER)
+        each = np.arange(len(last))
+        # A forecast from a gap is one over more rows, as far as errors are concerned.
+        variances = outlook.gathered[np.searchsorted(AGES, ages - 1, side="right") - 1, each]
+        variances = np.minimum(variances + np.square(outlook.deviations), outlook.gathered[-1])
+        factors = dynamics.factors[1, bins_of(ages), each]
+        return Forecast(rows + outlook.mean, np.sqrt(np.maximum(factors, 1.0) * variances))
+
+    @property
+    def last(self) -> Matrix:
+        """The last two rows, the older one first, gaps filled."""
+        return self.course.last + self.dynamics.outlook.mean
+
+    def innovations(self) -> Filled:
+        """What was new in the rows so far."""
+        t, axes = self.number, self.belief.known_axes
+        course, r = self.course, len(axes)
+        return Filled(course.new[:t], course.extra[:t], course.along[:r, :r], axes)
