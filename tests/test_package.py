@@ -70,6 +70,29 @@ print({"numba", "sklearn"} & set(sys.modules))
     assert run_python(code).strip() == "set()"
 
 
+def test_without_numba_everything_but_the_network_works():
+    code = """
+import sys
+sys.modules["numba"] = None
+import numpy as np
+from click.testing import CliRunner
+from eigenstream import OnlineAdaptivePCA
+from eigenstream.cli import main
+X = np.random.default_rng(0).standard_normal((300, 3)) * [5, 1, 1]
+model = OnlineAdaptivePCA().fit(X)
+print(model.n_components_)
+try:
+    OnlineAdaptivePCA(solver="network").fit(X)
+except ImportError as error:
+    print(error)
+print(CliRunner().invoke(main, ["run", "--rows", ":100", "--solver", "network"]).output)
+"""
+    says = run_python(code)
+    assert says.startswith("1\n")
+    assert says.count("the paper's network needs Numba: pip install 'eigenstream[network]'") == 2
+    assert "Traceback" not in says
+
+
 def test_jobs_and_the_page_load_no_model_and_no_server():
     code = """
 import sys, eigenstream

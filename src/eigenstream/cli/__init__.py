@@ -29,7 +29,7 @@ class Commands(click.Group):
         except click.ClickException as error:
             error.__dict__["message"] = _shown(error.message)  # final, says its type
             raise
-        except (ValueError, RuntimeError, OSError) as error:
+        except (ValueError, RuntimeError, OSError, ImportError) as error:
             raise click.ClickException(_shown(in_words(error))) from error
 
 

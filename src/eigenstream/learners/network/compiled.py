@@ -1,17 +1,27 @@
-"""The one place for Numba's flags."""
+"""The one place for Numba and its flags. It comes with ``eigenstream[network]``: nothing else needs it."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from typing import Any, TypeVar, cast
 
-from numba import njit
-from numba.core import caching
+try:
+    from numba import njit
+    from numba.core import caching
+except ImportError:
+    njit = None  # type: ignore[assignment]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_FunctionCache: Any = caching.FunctionCache
+_FunctionCache: Any = object if njit is None else caching.FunctionCache
+
+
+def need_numba() -> None:
+    """Raise an ImportError that says what to install, if Numba is not there."""
+    if njit is None:
+        raise ImportError("the paper's network needs Numba: pip install 'eigenstream[network]'", name="numba")
 
 
 def kernel(function: _Function) -> _Function:
@@ -20,6 +30,8 @@ def kernel(function: _Function) -> _Function:
     ``reassoc`` and ``contract`` let sums become vector sums with fused multiply-adds, without which no dot
     product is vector code. NaN and infinity keep their meaning.
     """
+    if njit is None:
+        return cast(_Function, _refused(function))
     flags: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy"}
     # A kernel that calls another holds a copy of it. A process that compiles both would run the original, one
     # that loads them from the cache the copy, which may round otherwise: with all inlined, nothing is called.
@@ -31,6 +43,16 @@ def kernel(function: _Function) -> _Function:
         except Exception as error:  # nowhere to write: a read-only home and package
             _warn_once(error)
     return cast(_Function, compiled)
+
+
+def _refused(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that nobody can compile: importing it does no harm, calling it raises an ImportError."""
+
+    @wraps(function)
+    def refuse(*arguments: Any) -> None:
+        need_numba()
+
+    return refuse
 
 
 class _Cache(_FunctionCache):  # type: ignore[misc]

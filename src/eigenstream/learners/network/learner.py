@@ -24,6 +24,7 @@ from ..learner import Seen, Steps
 from ..marks import Mark, Marked
 from ..stored import LARGEST_VALUE, LATEST, stored_array
 from . import learn
+from .compiled import need_numba
 from .optimum import consolidate, known_from_rows, known_from_state, random_start, start_from
 from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, WEIGHT, NetworkRule, State
 
@@ -82,6 +83,7 @@ class NetworkLearner(Marked):
     )
 
     def __init__(self, settings: NetworkSettings, alpha: float) -> None:
+        need_numba()
         self.settings = settings
         self.state: State | None = None
         """None until the network has started."""
