@@ -288,7 +288,12 @@ class Fleet:
         stacks.lag_faded[whose] = 1.0
 
     def _look(self, slots: Slots) -> list[tuple[int, RankChange]]:
-        """A look at each of them, all of the same age; `Tracker.look` for the few that are special."""
+        """A look at each of them, all of the same age; `Tracker.look` for the few that are special.
+
+        It serves those that may be glanced at, too: most of their looks cost less than a share of this one.
+        """
+        if self.plan.glances:
+            return self._look_at_each(slots)
         n, k, C, count = self.plan.n, self.plan.k, self.stacks.C[slots], self.stacks.count[slots]
         lam, V = np.linalg.eigh(C)
         whole = lam[:, 0] > n * np.finfo(np.float64).eps * np.maximum(lam[:, -1], 0.0)
@@ -337,7 +342,7 @@ class Fleet:
                 decide(self.plan.kind, rule, evidence._replace(variances=lam, total=total), one)
                 for lam, total, one in streams
             ]
-        alpha, threshold, rank, memory = zip(*before, strict=True)
+        alpha, threshold, rank, memory, _ = zip(*before, strict=True)
         held = Decisions(np.array(alpha), np.array(threshold), np.array(rank), Memories(*np.array(memory).T))
         made = decide_together(self.plan.kind, rule, evidence, held)
         memories = zip(*(column.tolist() for column in made.memory), strict=True)

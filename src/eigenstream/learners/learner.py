@@ -238,6 +238,29 @@ class Measuring(Protocol):
         """Input variance along axes, as of the last block."""
 
 
+class Glance(NamedTuple):
+    """Bounds of the leading eigenvalues, without the cost of finding them all."""
+
+    known: Knowledge
+    """Totals, lower bounds of the first eigenvalues in the order of the last look, and their axes, if any."""
+    below: float
+    """Upper bound of the largest eigenvalue behind those that are kept; a sum over samples."""
+
+
+@runtime_checkable
+class Glancing(Protocol):
+    """A learner that can be glanced at."""
+
+    def glance(self, rank: int, *, alike: bool) -> Glance | None:
+        """Bounds around the eigenvalues of the axes that are kept, so many; None where looking is better.
+
+        Where rows are ``alike``, also what tells the number of independent ones.
+        """
+
+    def adopt(self, axes: Matrix, rank: int) -> None:
+        """Go on with the axes of a glance, of which so many are kept."""
+
+
 @runtime_checkable
 class Spread(Protocol):
     """A learner of rows that no place holds whole, not even the host.

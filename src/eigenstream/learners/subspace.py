@@ -33,7 +33,7 @@ from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums
-from .learner import Seen, Steps, center_block
+from .learner import Glance, Seen, Steps, center_block
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
@@ -220,6 +220,19 @@ class Subspace(Marked):
         crowded = rank > 3 * self.k // 4  # too few directions behind the components to tell
         self.decays = crowded or (self.r > rank and bool(self.lam[rank] > DECAY * self.lam[-1]))
         return self.lam[:rank]
+
+    def glance(self, rank: int, *, alike: bool) -> Glance | None:
+        """Bounds that are exact: eigenvalues are known anyway."""
+        if alike:
+            known = self.known(axes=False)
+        else:
+            sums = self.inputs if self.gain is None else self.inputs * np.square(self.gain)
+            trace = float(sums.sum()) + self.extra
+            known = Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean)
+        return Glance(known, float(self.lam[rank:].max(initial=0.0)))
+
+    def adopt(self, axes: Matrix, rank: int) -> None:
+        self.align(rank, 0.0)
 
     def seen(self, rank: int) -> Seen:
         return Seen(self.mean, self.L[:rank], self.gain, np.sqrt(self.lam[:rank]))

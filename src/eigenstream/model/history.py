@@ -91,9 +91,13 @@ class Thinned(Generic[Item]):
     """Samples of which only the first moment is kept; doubled whenever there are too many moments."""
     moments: list[Item] = field(default_factory=list)
 
+    def takes(self, place: int) -> bool:
+        """True if a moment at this place, later than those before, would be kept."""
+        return not self.moments or place // self.stride != self._bin(self.moments[-1])
+
     def add(self, moment: Item) -> None:
         """Offer one moment, later than those before."""
-        if self.moments and self._bin(moment) == self._bin(self.moments[-1]):
+        if not self.takes(self.place_of(moment)):
             return
         self.moments.append(moment)
         while len(self.moments) > LIMIT:

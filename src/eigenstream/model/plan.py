@@ -36,6 +36,10 @@ NARROW, NARROW_UNLESS_SHORT = 128, 256
 """Up to these widths the scatter matrix beats a subspace (measured on one core): always, and unless the
 window is so short that looks at the spectrum, which cost n^3, come too often."""
 
+# Inputs. A glance takes about as long as an `eigh` of so many.
+GLANCED = 48
+"""Least width of an input that the exact learner has glances at."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -82,6 +86,15 @@ class Plan:
     def anywhere(self) -> bool:
         """True if rows of other libraries are learnt where they live, and not on the host."""
         return self.solver == "subspace" and not self.lags and not self.cap_outliers
+
+    @property
+    def glances(self) -> bool:
+        """True if looks may be glances: what changes nothing decomposes nothing.
+
+        Narrow input is decomposed in no time, and many trackers of it together, in a bank.
+        """
+        wide = self.solver == "subspace" or (self.solver == "exact" and self.n >= GLANCED)
+        return wide and isinstance(self.alpha, Rule) and self.alpha.patient
 
     @property
     def beta2(self) -> float:

@@ -17,6 +17,7 @@ from ..learners.learner import Steps
 from ..learners.stored import LARGEST, LARGEST_VALUE, stored_array
 from ..rank import Rule, rule_of
 from ..rank.decision import Decision, Memory
+from ..rank.standing import Standing
 from ..regularizers import REGULARIZERS
 from .events import RankChange, Tally
 from .history import LIMIT, History
@@ -63,6 +64,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "time": tracker.time,
         "look_at": tracker.look_at,
         "decision": [*tracker.decision[:3], [float(number) for number in tracker.decision.memory]],
+        "standing": [list(tracker.decision.standing.lines), *tracker.decision.standing[1:]],
         "changes": [list(change) for change in tracker.changes],
         "stride": tracker.history.stride,
         "tally": asdict(tracker.tally),
@@ -83,7 +85,8 @@ def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
     look, blocks = tracker.last_look, tracker.blocks
     tracker.time = whole(document, "time")
     tracker.look_at = whole(document, "look_at", least=tracker.time + 1)
-    look.decision = _restored_decision(document["decision"], plan.k)
+    decision = _restored_decision(document["decision"], plan.k)
+    look.decision = decision._replace(standing=_restored_standing(document["standing"]))
     look.kept = stored_array(arrays, "kept", (look.decision.rank,), least=0.0)
     look.rest = _real("rest", document["rest"])
     blocks.usual = Usual(*(_real("usual distance", number) for number in document["usual"]))
@@ -153,6 +156,12 @@ def _restored_decision(written: Any, capacity: int) -> Decision:
     if not memory.asked <= capacity:
         raise ValueError(f"the rank asked for is {asked}, expected at least 0 and at most {capacity}")
     return decision
+
+
+def _restored_standing(written: Any) -> Standing:
+    lines, alike, glances = written
+    number = whole({"number of glances": glances}, "number of glances")
+    return Standing(tuple(_real("line", line) for line in lines), bool(alike), number)
 
 
 def _columns(steps: Steps) -> tuple[NDArray[np.float64], ...]:

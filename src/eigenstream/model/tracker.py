@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import zeros
 from ..learners.knowledge import Floats, Knowledge, Matrix, Vector
-from ..learners.learner import Learner, Spread, Steps
+from ..learners.learner import Glancing, Learner, Spread, Steps
 from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
 from ..rank.advice import advice, second_opinion, worth
-from ..rank.decision import Decision, decide
+from ..rank.decision import Decision, decide, decide_at_a_glance
+from ..rank.standing import GLANCES
 from .blocks import Blocks, Missing
 from .delays import embedded, last_rows
 from .events import RankChange, Tally
@@ -83,6 +84,9 @@ class Tracker(Marked):
         self.changes: deque[RankChange] = deque(maxlen=CHANGES)
         self.history = History(plan.k)
         """The spectrum over time."""
+        self._spread = isinstance(self.learner, Spread)  # asked once: a protocol takes its time to tell
+        self._glanced_at = self.learner if plan.glances and isinstance(self.learner, Glancing) else None
+        """The learner, if looks may be glances."""
         self._even = Steps.even(self.learner.block, plan.beta2)
         """The steps of a block of rows of weight 1."""
         self._readings: list[Reading] = []
@@ -382,23 +386,41 @@ class Tracker(Marked):
 
     def _lacks_axes(self) -> bool:
         """True if the learner knows fewer axes than are kept: a gross value hides others in rounding."""
-        spread = isinstance(self.learner, Spread)  # nobody scores rows by it, and asking it would wait for it
-        return not spread and len(self.last_look.seen().directions) < self.decision.rank
+        # Nobody scores rows by a spread learner, and asking it would wait for it.
+        return not self._spread and len(self.last_look.seen().directions) < self.decision.rank
 
     def look(self) -> list[RankChange]:
         """Decide about threshold and rank, and note what has changed."""
         learner = self.blocks.caught_up()
+        if learner is self._glanced_at and self._stands(learner):
+            return []
         known, early = learner.known(axes=False), None
         if not known.effective > 0:  # nothing has been learnt yet, or all of it forgotten
             look = self.last_look
             return self._noted(self.decision._replace(rank=0), np.zeros(0), look.rest, look.early)
-        decision = self._decided(known)
+        decision = self._decided(known, glances=self._glanced_at is not None)
         if self.learner.started:
             kept = self.learner.align(decision.rank, decision.alpha) / known.effective
         else:
             early = reading_of(learner.known(), self.plan, decision)
             kept = early.kept_variances.astype(np.float64)
         return self.note(known, decision, kept, early)
+
+    def _stands(self, learner: Glancing) -> bool:
+        """True if a glance shows that the rank stays, which is then all that there was to look for."""
+        rank, rule, standing = self.decision.rank, self.plan.alpha, self.decision.standing
+        if not standing.lines or standing.glances >= GLANCES or not isinstance(rule, Rule):
+            return False
+        glance = learner.glance(rank, alike=standing.alike)
+        if glance is None or not glance.known.effective > 0:
+            return False
+        known, below = glance.known, glance.below / glance.known.effective
+        decision = decide_at_a_glance(self.plan.kind, rule, self._evidence(known), below, self.decision)
+        if decision is None:
+            return False
+        learner.adopt(known.U, rank)
+        self.note(known, decision, known.lam[:rank] / known.effective)
+        return True
 
     def note(
         self, known: Knowledge, decision: Decision, kept: Vector, early: Reading | None = None
@@ -418,8 +440,9 @@ class Tracker(Marked):
         """
         rest = max(known.trace / known.effective - float(kept.sum()), 0.0)
         rest /= max(self.plan.n - decision.rank, 1)
-        spectrum = spectrum_of(known, self.plan, decision.rank)
-        self.history.note(self.time, spectrum, decision.threshold, decision.rank)
+        if self.history.takes(self.time):
+            spectrum = spectrum_of(known, self.plan, decision.rank)
+            self.history.note(self.time, spectrum, decision.threshold, decision.rank)
         return self._noted(decision, np.maximum(kept, decision.threshold), rest, early)
 
     def _noted(
@@ -436,11 +459,11 @@ class Tracker(Marked):
         self.changes = deque((*self.changes, change), CHANGES)  # another one: a mark may hold the one before
         return [change]
 
-    def _decided(self, known: Knowledge) -> Decision:
+    def _decided(self, known: Knowledge, *, glances: bool = False) -> Decision:
         plan = self.plan
         if not known.effective > 0:
             return self.decision
-        return decide(plan.kind, plan.alpha, self._evidence(known), self.decision)
+        return decide(plan.kind, plan.alpha, self._evidence(known), self.decision, glances=glances)
 
     def evidence(self) -> Evidence:
         """Evidence in everything learnt so far, which must be something."""

@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..regularizers import Regularizer
 from .edges import effective_samples
 from .evidence import Evidence
+from .noise import PER_COMPONENT
 from .rule import Judgement, Rule
+from .standing import Standing, standing_of, threshold_of
 
 LARGEST_ALPHA = 1e3
 """Cap for `SquaredOutput`, whose threshold approaches the largest eigenvalue only as alpha grows forever."""
@@ -39,6 +41,8 @@ class Decision(NamedTuple):
     """Threshold between kept and dropped variances, per sample."""
     rank: int
     memory: Memory = Memory()
+    standing: Standing = Standing()
+    """Lines by which a glance tells whether the decision still stands."""
 
 
 # Standard deviations. Streams are looked at thousands of times: at three, chance alone would change the rank
@@ -63,7 +67,12 @@ PATIENCE = 4.0
 
 
 def decide(
-    kind: type[Regularizer], alpha: float | Rule, evidence: Evidence, before: Decision | None = None
+    kind: type[Regularizer],
+    alpha: float | Rule,
+    evidence: Evidence,
+    before: Decision | None = None,
+    *,
+    glances: bool = False,
 ) -> Decision:
     """Alpha, threshold and rank: the one decision that offline and online models share.
 
@@ -86,6 +95,8 @@ def decide(
         What is known of the input.
     before
         What was decided at the last look at the same stream; None: offline.
+    glances
+        Whether glances may follow.
 
     Examples
     --------
@@ -96,7 +107,7 @@ def decide(
     2
     """
     lam = evidence.variances[: evidence.capacity]
-    threshold, memory = 0.0, Memory()
+    threshold, memory, standing = 0.0, Memory(), Standing()
     if isinstance(alpha, Rule):
         judgement = alpha.judge(evidence)
         rank = judgement.rank()
@@ -105,13 +116,49 @@ def decide(
         # The rank is what exceeds this threshold, whatever the regularizer: squared-output by itself would
         # always keep one mode.
         threshold = max(_between(evidence.variances, rank, judgement.lines), evidence.ground)
+        if glances:
+            kept = int(np.count_nonzero(lam > threshold))
+            standing = standing_of(alpha, judgement, evidence, kept, threshold)
         alpha = automatic_alpha(kind, lam, evidence.total, threshold)
     elif evidence.accumulated is None:
         threshold = kind(alpha).threshold_from(lam, evidence.total)
     if evidence.accumulated is not None:
         tau, theta0 = evidence.accumulated
         threshold = max(alpha * tau + theta0, threshold)
-    return Decision(alpha, threshold, int(np.count_nonzero(lam > threshold)), memory)
+    return Decision(alpha, threshold, int(np.count_nonzero(lam > threshold)), memory, standing)
+
+
+def decide_at_a_glance(
+    kind: type[Regularizer], rule: Rule, evidence: Evidence, below: float, before: Decision
+) -> Decision | None:
+    """What `decide` says where it is clear that the rank stays; None where it is not clear.
+
+    Components become more only where ``below`` comes near its line, which is seen at once. Lines also rise
+    where noise becomes more uneven, or rows like those before: what is then to be let go is seen at the next
+    look at everything.
+
+    Parameters
+    ----------
+    kind, rule
+        The regularizer, and what finds its coefficient.
+    evidence
+        Totals, and lower bounds of the leading eigenvalues, as many as there are components at least; the
+        persistence of rows where they were alike at the last look at everything.
+    below
+        Upper bound of the largest eigenvalue that is not kept.
+    before
+        What was decided at the last look at the same stream.
+    """
+    rank = before.rank
+    if evidence.effective < PER_COMPONENT * rank:
+        return None
+    threshold = threshold_of(before.standing, rule, evidence, rank, below)
+    if threshold is None:
+        return None
+    memory = Memory(evidence.n_samples, min(before.memory.since, evidence.effective))
+    standing = before.standing._replace(glances=before.standing.glances + 1)
+    alpha = automatic_alpha(kind, evidence.variances[:rank], evidence.total, threshold)
+    return Decision(alpha, threshold, rank, memory, standing)
 
 
 def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> tuple[int, Memory]:

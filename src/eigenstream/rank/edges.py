@@ -165,10 +165,11 @@ def edges_of_noise(n: int, samples: Vector, share: float) -> tuple[Vector, Vecto
     if not any(samples.strides):  # one number for all
         found = _edges_of_noise(n, float(samples.flat[0]), share)
         return tuple(np.broadcast_to(part, samples.shape) for part in found)  # type: ignore[return-value]
-    return _edges_at(n, samples, share)
+    return edges_at(n, samples, share)
 
 
-def _edges_at(n: int, samples: Any, share: float) -> tuple[Any, Any, Any]:
+def edges_at(n: int, samples: Any, share: float) -> tuple[Any, Any, Any]:
+    """`edges_of_noise` of one number of samples, or of several."""
     root, ratio = np.sqrt(samples), n / samples
     edge = (1 + np.sqrt(ratio)) ** 2
     scale = (root + math.sqrt(n)) / samples * (1 / root + 1 / math.sqrt(n)) ** (1 / 3)
@@ -176,4 +177,4 @@ def _edges_at(n: int, samples: Any, share: float) -> tuple[Any, Any, Any]:
     return edge, 2 * scale + 512 / samples**2, edge / np.maximum(edge - fall, 0.2 * edge)
 
 
-_edges_of_noise = lru_cache(maxsize=1024)(_edges_at)
+_edges_of_noise = lru_cache(maxsize=1024)(edges_at)

@@ -95,12 +95,17 @@ class Evidence(NamedTuple):
         """Number of samples at the pace of ``beta2`` that the evidence amounts to."""
         return self.n_samples if self.remembered is None else self.remembered
 
+    @property
+    def n_rows(self) -> float:
+        """Number of rows that have the edge of these, were nothing forgotten and no row like another."""
+        return samples_in_window(self.n_inputs, self.span, self.beta2)
+
     def independent(self, number: int) -> Vector:
         """Number of independent samples that judge what 0, 1, ... components leave, for so many of these.
 
         Each has the edge of the samples that there are, see `independent_samples`.
         """
-        samples = samples_in_window(self.n_inputs, self.span, self.beta2)
+        samples = self.n_rows
         if self.persistence is None:
             return np.broadcast_to(samples, (*self.variances.shape[:-1], number))
         known = self.persistence.shape[-1]
@@ -110,11 +115,22 @@ class Evidence(NamedTuple):
 
     def worth(self, number: int) -> Vector:
         """Share of the samples that are worth an independent one, for what 0, 1, ... components leave."""
-        return self.independent(number) / samples_in_window(self.n_inputs, self.span, self.beta2)
+        return self.independent(number) / self.n_rows
 
     def n_independent(self, rank: int) -> float:
         """Number of independent samples that judge what this many components leave; at least 1."""
         return max(self.effective * float(self.worth(rank + 1)[..., -1]), 1.0)
+
+    def noise_left(self, lam: Vector) -> Vector:
+        """Mean variance of the directions that are left after 0, 1, ... of these."""
+        r = lam.shape[-1]
+        left = np.empty((*lam.shape[:-1], r + 1))
+        left[..., 0] = self.total
+        np.subtract(left[..., :1], np.cumsum(lam, axis=-1), out=left[..., 1:])
+        np.maximum(left, 0.0, out=left)
+        # Fewer samples than inputs have fewer eigenvalues, each of which holds more of the noise.
+        share = self.n_inputs / min(self.n_inputs, max(self.effective, 2.0))
+        return np.asarray(left / np.maximum(self.n_inputs - share * np.arange(r + 1), share))
 
     @property
     def ground(self) -> float:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Profile
-from .edges import edges_of_noise, independence_edges
+from .edges import edges_at, edges_of_noise, independence_edges
 from .evidence import Evidence, Vector
 from .rule import TINY, Judgement, Rule
 
@@ -101,6 +101,12 @@ class NoiseEdge(Rule):
 
     judge_together = judge  # it takes a stack as it is
 
+    def units(self, evidence: Evidence, number: int) -> Vector | float | None:
+        by_rows = _even_line(evidence.n_inputs, evidence.n_rows, 1.0)
+        if evidence.persistence is None:
+            return float(by_rows)
+        return np.maximum(by_rows, _even_line(evidence.n_inputs, evidence.independent(number), CORRECTED))
+
     def _judged(self, evidence: Evidence, largest: float) -> Judgement:
         """The opinion on each eigenvalue by itself, with so much of the margins at most."""
         lam, n = evidence.variances, evidence.n_inputs
@@ -135,15 +141,7 @@ class NoiseEdge(Rule):
         lam, n = evidence.variances, evidence.n_inputs
         neighbours = min(max(n // 8, 3), NEIGHBOURS)
         edge, spread, shape = edges_of_noise(n, samples, (neighbours + 0.5) / n)
-        r = lam.shape[-1]
-        left = np.empty((*lam.shape[:-1], r + 1))
-        """Variance that is left after this many components."""
-        left[..., 0] = evidence.total
-        np.subtract(left[..., :1], np.cumsum(lam, axis=-1), out=left[..., 1:])
-        np.maximum(left, 0.0, out=left)
-        # Fewer samples than inputs have fewer eigenvalues, each of which holds more of the noise.
-        share = n / min(n, max(evidence.effective, 2.0))
-        noise = left / np.maximum(n - share * np.arange(r + 1), share)
+        r, noise = lam.shape[-1], evidence.noise_left(lam)
         behind = np.concatenate((noise[..., 1:], noise[..., -1:]), axis=-1)
         if not evidence.tells_below_threshold:
             return (2 * edge + 1) * noise, np.zeros(lam.shape)
@@ -165,6 +163,12 @@ class NoiseEdge(Rule):
         needed = r + 1 - doubtful[..., ::-1].argmax(axis=-1)
         needed = np.where(doubtful.any(axis=-1), needed, 1)
         return even * unevenness(evidence.profile, needed, r + 1, samples) / edge, above_neighbours
+
+
+def _even_line(n: int, samples: Any, largest: float) -> Any:
+    """Line of even noise of variance 1 by so many samples, with this much of the margin at most."""
+    edge, spread, _ = edges_at(n, samples, 0.0)
+    return (1 + np.minimum(samples / (PLENTY * n), largest) * (INDEPENDENT - 1)) * (edge + spread)
 
 
 def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, samples: Vector) -> Vector:

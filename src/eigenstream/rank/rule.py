@@ -49,6 +49,13 @@ class Rule:
         found = [self.judge(one) for one in evidence.each()]
         return Judgement(*(np.array(parts) for parts in zip(*found, strict=True)))
 
+    def units(self, evidence: Evidence, number: int) -> Vector | float | None:
+        """Lines of even noise of variance 1, after 0, 1, ... components, to which lines are in proportion.
+
+        One number for all where they do not differ; None where lines follow from something else.
+        """
+        return None
+
     def __str__(self) -> str:
         """As the command line and a model file spell it; `rule_of` reads it."""
         return ":".join([self.name, *(repr(float(getattr(self, field.name))) for field in fields(self))])

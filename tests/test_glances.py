@@ -1,0 +1,122 @@
+"""Looks that change nothing: a glance decides as a look at everything would, to the same bits however cut."""
+
+import numpy as np
+import pytest
+
+from eigenstream import OnlineAdaptivePCA, load
+from eigenstream.keyed import Bank
+from eigenstream.learners.bounds import largest_beyond
+from eigenstream.model.tracker import Tracker
+from eigenstream.rank.standing import GLANCES
+from tests.marks import slow
+from tests.same_state import differences
+
+WIDTHS = {"exact": 64, "subspace": 100}
+
+
+def stream(kind, n, T=1_800, seed=0):
+    """Noise with components that come and go, or stay."""
+    rng = np.random.default_rng(seed)
+    X, factors = rng.standard_normal((T, n)), rng.standard_normal((T, 4)) * [5, 4, 3, 2.5]
+    axes = np.linalg.qr(rng.standard_normal((n, 4)))[0].T
+    if kind == "regimes":
+        factors[: T // 3, 2] = factors[T // 2 :, 1] = factors[: 3 * T // 4, 3] = 0
+    if kind == "uneven":
+        X *= np.exp(0.6 * rng.standard_normal(n))
+    if kind == "alike":
+        for t in range(1, T):
+            X[t] = 0.8 * X[t - 1] + 0.6 * X[t]
+    return X + factors @ axes if kind != "noise" else X
+
+
+def followed(X, monkeypatch, *, glances, **parameters):
+    """Model, and numbers of looks that were glances and that were not."""
+    model, number, stands = OnlineAdaptivePCA(**parameters), [0, 0], Tracker._stands
+
+    def counted(tracker, learner):
+        stood = glances and stands(tracker, learner)
+        number[not stood] += 1
+        return stood
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Tracker, "_stands", counted)
+        model.fit(X)
+    return model, number
+
+
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+@pytest.mark.parametrize("half_life", [None, 150])
+@pytest.mark.parametrize("kind", ["regimes", "noise", slow("alike"), slow("steady"), slow("uneven")])
+def test_a_glance_decides_as_a_look_does(kind, half_life, solver, monkeypatch):
+    X = stream(kind, WIDTHS[solver])
+    parameters = {"max_components": 8, "half_life": half_life, "solver": solver}
+    one, (glances, others) = followed(X, monkeypatch, glances=True, **parameters)
+    other, _ = followed(X, monkeypatch, glances=False, **parameters)
+    assert one._model.tracker.changes == other._model.tracker.changes
+    assert one.n_components_ == other.n_components_
+    np.testing.assert_allclose(one.explained_variance_, other.explained_variance_, rtol=1e-9)
+    if kind in ("regimes", "noise"):
+        assert glances > 0
+    if kind == "noise" and half_life is not None:
+        assert glances > 3 * others
+
+
+def test_everything_is_looked_at_now_and_then(monkeypatch):
+    X = stream("noise", 64, 4_000)
+    _, (glances, others) = followed(X, monkeypatch, glances=True, max_components=8, half_life=200)
+    assert others >= glances // GLANCES
+
+
+def test_kept_axes_follow_a_turning_component(monkeypatch):
+    """Scores between looks are by axes that glances have turned: as good as those of looks at everything."""
+    rng, T, n = np.random.default_rng(1), 3_000, 64
+    angle, factor = np.linspace(0, np.pi, T), 6 * rng.standard_normal(T)
+    X = rng.standard_normal((T, n))
+    X[:, 0] += factor * np.cos(angle)
+    X[:, 1] += factor * np.sin(angle)
+    parameters = {"max_components": 4, "half_life": 150}
+    one, number = followed(X, monkeypatch, glances=True, **parameters)
+    other, _ = followed(X, monkeypatch, glances=False, **parameters)
+    assert number[0] > number[1]
+    seen = [model._model.tracker.last_look.seen().axes for model in (one, other)]
+    mine, others = (other._model.tracker.learner.variances(axes)[0] for axes in seen)
+    assert mine == pytest.approx(others, rel=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+def test_glances_have_the_same_bits_however_rows_come(solver, tmp_path):
+    n = WIDTHS[solver]
+    X = stream("regimes", n, 1_500)
+    parameters = {"max_components": 6, "half_life": 150, "solver": solver, "random_state": 0}
+    whole, parts = OnlineAdaptivePCA(**parameters).fit(X), OnlineAdaptivePCA(**parameters)
+    for i, rows in enumerate(np.split(X, [1, 77, 640, 641, 1_000, 1_333])):
+        parts.partial_fit(rows)
+        if i % 2:
+            parts.save(tmp_path / "model")
+            parts = load(tmp_path / "model")
+    assert whole._model.tracker.decision.standing.lines
+    assert not differences(whole._model.tracker, parts._model.tracker)
+
+
+def test_a_bank_glances_as_a_model_does():
+    X = stream("regimes", 64, 1_500)
+    bank = Bank(max_components=6, half_life=150)
+    bank.learn_many(["a"] * 700 + ["b"] * 800, X)
+    alone = OnlineAdaptivePCA(max_components=6, half_life=150).fit(X[700:])._model.tracker
+    tracker = bank.model("b").tracker
+    np.testing.assert_array_equal(tracker.learner.axes, alone.learner.axes)
+    assert tracker.decision == alone.decision
+    assert tracker.decision.standing.lines
+
+
+@pytest.mark.parametrize(("n", "rank"), [(48, 0), (64, 3), slow(200, 8)])
+def test_the_largest_eigenvalue_beyond_axes(n, rank):
+    for seed in range(5):
+        rng = np.random.default_rng(100 + seed)
+        rows = rng.standard_normal((6 * n, n))
+        rows[:, :rank] *= 4
+        rows[:, rank] *= 1 + seed % 2  # something that stands out of the noise, or nothing
+        C = rows.T @ rows
+        lam, V = np.linalg.eigh(C)
+        found = largest_beyond(C, V[:, ::-1][:, :rank].T.copy())
+        assert 0.93 < found / lam[-rank - 1] < 1.07
