@@ -105,7 +105,8 @@ class NoiseEdge(Rule):
         by_rows = _even_line(evidence.n_inputs, evidence.n_rows, 1.0)
         if evidence.persistence is None:
             return float(by_rows)
-        return np.maximum(by_rows, _even_line(evidence.n_inputs, evidence.independent(number), CORRECTED))
+        alike = _even_line(evidence.n_inputs, evidence.independent(number), CORRECTED)
+        return np.asarray(np.maximum(by_rows, alike))
 
     def _judged(self, evidence: Evidence, largest: float) -> Judgement:
         """The opinion on each eigenvalue by itself, with so much of the margins at most."""
