@@ -70,7 +70,7 @@ def threshold_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, 
     below
         Upper bound of the largest eigenvalue that is not.
     """
-    if len(standing.lines) != rank + 1:
+    if len(standing.lines) != rank + 1 or len(evidence.variances) < rank:
         return None
     units = _units(rule, evidence, rank)
     if units is None:
