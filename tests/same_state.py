@@ -19,6 +19,7 @@ CACHES = {
     ("LastLook", "_seen"): "follows from learner and decision",
     ("Waiting", "_aside"): "belongs to a mark, which lasts for one call",
     ("Scatter", "_spectra"): "follows from the scatter matrix",
+    ("Scatter", "_shared"): "belongs to a mark, which lasts for one call",
     ("Scatter", "room"): "memory in which a block is centered; waiting rows are compared as such",
     ("Subspace", "_marked"): "belongs to a mark, which lasts for one call",
     ("NetworkLearner", "_spare"): "memory for a mark",
@@ -49,6 +50,7 @@ CACHES = {
 PARTS = {
     ("Waiting", "rows"): lambda waiting: waiting.rows[: waiting.number],  # the rest is memory
     ("Waiting", "steps"): lambda waiting: waiting.first(waiting.number)[1],
+    ("Scatter", "C"): lambda learner: np.tril(learner.C),  # the rest is memory
     ("Subspace", "rows"): lambda learner: learner.L,  # the rest is memory
     ("Monitor", "pending"): lambda monitor: np.concatenate((np.zeros((0, 6)), *monitor.pending)),
 }

@@ -22,6 +22,7 @@ from ..learners.lags import are_alike, block_sums, persistence, projections_on, 
 from ..learners.learner import Steps, center_block
 from ..learners.marks import Mark
 from ..learners.scatter import Scatter
+from ..learners.symmetric import add_products
 from ..model.events import RankChange
 from ..model.plan import Plan
 from ..model.reading import SCORES
@@ -247,11 +248,8 @@ class Fleet:
         R = np.subtract(self.stacks.waiting[slots], self.stacks.origin[slots, None], dtype=np.float64)
         count = self.stacks.count[slots, None]
         block = center_block(R, self._even, self.stacks.offset[slots], count, center=self.plan.center)
-        gained = R.transpose(0, 2, 1) @ R
-        for slot, gain in zip(slots, gained, strict=True):
-            if block.decay != 1:
-                self.stacks.C[slot] *= block.decay
-            self.stacks.C[slot] += gain
+        for slot, rows in zip(slots, R, strict=True):
+            add_products(self.stacks.C[slot], rows, block.decay)
         self.stacks.offset[slots] += block.shift
         self.stacks.count[slots] = np.asarray(block.effective)[:, 0]
         self.stacks.mean[slots] = self.stacks.origin[slots] + self.stacks.offset[slots]

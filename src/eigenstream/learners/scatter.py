@@ -24,6 +24,7 @@ from .learner import Glance, Seen, Steps, center_block
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
+from .symmetric import add_products, product, whole
 from .threads import one_thread
 
 # A factor. Sums of 10^9 rows in float64 err by less; a damaged file errs by more.
@@ -71,6 +72,9 @@ class Scatter(Marked):
     def __init__(self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False) -> None:
         self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
         self.C: Matrix = np.zeros((n, n))
+        """Its lower triangle, see `eigenstream.learners.symmetric`."""
+        self._shared = False
+        """True if a mark or a copy may hold C: then it is not changed in place."""
         self.origin: Vector = np.zeros(n)
         """The first row: means are kept relative to it, so that what is constant vanishes exactly."""
         self.offset: Vector = np.zeros(n)
@@ -92,7 +96,12 @@ class Scatter(Marked):
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_spectra": []}
 
+    def mark(self) -> Mark:
+        self._shared = True
+        return super().mark()
+
     def revert(self, mark: Mark) -> None:
+        self._shared = True
         super().revert(mark)
         self._spectra = []
 
@@ -106,9 +115,9 @@ class Scatter(Marked):
         R = self.room[: len(rows)]
         np.subtract(rows, self.origin, out=R, dtype=np.float64)
         block = center_block(R, steps, self.offset, self.count, center=self.center)
-        C = R.T @ R
-        C += self.C if block.decay == 1 else block.decay * self.C
-        self.C = C  # another array: a mark may hold the one before
+        if self._shared:
+            self.C, self._shared = self.C.copy(), False
+        add_products(self.C, R, block.decay)
         self.extra = block.decay * self.extra + block.extra
         self.offset = self.offset + block.shift
         self.count = block.effective
@@ -117,7 +126,7 @@ class Scatter(Marked):
         if lacking is not None:
             if self._gain is not None:
                 lacking = lacking * scale_of(self._gain)
-            self.C = self.C + lacking.T @ lacking
+            add_products(self.C, np.ascontiguousarray(lacking, dtype=np.float64), 1.0)
             self._moved()
 
     def compare_neighbours(self, R: Matrix, steps: Steps) -> None:
@@ -166,8 +175,8 @@ class Scatter(Marked):
         if not rank <= number or not 0 < number <= self.n * MOST_GLANCED:
             return None
         C, before = self._standardized(), self.axes[:number]
-        Q = np.linalg.qr(C @ (C @ before.T))[0]
-        CQ = C @ Q
+        Q = np.linalg.qr(product(C, product(C, before.T)))[0]
+        CQ = product(C, Q)
         lam, W = np.linalg.eigh(Q.T @ CQ)
         lam, W = lam[::-1], W[:, ::-1]
         U = W.T @ Q.T
@@ -197,7 +206,7 @@ class Scatter(Marked):
     def variances(self, axes: Floats) -> Vector:
         if self._gain is not None:
             axes = axes * self._gain
-        return np.asarray(np.einsum("ij,ij->i", axes @ self.C, axes) / self.count)
+        return np.asarray(np.einsum("ij,ji->i", axes, product(self.C, axes.T)) / self.count)
 
     def restart(self, known: Knowledge, time: int, alpha: float) -> None:
         factor = known.factor()
@@ -209,13 +218,14 @@ class Scatter(Marked):
         self._moved()
 
     def copy(self) -> Self:
+        self._shared = True
         twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
         twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "room"}
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return self.lags.arrays() | {
-            "C": self.C,
+            "C": whole(self.C),
             "origin": self.origin,
             "offset": self.offset,
             "axes": self.axes,

@@ -27,6 +27,11 @@ def _controller() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
+def forget_libraries() -> None:
+    """Look for libraries anew: one has been loaded."""
+    _controller.cache_clear()
+
+
 def one_thread() -> AbstractContextManager[object]:
     """Within its block, linear algebra runs in one thread (of every library that NumPy may use)."""
     controller = _controller()
