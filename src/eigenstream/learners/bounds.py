@@ -15,8 +15,9 @@ STEPS = 6
 
 
 def largest_beyond(C: Matrix, U: Matrix) -> float:
-    """The largest eigenvalue of C (its lower triangle) on the complement of orthonormal rows U, if anything too large.
+    """The largest eigenvalue of C on the complement of orthonormal rows U, if anything too large.
 
+    Of C the lower triangle is read.
     A few steps of Lanczos' method from a fixed direction: the largest Ritz value and its residual. Of noise
     this is between 0.95 and 1.04 of the eigenvalue; of what stands out of noise by half, all of it.
     """

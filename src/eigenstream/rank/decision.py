@@ -155,10 +155,12 @@ def decide_at_a_glance(
     threshold = threshold_of(before.standing, rule, evidence, rank, below)
     if threshold is None:
         return None
-    memory = Memory(evidence.n_samples, min(before.memory.since, evidence.effective))
+    since = min(before.memory.since, evidence.effective)
+    if _is_clear(evidence, 0.0, False, since):
+        since = evidence.effective
     standing = before.standing._replace(glances=before.standing.glances + 1)
     alpha = automatic_alpha(kind, evidence.variances[:rank], evidence.total, threshold)
-    return Decision(alpha, threshold, rank, memory, standing)
+    return Decision(alpha, threshold, rank, Memory(evidence.n_samples, since), standing)
 
 
 def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> tuple[int, Memory]:

@@ -19,7 +19,7 @@ CLEAR = 1.1
 """Factor by which eigenvalues have to stay on their side of a line for a glance to be enough."""
 
 # Looks. So many steps of the grid are one to four windows. Components that are let go because of lines that
-# have risen are doubted for six, unless they are far below.
+# have risen are doubted for as long, unless they are far below.
 GLANCES = 16
 """Most glances in sequence; then everything is looked at again."""
 
