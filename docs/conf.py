@@ -66,6 +66,7 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_inline"]
 
 highlight_language = "none"  # a block without a language is what a command prints
+smartquotes = False  # what is quoted is to be typed
 default_role = "py:obj"
 autodoc_typehints = "none"  # words describe parameters, and signatures stay short
 autodoc_member_order = "bysource"
