@@ -28,10 +28,12 @@ def table() -> str:
 
 def in_times(cell: str) -> str:
     """The cell with words in place of a ratio: "0.5x" is "2 times worse"; other cells stay as they are."""
-    found = re.fullmatch(r"(?:(.*): (.*), )?([\d.e+-]+)x", cell)
+    found = re.fullmatch(r"(?:(.*): (.*), )?([\d.,e+-]+)x", cell)
     if found is None:
         return cell
-    case, rival, ratio = found[1], found[2], float(found[3])
+    case, rival, ratio = found[1], found[2], float(found[3].replace(",", ""))
+    if ratio == 1:
+        return "as good"
     words = f"{_rounded(max(ratio, 1 / ratio))} times {'better' if ratio >= 1 else 'worse'}"
     return words if case is None else f"{case}: {words} than {rival}"
 

@@ -99,6 +99,8 @@ def test_the_table_in_the_readme_is_that_of_the_evaluation():
     ("cell", "words"),
     [
         ("1.42x", "1.42 times better"),
+        ("1x", "as good"),
+        ("47,666x", "over 1,000 times better"),
         ("0.25x", "4 times worse"),
         ("7.2e+06x", "over 1,000 times better"),
         ("999.7x", "1,000 times better"),
