@@ -14,6 +14,7 @@ from eigenstream.monitoring import COLUMNS
 from eigenstream.monitoring.history import LIMIT as STRETCHES
 from eigenstream.monitoring.history import WIDTH
 from tests.marks import others_slow, slow
+from tests.marks import slow
 from tests.online_model import paper, with_gaps
 from tests.plant import FAULTS, INPUTS, in_control
 
@@ -37,7 +38,7 @@ def trained():
     return StreamMonitor().fit(in_control("gaussian", 3000, seed=1))
 
 
-def rates(kind, rate, seeds, rows=15_000, half_life=500):
+def rates(kind, rate, seeds, rows=8_000, half_life=500):
     """Share of rows that alarm, as a multiple of the stated rate, one per seed."""
     for seed in seeds:
         model = OnlineAdaptivePCA(half_life=half_life, random_state=0)
@@ -233,14 +234,14 @@ def test_contributions_add_up(lags):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_one_sensor_is_blamed_on_it(fault, solver):
     named = []
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         units = 10.0 ** rng.uniform(-3, 3, INPUTS)
         X = in_control("gaussian", 3500, seed) * units
         model = OnlineAdaptivePCA(solver=solver, standardize=True)
         trained = StreamMonitor(model).fit(X[:3000])
-        for faulty in rng.permutation(INPUTS)[:8]:
-            monitor, rows = copy.deepcopy(trained), X[3000:3300].copy()
+        for faulty in rng.permutation(INPUTS)[:10]:
+            monitor, rows = copy.deepcopy(trained), X[3000:3100].copy()
             rows[:, faulty] = FAULTS[fault](rows[:, faulty], X[:3000, faulty].std(), rng)
             monitor.partial_fit(rows)
             alarms = [alarm for alarm in monitor.alarms_ if alarm.last >= 3000]
@@ -423,7 +424,7 @@ def test_a_refused_call_leaves_the_monitor_as_it_was(trained):
 
 
 def test_verdicts_on_rows_with_gaps_do_not_depend_on_chunks():
-    gappy = with_gaps(paper(700), 0.05)
+    gappy = with_gaps(paper(400), 0.05)
     whole, parts = (StreamMonitor(OnlineAdaptivePCA(missing="impute", half_life=400)) for _ in range(2))
     verdicts = whole.learn_many(gappy)
     pieces = [parts.learn_many(chunk) for chunk in np.split(gappy, [1, 100, 333, 334])]
@@ -462,7 +463,7 @@ def test_an_alarm_that_never_ends_takes_bounded_memory(case):
     fault[:: {"every second row is skipped": 2, "every row is skipped": 1}.get(case, 10**9)] = np.nan
     held = []
     for _ in range(3):
-        for _ in range(6):
+        for _ in range(3):
             monitor.partial_fit(fault)
         held.append(numbers_held(monitor._monitor, {}))
     assert held[2] <= held[1] + 2 * WIDTH * STRETCHES  # the control charts may have doubled or halved

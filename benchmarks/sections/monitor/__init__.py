@@ -18,7 +18,7 @@ from eigenstream import OnlineAdaptivePCA, StreamMonitor
 from eigenstream.plotting import BLUE, GREEN, ORANGE, PURPLE, SKY, panels
 
 TITLE = "Watching a stream"
-TIMES = 1.3
+TIMES = 2.0
 """How many times as long as learning alone watching may take."""
 PLANT_SECONDS = 60.0
 
