@@ -98,7 +98,7 @@ bench: $(READY)
 # Rivals and data that not every machine has: without them the pages say what was left out.
 # A first look: make evaluate OPTIONS="--quick --out build/evaluation/quick"
 evaluate: $(READY)
-	-$(BIN)/python -m pip install --quiet --disable-pip-version-check "process-improve>=2.2"
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check "process-improve>=2.2" "pyod>=2"
 	$(BIN)/python -m evaluation --fetch $(OPTIONS)
 	$(BIN)/python docs/readme_table.py
 
