@@ -14,7 +14,6 @@ from eigenstream.monitoring import COLUMNS
 from eigenstream.monitoring.history import LIMIT as STRETCHES
 from eigenstream.monitoring.history import WIDTH
 from tests.marks import others_slow, slow
-from tests.marks import slow
 from tests.online_model import paper, with_gaps
 from tests.plant import FAULTS, INPUTS, in_control
 
