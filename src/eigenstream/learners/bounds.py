@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -21,23 +22,21 @@ def largest_beyond(C: Matrix, U: Matrix) -> float:
     A few steps of Lanczos' method from a fixed direction: the largest Ritz value and its residual. Of noise
     this is between 0.95 and 1.04 of the eigenvalue; of what stands out of noise by half, all of it.
     """
-    v = _start(len(C))
-    v = v - (U @ v) @ U
-    T, before, norm = np.zeros((STEPS, STEPS)), v, 0.0
-    v = v / np.sqrt(v @ v)
+    rank, n = U.shape
+    basis, T, w = np.empty((rank + STEPS, n)), np.zeros((STEPS, STEPS)), _start(n)
+    basis[:rank] = U
+    w = w - (U @ w) @ U
+    norm = math.sqrt(w @ w)
     for i in range(STEPS):
-        w = product(C, v)
-        w -= (U @ w) @ U
-        along = float(v @ w)
-        w -= along * v
-        if i:
-            w -= norm * before
-            T[i, i - 1] = norm
-        T[i, i] = along
-        before, norm = v, float(np.sqrt(w @ w))
+        known = basis[: rank + i + 1]
+        np.divide(w, norm, out=known[-1])
+        w = product(C, known[-1])
+        along = known @ w
+        w -= along @ known
+        T[i, : i + 1] = along[rank:]
+        norm = math.sqrt(w @ w)
         if not norm > 0:
             break
-        v = w / norm
     ritz, vectors = np.linalg.eigh(T[: i + 1, : i + 1])
     return float(ritz[-1]) + norm * abs(float(vectors[-1, -1]))
 
