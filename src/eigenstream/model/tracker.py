@@ -5,6 +5,7 @@ Everything happens at absolute sample counts, so that how a stream is cut into c
 - rows are learnt in blocks that start at multiples of the block size; rows of an unfinished block wait,
 - on a grid (`Plan.next_look`) threshold and rank are decided, changes of rank are noted, and the spectrum is
   written to the history,
+- most looks are glances: bounds tell that the decision stands, and nothing is decomposed (`Tracker._stands`),
 - whoever asks for a `Reading` gets one of everything learnt so far, waiting rows too. It is computed aside:
   asking changes nothing.
 """
