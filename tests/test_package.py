@@ -70,7 +70,7 @@ print({"numba", "sklearn"} & set(sys.modules))
     assert run_python(code).strip() == "set()"
 
 
-def test_without_numba_everything_but_the_network_works():
+def test_without_numba_everything_but_gaps_and_the_network_works():
     code = """
 import sys
 sys.modules["numba"] = None
@@ -79,17 +79,17 @@ from click.testing import CliRunner
 from eigenstream import OnlineAdaptivePCA
 from eigenstream.cli import main
 X = np.random.default_rng(0).standard_normal((300, 3)) * [5, 1, 1]
-model = OnlineAdaptivePCA().fit(X)
-print(model.n_components_)
-try:
-    OnlineAdaptivePCA(solver="network").fit(X)
-except ImportError as error:
-    print(error)
-print(CliRunner().invoke(main, ["run", "--rows", ":100", "--solver", "network"]).output)
+print(OnlineAdaptivePCA().fit(X).n_components_)
+for options in ({"solver": "network"}, {"missing": "impute"}):
+    try:
+        OnlineAdaptivePCA(**options).fit(X[:1])
+    except ImportError as error:
+        print(error)
+print(CliRunner().invoke(main, ["run", "--rows", ":100", "--missing", "impute"]).output)
 """
     says = run_python(code)
     assert says.startswith("1\n")
-    assert says.count("the paper's network needs Numba: pip install 'eigenstream[network]'") == 2
+    assert says.count("need Numba: pip install 'eigenstream[network]' or 'eigenstream[gaps]'") == 3, says
     assert "Traceback" not in says
 
 

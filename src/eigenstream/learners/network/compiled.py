@@ -1,4 +1,4 @@
-"""The one place for Numba and its flags. It comes with ``eigenstream[network]``: nothing else needs it."""
+"""The one place for Numba and its flags: the paper's networks and the filling of gaps need it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ _FunctionCache: Any = object if njit is None else caching.FunctionCache
 def need_numba() -> None:
     """Raise an ImportError that says what to install, if Numba is not there."""
     if njit is None:
-        raise ImportError("the paper's network needs Numba: pip install 'eigenstream[network]'", name="numba")
+        raise ImportError(
+            "the paper's networks and the filling of gaps need Numba: "
+            "pip install 'eigenstream[network]' or 'eigenstream[gaps]'",
+            name="numba",
+        )
 
 
 def kernel(function: _Function) -> _Function:
