@@ -10,7 +10,7 @@ standard deviation so far on its diagonal.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,21 @@ TURNED = 0.01
 """A kept axis may be this far from an eigenvector (bound of Davis and Kahan)."""
 
 
+# Axes. Making rows of columns a few at a time spares a second matrix of the size of C.
+AT_ONCE = 32
+"""Eigenvectors that are made axes at a time."""
+
+
+class Decomposed(NamedTuple):
+    """Eigenpairs of C, largest first; what rounding cannot tell from zero is left out."""
+
+    lam: Vector
+    V: Matrix
+    """Eigenvectors as columns, as they come."""
+    axes: Matrix
+    """The first k of them as rows, each with its largest entry positive."""
+
+
 class Scatter(Marked):
     """Keeps ``C``, the discounted centered scatter matrix of the input, and its mean.
 
@@ -86,8 +101,8 @@ class Scatter(Marked):
         """Number of them that were kept."""
         self.lags = LagSums.none(n, k)
         """Likeness of rows to their predecessors."""
-        self._spectra: list[tuple[Vector, Matrix]] = []
-        """All eigenpairs of C, once somebody has asked; a list, because readers may be late: see `_moved`."""
+        self._spectra: list[Decomposed] = []
+        """Decomposition of C, once somebody has asked; a list, because readers may be late: see `_moved`."""
         self._mean: Vector = self.offset
         self._gain: Vector | None = np.zeros(n) if standardize else None
         self.room: Matrix = np.zeros((block, n))
@@ -148,12 +163,16 @@ class Scatter(Marked):
         """Axes of the last look; before it, those of the first rows if a block is enough to have all."""
         if len(self.axes):
             return self.axes
-        return self._eigenpairs()[1] if self.n <= self.block else self.axes
+        return self._decomposed().axes if self.n <= self.block else self.axes
 
     def known(self, *, axes: bool = True) -> Knowledge:
+        lam, V, first = self._decomposed()
         if not axes:
-            return self._knowledge(*self._eigenpairs())
-        lam, U = (array.copy() for array in self._eigenpairs())
+            return self._knowledge(lam, first)
+        lam, U = lam.copy(), np.empty((len(lam), self.n))
+        for start in range(0, len(U), AT_ONCE):
+            rows = slice(start, start + AT_ONCE)
+            U[rows] = self._rows(V[:, rows])
         lam[: self.k], U[: self.k] = self._first_pairs()
         return self._knowledge(lam, U)
 
@@ -256,24 +275,29 @@ class Scatter(Marked):
             self._gain = gain_of(np.diag(self.C), count, np.abs(self.origin) + np.abs(self.offset))
         self._spectra = []
 
-    def _eigenpairs(self) -> tuple[Vector, Matrix]:
-        """All eigenpairs of (standardized) C, largest first, computed once per state."""
+    def _decomposed(self) -> Decomposed:
+        """All eigenpairs of (standardized) C, computed once per state."""
         kept = self._spectra
         if not kept:
             C = self._standardized()
             with one_thread():
                 lam, V = np.linalg.eigh(C)
-            known = lam > self.n * np.finfo(np.float64).eps * max(lam[-1], 0.0)
-            axes: Matrix = fixed_signs(V[:, known].T[::-1]).astype(np.float64, copy=False)
-            axes[:, np.diag(C) == 0] = (
-                0.0  # exactly: by rounding errors, a constant input would begin to vary
-            )
-            kept.append((lam[known][::-1], axes))
+            known = int(np.count_nonzero(lam > self.n * np.finfo(np.float64).eps * max(lam[-1], 0.0)))
+            lam, V = lam[::-1][:known], V[:, ::-1][:, :known]
+            kept.append(Decomposed(lam, V, self._rows(V[:, : self.k])))
         return kept[0]
+
+    def _rows(self, V: Matrix) -> Matrix:
+        """Axes as rows, of eigenvectors of C as columns."""
+        axes: Matrix = fixed_signs(V.T).astype(np.float64, copy=False)
+        constant = np.diag(self.C) == 0 if self._gain is None else self._gain == 0
+        axes[:, constant] = 0.0  # exactly: by rounding errors, a constant input would begin to vary
+        return axes
 
     def _first_pairs(self) -> tuple[Vector, Matrix]:
         """The first k eigenpairs in the order and with the signs of those of the last look."""
-        lam, U = (array[: self.k] for array in self._eigenpairs())
+        lam, _, U = self._decomposed()
+        lam = lam[: self.k]
         order, signs = matched(U, lam, self.axes, self.aligned)
         return lam[order], U[order] * signs[:, None]
 

@@ -57,14 +57,14 @@ def _seeded(known: Knowledge, plan: Plan, threshold: float) -> float:
 
 
 def reading_of(known: Knowledge, plan: Plan, decision: Decision) -> Reading:
-    """A reading of this knowledge after this decision, kept axes first."""
+    """A reading of this knowledge after this decision, kept axes first; it may take the axes over."""
     count = max(known.effective, np.finfo(np.float64).tiny)
     variances = known.lam / count
     order = kept_first(variances[: plan.k], decision.threshold)
     order = np.concatenate((order, np.arange(len(order), len(variances))))
     reading = Reading(
         known.mean.copy(),
-        known.U[order],
+        known.U if (order[1:] > order[:-1]).all() else known.U[order],
         variances[order],
         min(decision.rank, len(order)),
         decision.threshold,
