@@ -222,11 +222,12 @@ class Inputs(Marked):
         found = []
         for start in range(first - first % GROUP, number, GROUP):
             group = slice(max(start - first, 0), min(start + GROUP, number) - first)
-            odd = liveliness[group] > self._most_lively()
+            most = self._most_lively()
+            odd = liveliness[group] > most
             found.append(odd)
             if learn:
                 usual = (lively[group] > 0) & ~spoilt[: len(ended)][group, None]
-                capped = np.minimum(liveliness[group], self._most_lively())
+                capped = np.minimum(liveliness[group], most)
                 self._count(capped, usual, ends=start + GROUP <= number)
         at, which = np.nonzero(np.concatenate(found))
         return (first + at + 1) * TILE - 1, which

@@ -116,15 +116,17 @@ class Memory(Marked):
     def add(self, values: Matrix, discount: float) -> None:
         """Count values (T, columns), NaN where there is none."""
         known, first = np.concatenate((self.last, values)), len(self.last)
-        told = (~np.isnan(known)).astype(np.float64)
-        given = np.where(told > 0, known, 0.0)
+        columns = np.ascontiguousarray(known.T)  # sums along memory are many times faster
+        told = (~np.isnan(columns)).astype(np.float64)
+        given = np.where(told > 0, columns, 0.0)
         sums, pairs = np.empty(self.sums.shape), np.empty(self.pairs.shape)
-        now, here = given[first:], told[first:]
-        sums[0], sums[1], pairs[0] = now.sum(axis=0), np.square(now).sum(axis=0), here.sum(axis=0)
+        now, here = given[:, first:], told[:, first:]
+        sums[0], pairs[0] = now.sum(axis=1), here.sum(axis=1)
+        sums[1] = np.einsum("ij,ij->i", now, now)
         for i, lag in enumerate(LAGS):
             past = slice(first - lag, len(known) - lag)
-            sums[2 + i] = np.einsum("ij,ij->j", now, given[past])
-            pairs[1 + i] = np.einsum("ij,ij->j", here, told[past])
+            sums[2 + i] = np.einsum("ij,ij->i", now, given[:, past])
+            pairs[1 + i] = np.einsum("ij,ij->i", here, told[:, past])
         self.sums, self.pairs = self.sums * discount + sums, self.pairs * discount + pairs
         self.last = known[-first:]
 
