@@ -223,7 +223,7 @@ class Blocks(Marked):
         assert self.time is not None
         gappy, own = rows.copy(), slice(self.plan.width)
         gappy[:, own] = hide(rows[:, own], self.time.blocks)
-        block = self._new_block(len(rows))
+        block = self._new_block(len(rows), learns=False)
         block.take(gappy, steps)
         return block.judged(rows[:, own])
 
@@ -246,8 +246,10 @@ class Blocks(Marked):
         level = gaussian_of(known)
         time.begin(rows[:half, own].astype(np.float64), steps.part(slice(half)), known.mean[own])
         dynamics, late = time.dynamics(known.mean[own]), steps.part(slice(half, None))
-        past = Past(dynamics, time.last, time.ages, len(rows) - half, corrects=True)
-        block = OpenBlock(level, len(rows) - half, plan.dtype, center=plan.center, corrects=True, past=past)
+        past = Past(dynamics, time.last, time.ages, len(rows) - half, corrects=True, learns=False)
+        block = OpenBlock(
+            level, len(rows) - half, plan.dtype, center=plan.center, corrects=True, past=past, learns=False
+        )
         gappy = rows[half:].copy()
         gappy[:, own] = hide(gappy[:, own], 0)
         block.take(gappy, late)
@@ -274,16 +276,18 @@ class Blocks(Marked):
             return self._new_block(self.learner.block)
         return block if block.number <= most else self._new_block(self.learner.block)
 
-    def _new_block(self, rows: int) -> OpenBlock:
+    def _new_block(self, rows: int, *, learns: bool = True) -> OpenBlock:
         from .open_block import OpenBlock
         from .past import Past
 
         plan, time, past = self.plan, self.time, None
         corrects = self.learner.block > 1 and not plan.cap_outliers
         if time is not None and time.started:
-            past = Past(self.dynamics(), time.last, time.ages, rows, corrects=corrects)
+            past = Past(self.dynamics(), time.last, time.ages, rows, corrects=corrects, learns=learns)
         known = self.look.expected()
-        return OpenBlock(known, rows, plan.dtype, center=plan.center, corrects=corrects, past=past)
+        return OpenBlock(
+            known, rows, plan.dtype, center=plan.center, corrects=corrects, past=past, learns=learns
+        )
 
     def past_now(self) -> Past | None:
         """The filter after all rows, waiting ones too; None before it has begun."""

@@ -44,7 +44,7 @@ def filled_by(reading: Reading, rows: Floats, dynamics: Dynamics | None = None) 
     number = int(observed.sum())
     outlook = dynamics.outlook._replace(mean=known.mean[: len(dynamics.outlook.mean)])
     past = Past.anew(dynamics._replace(outlook=outlook, elapsed=None), number)
-    block = OpenBlock(known, number, rows.dtype, center=False, corrects=False, past=past)
+    block = OpenBlock(known, number, rows.dtype, center=False, corrects=False, past=past, learns=False)
     block.take(rows[observed], Steps.even(number, 1.0))
     filled[observed], variances[observed] = block.rows, block.variances
     return filled, variances

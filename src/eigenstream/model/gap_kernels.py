@@ -48,6 +48,11 @@ LEAST = 1e-12
 BURST = 0.5
 """Most by which the variance of filled entries is raised where others of their row are gross."""
 
+# A share: an error with a thousandth of the variance of the noise moves no filled value that anybody could
+# tell, but is one more unknown.
+FAINT_DOUBT = 1e-3
+"""Doubts below this are none."""
+
 # A factor: thirty half-lives. Dividing by less would overflow after some rows.
 LONGEST_PAUSE = 1e-9
 """A discount per row below which it does not matter any more how much was forgotten."""
@@ -110,7 +115,7 @@ def dot(x: Vector, y: Vector) -> float:
 
 @kernel
 def expected(
-    belief: Belief, trusted: Vector, at: NDArray[np.int64], doubts: Vector
+    belief: Belief, trusted: Vector, at: NDArray[np.int64], doubts: Vector, lacks: bool
 ) -> tuple[Vector, Vector, Matrix]:
     """Expectation of entries in doubt.
 
@@ -125,10 +130,12 @@ def expected(
         Deviations from the mean, each times the trust in it: ``1 - d`` (n).
     at, doubts
         Indices of the entries in doubt, and d (m).
+    lacks
+        Whether the scatter is asked for; else it is left out.
     """
     f, y, W = belief.totals[NOISE], along_axes(belief, trusted), belief.inverse
     r, m = len(y), len(at)
-    U, UD, lacking = np.empty((m, r)), np.empty((r, m)), np.zeros((r, r))
+    U, UD, lacking = np.empty((m, r)), np.empty((r, m)), np.zeros((r, r) if lacks else (0, 0))
     said, variances = np.empty(m), np.empty(m)
     for a in range(m):
         for j in range(r):
@@ -144,7 +151,9 @@ def expected(
         for a in range(m):
             said[a] = dot(reach[a], y)
             variances[a] = f * doubts[a] * (1 + doubts[a] * dot(reach[a], U[a]))
-        return said, variances, product(B, N, lacking, f)
+        if lacks:
+            product(B, N, lacking, f)
+        return said, variances, lacking
     KU, M = product(U, W, U.copy(), -f), np.empty((m, m))
     for a in range(m):
         for b in range(m):
@@ -158,7 +167,9 @@ def expected(
         said[a], variances[a] = dot(M[a], q) / doubts[a], f * M[a, a]
         for j in range(r):
             UD[j, a] = U[a, j]
-    return said, variances, product(UD, product(M, U, np.zeros((m, r)), f), lacking, 1.0)
+    if lacks:
+        product(UD, product(M, U, np.zeros((m, r)), f), lacking, 1.0)
+    return said, variances, lacking
 
 
 @kernel
@@ -307,7 +318,7 @@ def follow(
                     burst += (far / outlook.deviations[i]) ** 2 - 1
                 under = outlook.noise[i] + variance
                 doubt = min(variance / under, 1.0) if under < np.inf else 1.0
-                if not under > 0:
+                if not doubt > FAINT_DOUBT:
                     doubt = 0.0
             trusted[i] = (1 - doubt) * ((new[i] - belief.mean[i]) / belief.units[i]) if doubt < 1 else 0.0
             if doubt > 0:
@@ -315,7 +326,7 @@ def follow(
                 m += 1
         faded(course.along, discount)
         if m:
-            said, variances, lack = expected(belief, trusted, at[:m], doubts[:m])
+            said, variances, lack = expected(belief, trusted, at[:m], doubts[:m], len(course.along) > 0)
             left, shared = 0.0, 0
             for a in range(m):
                 i = at[a]

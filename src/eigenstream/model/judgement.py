@@ -34,6 +34,9 @@ SPARSE = 16
 """One of so many inputs is hidden over a whole block, another one over `RUN` rows, and one of so many other
 entries by itself."""
 
+WIDE = 64
+"""Inputs from which on as much fewer of them are hidden as there are more: each has as many entries."""
+
 RECENT = 15 / 16
 """Discount of the past over a block: models get better, and the streams they follow change."""
 
@@ -69,14 +72,12 @@ class Judgement(NamedTuple):
         weights
             Weight of each row (b).
         """
-        sums = RECENT * self.sums
-        level, time, *variances = answers
-        terms = np.stack((np.ones_like(level), level * level, time * time, level * time, *variances))
-        for b in range(BINS):
-            here = bins == b
-            if here.any():
-                sums[b] += np.where(here, terms * weights[:, None], 0.0).sum(axis=1)
-        return Judgement(sums)
+        t, i = np.nonzero(bins >= 0)
+        n, (level, time, *variances) = bins.shape[1], answers[:, t, i]
+        at, counts = bins[t, i] * n + i, weights[t]
+        terms = np.ones_like(level), level * level, time * time, level * time, *variances
+        found = [np.bincount(at, counts * term, BINS * n).reshape(BINS, n) for term in terms]
+        return Judgement(RECENT * self.sums + np.stack(found, axis=1))
 
     def factors(self, spread: Vector) -> Floats:
         """Ratios of the variances as judged to those expected: of level, of time; correlation (3, bins, n).
@@ -119,10 +120,11 @@ def bins_of(ages: NDArray[np.int64]) -> NDArray[np.intp]:
 
 def hidden(block: int, rows: int, n: int) -> NDArray[np.bool_]:
     """Entries to hide of the rows of a block, by its number: others in every block (rows, n)."""
-    t, i, of = np.arange(rows)[:, None], np.arange(n), max(min(SPARSE, n), 1)
-    long = (i + block) % of == 0
-    short = (i + block + of // 2 + t // RUN) % of == 0
-    alone = (5 * t + 7 * i + block) % SPARSE == 0
+    sparse, t, i = SPARSE * max(n // WIDE, 1), np.arange(rows)[:, None], np.arange(n)
+    of, shift = max(min(sparse, n), 1), block + block // SPARSE  # later, blocks are judged at multiples of 16
+    long = (i + shift) % of == 0
+    short = (i + shift + of // 2 + t // RUN) % of == 0
+    alone = (5 * t + 7 * i + shift) % sparse == 0
     return np.asarray(long | short | alone)
 
 

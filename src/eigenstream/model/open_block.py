@@ -34,6 +34,8 @@ class OpenBlock:
         block is capped as a whole.
     past
         What time says; None: gaps are filled by the level alone.
+    learns
+        Whether what filled rows lack is asked for: not where nobody learns from them.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class OpenBlock:
         center: bool,
         corrects: bool,
         past: Past | None = None,
+        learns: bool = True,
     ) -> None:
         n = len(known.mean)
         self.dtype, self.past = dtype, past
@@ -54,7 +57,9 @@ class OpenBlock:
         self.outlook = Outlook(
             np.zeros(n), np.full(n, np.inf), np.ones(n), np.zeros((2, n)), np.arange(2), np.zeros(2, np.int64)
         )
-        self.level = Course.begun(np.zeros((2, n)), np.zeros(n, np.int64), block, len(self.belief.axes))
+        self.level = Course.begun(
+            np.zeros((2, n)), np.zeros(n, np.int64), block, learns * len(self.belief.axes)
+        )
         """What the inputs of each row say of each other."""
         self.other = NONE
         """What time says."""
@@ -122,6 +127,6 @@ def fill(rows: Floats, known: Gaussian) -> tuple[Floats, Matrix]:
     >>> fill(np.array([[2.0, np.nan]]), known)[0].round(2)
     array([[2.  , 2.59]])
     """
-    block = OpenBlock(known, len(rows), rows.dtype, center=False, corrects=False)
+    block = OpenBlock(known, len(rows), rows.dtype, center=False, corrects=False, learns=False)
     block.take(rows, Steps.even(len(rows), 1.0))
     return block.rows, block.variances

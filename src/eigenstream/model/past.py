@@ -30,20 +30,31 @@ class Past:
         Most rows to come.
     corrects
         Whether rows say something about those after them, as of `OpenBlock`.
+    learns
+        Whether what innovations lack is asked for: not where nobody learns from them.
     """
 
     def __init__(
-        self, dynamics: Dynamics, last: Matrix, ages: NDArray[np.int64], rows: int, *, corrects: bool
+        self,
+        dynamics: Dynamics,
+        last: Matrix,
+        ages: NDArray[np.int64],
+        rows: int,
+        *,
+        corrects: bool,
+        learns: bool,
     ) -> None:
         self.dynamics, self.width, self.number = dynamics, len(ages), 0
         self.belief = belief_of(dynamics.known, corrects=corrects, center=False)
-        self.course = Course.begun(last - dynamics.outlook.mean, ages, rows, len(self.belief.axes))
+        self.course = Course.begun(last - dynamics.outlook.mean, ages, rows, learns * len(self.belief.axes))
 
     @classmethod
     def anew(cls, dynamics: Dynamics, rows: int) -> Self:
         """A stretch of rows that nothing is known of yet."""
         mean = dynamics.outlook.mean
-        return cls(dynamics, np.tile(mean, (2, 1)), np.full(len(mean), NEVER), rows, corrects=False)
+        return cls(
+            dynamics, np.tile(mean, (2, 1)), np.full(len(mean), NEVER), rows, corrects=False, learns=False
+        )
 
     def take(self, rows: Matrix, steps: Matrix) -> None:
         """Take the next rows, NaN in gaps (T, n), with weight and discount of each (T, 2)."""

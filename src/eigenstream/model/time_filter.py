@@ -24,7 +24,7 @@ from ..learners.scatter import ROUNDING
 from ..learners.stored import LARGEST_VALUE, stored_array
 from .gap_state import GROSS, Outlook
 from .imputation import Filled, Gaussian, gaussian
-from .judgement import Judgement, bins_of
+from .judgement import WIDE, Judgement, bins_of
 from .persistence import SLOWEST, Forecaster, Persistence
 from .plan import Plan
 
@@ -54,9 +54,6 @@ OFTEN, STRIDES = 8, (1, 2, 4, 8, 16)
 # Blocks. What a thousand rows have said about innovations, a few more change little.
 LEARNT_OFTEN = 16
 """The first so many blocks are all learnt from, if nothing is forgotten; then every second, and so on."""
-
-WIDE = 64
-"""Inputs from which on blocks are judged as much less often as there are more: each has as many entries."""
 
 # Directions of innovations beyond the components of the rows, where there are too many inputs for all: each
 # costs time in every row with gaps, and the rest counts as noise.
@@ -167,15 +164,14 @@ class TimeFilter(Marked):
         return bool(self.ages.any())
 
     def is_judged(self, *, gaps: bool) -> bool:
-        """True if the next block is to be judged: later ones less and less often, wide ones seldom.
+        """True if the next block is to be judged: later ones less and less often, wide ones sooner so.
 
-        Judging takes fifty times as long as learning. Blocks without gaps are judged each time that their
-        number has doubled: enough for the first gap.
+        Blocks without gaps are judged each time that their number has doubled: enough for the first gap.
         """
         if not gaps:
             return self.blocks & (self.blocks - 1) == 0
-        seldom = max(len(self.ages) // WIDE, 1)
-        return self.blocks % (seldom * _stride(self.blocks // (OFTEN * seldom))) == 0
+        often = max(OFTEN // max(len(self.ages) // WIDE, 1), 1)
+        return self.blocks % _stride(self.blocks // often) == 0
 
     def is_learnt(self) -> bool:
         """True if the next block is to be learnt from: where nothing is forgotten, later ones seldom."""
