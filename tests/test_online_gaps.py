@@ -241,7 +241,7 @@ def test_a_filled_entry_is_the_expectation_of_a_gaussian(gap):
     C, mean, count, faded = np.diag(V) + f * np.eye(3), np.ones(8), 50.0, 0.9
     seen, doubts = np.delete(np.arange(8), gap), np.ones(len(gap))
     for row in [mean, *(1 + rng.standard_normal((5, 3)) @ U)]:
-        correct(belief, row - mean, 1.0, faded)
+        correct(belief, row - mean, U @ (row - mean), 1.0, faded)
         share, y = 1 / (faded * count + 1), U @ (row - mean)
         C, count = (1 - share) * C + share * (1 - share) * np.outer(y, y), faded * count + 1
         mean = mean + share * (row - mean)
@@ -251,7 +251,7 @@ def test_a_filled_entry_is_the_expectation_of_a_gaussian(gap):
         lack = cov[np.ix_(gap, gap)] - slope @ cov[np.ix_(seen, gap)]
         trusted = x - mean
         trusted[gap] = 0.0
-        said, variances, along = expected(belief, trusted, np.array(gap), doubts, True)
+        said, variances, along = expected(belief, U @ trusted, np.array(gap), doubts, True)
         np.testing.assert_allclose(said, slope @ (x - mean)[seen], atol=1e-9)
         np.testing.assert_allclose(variances, np.diag(lack), atol=1e-9)
         np.testing.assert_allclose(along, U[:, gap] @ lack @ U[:, gap].T, atol=1e-9)
@@ -268,7 +268,7 @@ def test_entries_in_doubt_are_observed_with_an_error(axes):
     at, doubts = np.array([0, 3, 7]), errors / (f + errors)
     trust = np.ones(8)
     trust[at] -= doubts
-    said, variances, _ = expected(belief, trust * x, at, doubts, True)
+    said, variances, _ = expected(belief, U @ (trust * x), at, doubts, True)
     noise = np.zeros(8)
     noise[at] = errors
     cov = U.T @ (V[:, None] * U) + f * np.eye(8)
@@ -282,9 +282,10 @@ def test_a_row_adds_the_direction_that_the_axes_miss():
     known = Gaussian(np.zeros(3), np.eye(1, 3), np.ones(1), 0.01, 10.0)
     belief = belief_of(known, corrects=True, center=False)
     for _ in range(20):
-        correct(belief, np.array([0.0, 1.0, 1.0]), 1.0, 1.0)
+        row = np.array([0.0, 1.0, 1.0])
+        correct(belief, row, belief.known_axes @ row, 1.0, 1.0)
     assert len(belief.known_axes) == 2
-    said, _, _ = expected(belief, np.array([0.0, 1.0, 0.0]), np.array([2]), np.ones(1), False)
+    said, _, _ = expected(belief, belief.known_axes[:, 1].copy(), np.array([2]), np.ones(1), False)
     assert said[0] == pytest.approx(1, abs=0.05)
 
 

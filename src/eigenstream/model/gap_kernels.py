@@ -115,7 +115,7 @@ def dot(x: Vector, y: Vector) -> float:
 
 @kernel
 def expected(
-    belief: Belief, trusted: Vector, at: NDArray[np.int64], doubts: Vector, lacks: bool
+    belief: Belief, y: Vector, at: NDArray[np.int64], doubts: Vector, lacks: bool
 ) -> tuple[Vector, Vector, Matrix]:
     """Expectation of entries in doubt.
 
@@ -126,14 +126,14 @@ def expected(
     ----------
     belief
         The distribution.
-    trusted
-        Deviations from the mean, each times the trust in it: ``1 - d`` (n).
+    y
+        Deviations from the mean, each times the trust in it, ``1 - d``, along the axes (r).
     at, doubts
         Indices of the entries in doubt, and d (m).
     lacks
         Whether the scatter is asked for; else it is left out.
     """
-    f, y, W = belief.totals[NOISE], along_axes(belief, trusted), belief.inverse
+    f, W = belief.totals[NOISE], belief.inverse
     r, m = len(y), len(at)
     U, UD, lacking = np.empty((m, r)), np.empty((r, m)), np.zeros((r, r) if lacks else (0, 0))
     said, variances = np.empty(m), np.empty(m)
@@ -182,8 +182,8 @@ def along_axes(belief: Belief, deviation: Vector) -> Vector:
 
 
 @kernel
-def correct(belief: Belief, deviation: Vector, weight: float, discount: float) -> None:
-    """Count a row without gaps, of which this is the deviation in `Belief.units`: it moves W and the mean.
+def correct(belief: Belief, deviation: Vector, y: Vector, weight: float, discount: float) -> None:
+    """Count a row without gaps, of which this is the deviation, and y along the axes: W and the mean move.
 
     The covariance C of rows becomes ``(1 - s) C + q x x'`` with s the share of the row in all, and q the same
     or, where the mean moves, ``s (1 - s)``.
@@ -193,7 +193,6 @@ def correct(belief: Belief, deviation: Vector, weight: float, discount: float) -
     belief.totals[COUNT] = before + weight
     if not weight > 0 or not before > 0:
         return
-    y = along_axes(belief, deviation)
     share = weight / (before + weight)
     q = share
     if belief.totals[CENTERS] > 0:
@@ -291,7 +290,7 @@ def follow(
     n = rows.shape[1]
     last, before, ages = course.last[1], course.last[0], course.ages
     at, doubts, gross = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
-    trusted, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n)
+    trusted, was, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     for t in range(first, first + len(rows)):
         row, weight, discount = rows[t - first], steps[t - first, 0], steps[t - first, 1]
         phi, drift, scale = over[min(t - first, len(over) - 1)]
@@ -325,8 +324,9 @@ def follow(
                 at[m], doubts[m] = i, doubt
                 m += 1
         faded(course.along, discount)
+        y = along_axes(belief, trusted)
         if m:
-            said, variances, lack = expected(belief, trusted, at[:m], doubts[:m], len(course.along) > 0)
+            said, variances, lack = expected(belief, y, at[:m], doubts[:m], len(course.along) > 0)
             left, shared = 0.0, 0
             for a in range(m):
                 i = at[a]
@@ -357,9 +357,13 @@ def follow(
             novel = new[i]
             if not came and i < other.rows.shape[1]:
                 novel = (other.mixed[t, i] - outlook.mean[i] - forecast[i]) / scale[i]
-            trusted[i] = (novel - belief.mean[i]) / belief.units[i]
+            was[i], trusted[i] = trusted[i], (novel - belief.mean[i]) / belief.units[i]
         if belief.totals[CORRECTS] > 0:
-            correct(belief, trusted, weight, discount)
+            for a in range(m):  # only these have changed
+                i = at[a]
+                for j in range(len(y)):
+                    y[j] += belief.axes[j, i] * (trusted[i] - was[i])
+            correct(belief, trusted, y, weight, discount)
 
 
 @kernel
