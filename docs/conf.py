@@ -49,12 +49,14 @@ templates_path = [str(ROOT / "docs" / "_templates")]
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_logo = html_favicon = "_static/logo.svg"
 html_additional_pages = {"index": "to_the_first_page.html"}
 html_copy_source = html_show_sourcelink = html_show_copyright = False
 html_sidebars = {"docs/index": [], "docs/start": [], "CHANGELOG": []}
 html_theme_options = {
     "show_prev_next": True,
     "navbar_align": "left",
+    "logo": {"text": html_title, "alt_text": "eigenstream, to the first page"},
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["last-updated"],
     "footer_end": [],
