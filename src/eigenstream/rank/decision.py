@@ -57,6 +57,10 @@ YOUNG, FILLED = 0.15, 0.75
 """Before the first, the rank is decided as if nothing would ever be forgotten; from there on whenever the
 number of samples has doubled, and at the second for the last time."""
 
+# A ratio. Of the first 200 rows that are like those before, the number of independent ones is anybody's guess.
+YOUNG_ALIKE = 1.25
+"""Growth of the number of samples from look to look beyond which a glance is not enough where rows are alike."""
+
 MOST_DEVIATIONS = 100.0
 """More than these are as good as any."""
 
@@ -150,7 +154,8 @@ def decide_at_a_glance(
         What was decided at the last look at the same stream.
     """
     rank = before.rank
-    if evidence.effective < PER_COMPONENT * rank:
+    young = before.standing.alike and evidence.n_samples > YOUNG_ALIKE * before.memory.samples
+    if young or evidence.effective < PER_COMPONENT * rank:
         return None
     threshold = threshold_of(before.standing, rule, evidence, rank, below)
     if threshold is None:
