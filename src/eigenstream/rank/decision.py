@@ -57,9 +57,9 @@ YOUNG, FILLED = 0.15, 0.75
 """Before the first, the rank is decided as if nothing would ever be forgotten; from there on whenever the
 number of samples has doubled, and at the second for the last time."""
 
-# A ratio. Of the first 200 rows that are like those before, the number of independent ones is anybody's guess.
+# A ratio. Of the first 200 rows that are alike, the number of independent ones is anybody's guess.
 YOUNG_ALIKE = 1.25
-"""Growth of the number of samples from look to look beyond which a glance is not enough where rows are alike."""
+"""Growth of the number of samples from look to look beyond which a glance at rows alike is not enough."""
 
 MOST_DEVIATIONS = 100.0
 """More than these are as good as any."""
