@@ -10,6 +10,7 @@ import pytest
 
 from eigenstream.paper.items import ITEMS
 from eigenstream.paper.items.experiment import KINDS
+from eigenstream.paper.items.relatives import similarity
 from eigenstream.paper.reproduction.item import ClaimVerdict, sheets_of
 from eigenstream.regularizers import REGULARIZERS, Regularizer
 from tests.marks import others_slow, slow
@@ -263,3 +264,12 @@ def test_a_fourth_registered_regularizer_changes_nothing(name, monkeypatch):
     tables = simulated(item, item.QUICK)
     assert all(claim.as_expected for claim in item.claims(item.QUICK, tables))
     item.draw(item.QUICK, tables)
+
+
+def test_rows_to_which_no_neuron_answers_are_not_told_apart():
+    """Rectified outputs may all be zero; a share of nothing would not be a number."""
+    labels = np.repeat(np.arange(similarity.CLUSTERS), 5)
+    Y = np.eye(similarity.CLUSTERS)[labels]
+    Y[labels == 1] = 0
+    found = similarity._told_apart(Y, labels)
+    assert (found["purity"], found["neurons"], found["share"]) == (0.75, 3, 1.0)

@@ -145,16 +145,20 @@ def measure_nonnegative(seed: int) -> Table:
 
 
 def _told_apart(Y: Array, labels: NDArray[np.int64]) -> Table:
-    """Whether each row's strongest neuron is its cluster's, and how much of the output's power it has."""
+    """Whether each row's strongest neuron is its cluster's, and how much of the output's power it has.
+
+    Rectified outputs may all be zero: then no neuron is the cluster's, and has no share.
+    """
     power = Y**2
-    winners = np.argmax(power, axis=1)
+    total, winners = power.sum(axis=1), np.argmax(power, axis=1)
+    answered = total > 0
     counts = np.zeros((CLUSTERS, CLUSTERS), dtype=int)
-    np.add.at(counts, (labels, winners), 1)
+    np.add.at(counts, (labels[answered], winners[answered]), 1)
     own = np.argmax(counts, axis=1)
     return {
-        "purity": float(np.mean(winners == own[labels])),
-        "neurons": len(set(own.tolist())),
-        "share": float(np.median(power.max(axis=1) / power.sum(axis=1))),
+        "purity": float(np.mean(answered & (winners == own[labels]))),
+        "neurons": len(set(own[counts.any(axis=1)].tolist())),
+        "share": float(np.median(power.max(axis=1) / np.where(answered, total, 1.0))),
         "least": float(Y.min()),
         "answers": [
             [float(v) for v in np.sqrt(np.mean(power[labels == c], axis=0))] for c in range(CLUSTERS)
@@ -178,10 +182,11 @@ def nonnegative_claims(tables: Sequence[Table]) -> list[Claim]:
     purity, share = (float(np.median([t[key] for t in rectified])) for key in ("purity", "share"))
     mixed = float(np.median([t["share"] for t in linear]))
     neurons = float(np.median([t["neurons"] for t in rectified]))
-    least = min(t["least"] for t in rectified)
+    least, short = min(t["least"] for t in rectified), sum(t["neurons"] < CLUSTERS for t in rectified)
     value = (
         f"{purity:.1%} of rows, by {neurons:g} neurons, whose share of the output's power is {share:.0%} "
-        f"(linear: {mixed:.0%}); no output below {least:g}"
+        f"(linear: {mixed:.0%}); no output below {least:g}; in {short} of "
+        f"{len(rectified)} seeds a cluster has no neuron of its own"
     )
     right = purity > 0.95 and neurons == CLUSTERS and share > 0.9 > mixed and least >= 0
     return [claim("nonnegative", value, right, clusters=CLUSTERS)]
