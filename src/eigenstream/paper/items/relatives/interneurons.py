@@ -162,6 +162,8 @@ def gain_control_claims(tables: Sequence[Table]) -> list[Claim]:
 PARTIAL_SPECTRUM = (3.0, 2.0, 0.05, 0.05, 0.05, 0.05)
 PARTIAL = SquaredOutput(0.6)
 PARTIAL_SAMPLES = 6_000
+SILENT = 1e-3
+"""Share of the whole below which a mode is silent."""
 
 
 def measure_partial(seed: int) -> Table:
@@ -194,6 +196,11 @@ def partial_claims(tables: Sequence[Table]) -> list[Claim]:
     predicted = float(_predicted_partial()[1])
     readings = np.array([t["second"] for t in tables])
     middle, least, most = float(np.median(readings)), float(readings.min()), float(readings.max())
-    value = f"{middle:.2f} ({least:.2f} to {most:.2f}), predicted {predicted:.3f}; whole would be 2"
-    right = abs(middle / predicted - 1) < 0.5 and 0.05 < least and most < 0.5 * PARTIAL_SPECTRUM[1]
-    return [claim("partial", value, right, readings=readings.size)]
+    own, whole = np.median(readings, axis=1), PARTIAL_SPECTRUM[1]
+    value = (
+        f"{middle:.2f} ({least:.2f} to {most:.2f}), predicted {predicted:.3f}, whole would be {whole:g}; "
+        f"medians of the seeds {own.min():.2f} to {own.max():.2f}"
+    )
+    in_part = SILENT * whole < least and most < 0.5 * whole
+    as_predicted = bool(np.all(np.abs(own / predicted - 1) < 0.5))
+    return [claim("partial", value, in_part and as_predicted, in_part, readings=readings.size)]

@@ -20,8 +20,11 @@ from ..texts import texts_of
 T, N, K, GAMMA = 12, 5, 4, 1.5
 SPREAD = (3.0, 2.5, 2.0, 1.0, 0.4)
 REGULARIZERS = {"scale-dependent": ScaleDependent(1.5), "input-output": InputOutput(0.12)}
-STEPS, SHOWN = 20_000, 40
-"""Extragradient steps, and at how many of them the distance is noted."""
+STEPS, SHOWN = 1_000_000, 56
+"""Most extragradient steps, and at how many of them the distance is noted. A mode close to the threshold
+turns around the saddle for long: steps of size h damp it by about h² gamma (lam - theta) each."""
+SMALL = 1e-9
+"""Slope, relative to the input's power, at which the search ends."""
 
 
 def slopes(form: str, X: Array, Y: Array, Z: Array, theta: float, goal: float) -> tuple[Array, Array]:
@@ -87,8 +90,11 @@ def _equalizing(X: Array, regularizer: Regularizer, rng: np.random.Generator) ->
         by_y, by_z = slopes("equalizing", X, Y, Z, theta, goal)
         ahead_y, ahead_z = slopes("equalizing", X, Y - rate * by_y, Z + rate * by_z, theta, goal)
         Y, Z = Y - rate * ahead_y, Z + rate * ahead_z
-        if step in noted:
+        ended = step % 1000 == 0 and max(np.abs(by_y).max(), np.abs(by_z).max()) * rate < 0.4 * SMALL
+        if step in noted or ended:
             course.append([step, _distance(Y, best)])
+        if ended:
+            break
     return {"output": course[-1][1], "course": course}
 
 
