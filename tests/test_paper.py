@@ -24,6 +24,7 @@ CORRECTIONS = {
     "sudden-change": 3,  # zero in the end, not all the time; two recover without forgetting
     # Factor 2, D_p, A and k in the appendix, n = 64, the lag of Eq. 21, five discounted costs, time scale.
     "derivations": 12,
+    "relatives": 1,  # a mode passes in part, but less than predicted
 }
 
 

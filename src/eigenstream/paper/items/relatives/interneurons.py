@@ -202,5 +202,5 @@ def partial_claims(tables: Sequence[Table]) -> list[Claim]:
         f"medians of the seeds {own.min():.2f} to {own.max():.2f}"
     )
     in_part = SILENT * whole < least and most < 0.5 * whole
-    as_predicted = bool(np.all(np.abs(own / predicted - 1) < 0.5))
+    as_predicted = bool(np.all(np.abs(own / predicted - 1) < 0.25))
     return [claim("partial", value, in_part and as_predicted, in_part, readings=readings.size)]
