@@ -288,81 +288,82 @@ def follow(
         Number of rows of the block before these.
     """
     n = rows.shape[1]
-    last, before, ages = course.last[1], course.last[0], course.ages
+    last, before, ages, mean = course.last[1], course.last[0], course.ages, outlook.mean
     at, doubts, gross = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
-    trusted, was, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+    trusted, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n)
     for t in range(first, first + len(rows)):
         row, weight, discount = rows[t - first], steps[t - first, 0], steps[t - first, 1]
         phi, drift, scale = over[min(t - first, len(over) - 1)]
-        new, m, gaps = course.new[t], 0, 0
-        for i in range(n):
-            gaps += np.isnan(row[i])
-        if gaps == 0 and weight == 0:  # nothing happened: such rows stand for those of merged streams
+        if weight == 0 and not np.isnan(row).any():  # nothing happened: it stands for rows of merged streams
             for i in range(n):
-                course.rows[t, i] = last[i] + outlook.mean[i]
+                course.rows[t, i] = last[i] + mean[i]
             continue
-        burst = 0.0
+        new, filled, m, gaps, burst = course.new[t], course.rows[t], 0, 0, 0.0
         for i in range(n):
             forecast[i] = phi[i] * last[i] + drift[i] * before[i]
-            late[i] = 0.0
-            if ages[i]:
+            new[i] = (row[i] - mean[i] - forecast[i]) / scale[i]
+            trusted[i] = (new[i] - belief.mean[i]) / belief.units[i]
+        for i in range(n):
+            most = GROSS * outlook.deviations[i]
+            if ages[i] == 0 and abs(new[i]) <= most:  # a gap is NaN, and not
+                continue
+            late[i], gross[i], doubt = 0.0, False, 1.0
+            if ages[i] > 0:
                 late[i] = outlook.gathered[np.searchsorted(outlook.ages, ages[i], side="right") - 1, i]
-            gross[i], doubt = False, 1.0
-            if not np.isnan(row[i]):
-                new[i] = (row[i] - outlook.mean[i] - forecast[i]) / scale[i]
+            if np.isnan(row[i]):
+                gaps += 1
+            else:
                 variance = late[i]
-                if abs(new[i]) > GROSS * outlook.deviations[i]:
+                if abs(new[i]) > most:
                     gross[i], far = True, new[i] / GROSS
                     variance = max(far * far - outlook.deviations[i] ** 2, variance)
                     burst += (far / outlook.deviations[i]) ** 2 - 1
                 under = outlook.noise[i] + variance
                 doubt = min(variance / under, 1.0) if under < np.inf else 1.0
-                if not doubt > FAINT_DOUBT:
-                    doubt = 0.0
-            trusted[i] = (1 - doubt) * ((new[i] - belief.mean[i]) / belief.units[i]) if doubt < 1 else 0.0
-            if doubt > 0:
+            if doubt > FAINT_DOUBT:
                 at[m], doubts[m] = i, doubt
+                trusted[i] = (1 - doubt) * trusted[i] if doubt < 1 else 0.0
                 m += 1
         faded(course.along, discount)
         y = along_axes(belief, trusted)
+        for i in range(n):
+            filled[i], course.came[t, i] = row[i], True
+            before[i], last[i] = last[i], row[i] - mean[i]
         if m:
             said, variances, lack = expected(belief, y, at[:m], doubts[:m], len(course.along) > 0)
             left, shared = 0.0, 0
             for a in range(m):
                 i = at[a]
                 unit = belief.units[i]
-                value = belief.mean[i] + unit * said[a]
+                value, novel = belief.mean[i] + unit * said[a], new[i]
                 if np.isnan(row[i]):
-                    new[i], variance = value, scale[i] ** 2 * (unit * unit * variances[a] + late[i])
+                    variance = scale[i] ** 2 * (unit * unit * variances[a] + late[i])
                     variance *= 1 + min(burst / (n - gaps), BURST) if burst > 0 else 1.0
-                    course.variances[t, i] = variance
+                    new[i], last[i], course.variances[t, i] = value, forecast[i] + scale[i] * value, variance
+                    ages[i] = min(ages[i] + 1, outlook.ages[-1])
+                    course.came[t, i], course.bins[t, i] = False, outlook.bins[ages[i]]
+                    filled[i], novel = last[i] + mean[i], value
                     if i < other.rows.shape[1]:
-                        left += mix(other, t, i, outlook.mean[i] + forecast[i] + scale[i] * value, variance)
+                        left += mix(other, t, i, filled[i], variance)
                         shared += 1
-                elif gross[i]:  # learnt from as far as it is believed, or a change would never be
-                    most = GROSS * outlook.deviations[i]
-                    new[i] = min(max(new[i], -most), most)
+                        novel = (other.mixed[t, i] - mean[i] - forecast[i]) / scale[i]
                 else:
-                    new[i] += doubts[a] * (value - new[i])
+                    if gross[i]:  # learnt from as far as it is believed, or a change would never be
+                        most = GROSS * outlook.deviations[i]
+                        new[i] = min(max(new[i], -most), most)
+                    else:
+                        new[i] += doubts[a] * (value - new[i])
+                    novel = new[i]
+                deviation = (novel - belief.mean[i]) / unit
+                for j in range(len(y)):
+                    y[j] += belief.axes[j, i] * (deviation - trusted[i])
+                trusted[i] = deviation
             # What is known better by another answer lacks less.
             share = min(left / shared, 1.0) if shared else 1.0
             course.extra[t] = share * note(course.along, lack, variances, share * weight)
         for i in range(n):
-            came = not np.isnan(row[i])
-            value = row[i] - outlook.mean[i] if came else forecast[i] + scale[i] * new[i]
-            ages[i] = 0 if came else min(ages[i] + 1, outlook.ages[-1])
-            course.came[t, i], course.bins[t, i] = came, -1 if came else outlook.bins[ages[i]]
-            course.rows[t, i] = value + outlook.mean[i]
-            before[i], last[i] = last[i], value
-            novel = new[i]
-            if not came and i < other.rows.shape[1]:
-                novel = (other.mixed[t, i] - outlook.mean[i] - forecast[i]) / scale[i]
-            was[i], trusted[i] = trusted[i], (novel - belief.mean[i]) / belief.units[i]
+            ages[i] *= not course.came[t, i]
         if belief.totals[CORRECTS] > 0:
-            for a in range(m):  # only these have changed
-                i = at[a]
-                for j in range(len(y)):
-                    y[j] += belief.axes[j, i] * (trusted[i] - was[i])
             correct(belief, trusted, y, weight, discount)
 
 

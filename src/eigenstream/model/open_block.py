@@ -61,6 +61,8 @@ class OpenBlock:
             np.zeros((2, n)), np.zeros(n, np.int64), block, learns * len(self.belief.axes)
         )
         """What the inputs of each row say of each other."""
+        self.came: Matrix = np.zeros((block, n))
+        """The rows as they came."""
         self.other = NONE
         """What time says."""
         if past is not None:
@@ -76,19 +78,23 @@ class OpenBlock:
         if self.past is not None:
             self.past.take(np.ascontiguousarray(rows64[:, : self.past.width]), counts)
         follow(self.belief, self.outlook, self.level, self.other, alone, rows64, counts, self.number)
+        self.came[self.number : self.number + len(rows)] = rows64
         self.number += len(rows)
 
     def _told(self, level: Matrix, mixed: Matrix) -> Matrix:
         """What both answers say where there are two, in the rows so far."""
         told, (_, w) = level[: self.number].copy(), mixed.shape
         if w:
-            told[:, :w] = np.where(self.level.came[: self.number, :w], told[:, :w], mixed[: self.number])
+            told[:, :w] = np.where(np.isnan(self.came[: self.number, :w]), mixed[: self.number], told[:, :w])
         return told
 
     @property
     def rows(self) -> Floats:
         """The rows so far, filled."""
-        return self._told(self.level.rows, self.other.mixed).astype(self.dtype)
+        came = self.came[: self.number]
+        return np.where(np.isnan(came), self._told(self.level.rows, self.other.mixed), came).astype(
+            self.dtype
+        )
 
     @property
     def variances(self) -> Matrix:
