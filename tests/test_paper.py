@@ -30,10 +30,7 @@ CORRECTIONS = {
 
 SMALLER = {
     "eigenvalue-tracking": {"n_seeds": 2},
-    "family": {"stationary_samples": 1_000},
     "large-alpha": {"n_seeds": 1},
-    "open-choices": {"n_seeds": 2},
-    "random-weights": {"draws": 10, "long": 200, "followed": 2},
     "sudden-change": {"n_seeds": 4, "other_thresholds": (2.5,)},
 }
 """Settings with which the claims come out as in quick mode, in half of the time."""

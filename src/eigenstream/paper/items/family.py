@@ -48,7 +48,7 @@ class Settings:
 
 
 FULL = Settings(n_seeds=10, n_samples=10_000)
-QUICK = Settings(n_seeds=1, n_samples=7_000, stationary_samples=1_600)
+QUICK = Settings(n_seeds=1, n_samples=7_000, stationary_samples=1_000)
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class Settings:
 
 
 FULL = Settings(n_samples=10_000, n_seeds=20, printed_samples=1_000, printed_seeds=5)
-QUICK = Settings(n_samples=10_000, n_seeds=3, printed_samples=300, printed_seeds=1)
+QUICK = Settings(n_samples=10_000, n_seeds=2, printed_samples=300, printed_seeds=1)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Settings:
 
 
 FULL = Settings((0.0, 0.5, SAFE, 0.9, UNIT, 1.1, 1.25, 1.5), draws=100, short=20, long=2_000, followed=6)
-QUICK = Settings((0.0, 0.5, SAFE, UNIT), draws=30, short=4, long=300, followed=4)
+QUICK = Settings((0.0, 0.5, SAFE, UNIT), draws=10, short=4, long=200, followed=2)
 
 
 @dataclass(frozen=True)
