@@ -42,8 +42,10 @@ GREATEST = 1e70
 LARGEST_INFLATION = 2.0
 """Most that the statistics of other rows are expected to exceed those of rows that were learnt."""
 
-# At four, new rows have 4/3 of the distance of rows that were learnt; below, that factor grows quickly.
-ROWS_PER_DIRECTION = 4.0
+# At two, new rows have twice the distance of rows that were learnt (`LARGEST_INFLATION`), which limits from
+# rows that were not learnt know of. At four, 500 rows of the Tennessee Eastman plant with two lags have no
+# distance at all: .762 of the rows of faults were seen instead of .965.
+ROWS_PER_DIRECTION = 2.0
 """Rows per direction that have to be learnt before a statistic is judged."""
 
 
