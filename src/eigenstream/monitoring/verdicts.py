@@ -42,7 +42,8 @@ class Verdict(NamedTuple):
     severity: float
     """How rare such a row is, ``ln(p) / ln(rate)``: above 1 it exceeds a limit; 0 where there is none."""
     drift: float
-    """The severity of the row for the anchor, a model that stands still; 0 where there is none."""
+    """The severity of the average of the last rows for the anchor, a model that stands still, as of the last
+    eighth row; 0 where there is none."""
     alarm: bool
     """True if the severity exceeds 1, often enough to count."""
     since: int | None
