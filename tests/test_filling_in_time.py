@@ -120,6 +120,7 @@ def test_any_chunking_gives_the_same_bits_and_the_same_state(name):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.kernel
 def test_a_file_in_the_middle_of_a_gap_changes_nothing(tmp_path):
     X = gone_for_long(walks(6, 300), 6)
     whole, first = (OnlineAdaptivePCA(missing="impute", random_state=0) for _ in range(2))
