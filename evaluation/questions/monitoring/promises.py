@@ -190,14 +190,15 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
             found.append(target(f"{says}: at least {asked_for}", "blame", f"{share:.2f}", share >= asked_for))
     long = [one["long"] for one in _of("long", tables)]
     if long:
-        for says, fault, what, low, high in (
-            ("a step of 4 sigma, first 1,000 rows: at least 0.8", "step", "early", 0.8, 1.0),
-            ("after recovery: at most 0.03", "step", "after", 0.0, 0.03),
-            ("a ramp, second half, seen by the anchor: at least 0.7", "ramp", "drift", 0.7, 1.0),
+        ramp = "a ramp, second half, seen by the anchor: at least 0.7, at most 0.02 without it"
+        for says, fault, what, low, high, calm in (
+            ("a step of 4 sigma, first 1,000 rows: at least 0.8", "step", "early", 0.8, 1.0, 1.0),
+            ("after recovery: at most 0.03", "step", "after", 0.0, 0.03, 1.0),
+            (ramp, "ramp", "drift", 0.7, 1.0, 0.02),
         ):
             value, without = (median(one[name][what] for one in long) for name in (fault, "without"))
             told = f"{value:.3f} ({without:.3f} without the fault), median of {len(long)} sets"
-            found.append(target(says, "share of rows", told, low <= value <= high))
+            found.append(target(says, "share of rows", told, low <= value <= high and without <= calm))
     return found
 
 
