@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,12 @@ def command(*arguments, given=None):
     result = CliRunner().invoke(main, list(map(str, arguments)), input=given)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
+
+
+def call(*arguments, code=0):
+    result = command(*arguments)
+    assert result.exit_code == code, result.output
+    return result.output
 
 
 def plant(rows=300, seed=0):
@@ -189,3 +197,71 @@ def test_what_cannot_be_filled_is_said(european, tmp_path):
         "fills no gaps"
         in command("fill", european, "--output", tmp_path / "c.csv", "--model", tmp_path / "m").output
     )
+
+
+def test_parquet_keeps_its_types_and_its_other_cells(tmp_path, monkeypatch):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    level = np.cumsum(rng.standard_normal(400))
+    whole = pa.table(
+        {
+            "name": [f"r{i}" for i in range(400)],
+            "count": pa.array(np.rint(100 * level).astype(np.int64)),
+            "heat": pa.array((2 * level).astype(np.float32)),
+            "flow": pa.array(-level),
+        }
+    )
+    columns = [whole.column(i).to_pylist() for i in range(4)]
+    columns[1][300], columns[2][200], columns[3][100] = None, None, float("nan")
+    gappy = pa.table(
+        {field.name: pa.array(one, type=field.type) for field, one in zip(whole.schema, columns, strict=True)}
+    )
+    pq.write_table(gappy, "gappy.parquet")
+    said = call("fill", "gappy.parquet", "--output", "whole.parquet", "--std", "--flag")
+    assert "400 rows, 3 gaps: 3 filled" in said
+    found = pq.read_table("whole.parquet")
+    assert found.schema.names == [*whole.schema.names, "count_std", "heat_std", "flow_std", "filled"]
+    assert [found.schema.field(name).type for name in whole.schema.names] == whole.schema.types
+    for name, gap, close in (("count", 300, 250), ("heat", 200, 3.0), ("flow", 100, 2.0)):
+        now, true = found.column(name).to_pylist(), whole.column(name).to_pylist()
+        assert now[:gap] + now[gap + 1 :] == true[:gap] + true[gap + 1 :]
+        assert abs(now[gap] - true[gap]) < close
+        assert found.column("filled")[gap].as_py() == name
+        assert found.column(f"{name}_std")[gap].as_py() > 0
+
+
+def test_spreadsheets_zip_and_several_files(tmp_path, monkeypatch):
+    openpyxl = pytest.importorskip("openpyxl")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    level = np.cumsum(rng.standard_normal(300))
+    lines = [f"r{t},{level[t]:.3f},{-level[t]:.2f}" for t in range(300)]
+    lines[250] = f"r250,,{-level[250]:.2f}"
+    text = "\n".join(("name,a,b", *lines)) + "\n"
+    Path("one.csv").write_text(text)
+    with zipfile.ZipFile("two.csv.zip", "w") as archive:
+        archive.writestr("data/two.csv", text)
+    book = openpyxl.Workbook()
+    book.active.append(["name", "a", "b"])
+    for line in lines:
+        name, a, b = line.split(",")
+        book.active.append([name, float(a) if a else None, float(b)])
+    book.active["B3"].number_format = "0.0"
+    book.save("three.xlsx")
+    call("fill", "one.csv", "--output", "whole.csv")
+    whole = Path("whole.csv").read_text().splitlines()
+    assert [one for one in whole if one not in text.splitlines()] == [whole[251]]
+    call("fill", "two.csv.zip", "--output", "unpacked.csv")
+    assert Path("unpacked.csv").read_bytes() == Path("whole.csv").read_bytes()
+    call("fill", "three.xlsx", "--output", "whole.xlsx", "--flag")
+    sheet = openpyxl.load_workbook("whole.xlsx").active
+    assert sheet["B252"].value == pytest.approx(float(whole[251].split(",")[1]), abs=1e-3)
+    assert (sheet["D1"].value, sheet["D252"].value) == ("filled", "a")
+    assert (sheet["B3"].value, sheet["B3"].number_format) == (float(lines[1].split(",")[1]), "0.0")
+    said = call("fill", "one.csv", "two.csv.zip", "--output", "filled")
+    assert said.count("300 rows, 1 gaps: 1 filled") == 2
+    assert Path("filled/one.csv").read_bytes() == Path("whole.csv").read_bytes()
+    assert Path("filled/two.csv").read_text() != Path("whole.csv").read_text()  # more is known by then
+    assert "same name" in call("fill", "one.csv", "filled/one.csv", "--output", "other", code=2)
+    assert "one by one" in call("fill", "one.csv", "two.csv.zip", "--output", "other", "--ahead", code=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,9 +15,11 @@ from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
 
 
 @click.command(cls=SectionedCommand, epilog="Example: eigenstream fill sensors.csv --output whole.csv --std")
-@click.argument("source", type=click.Path(allow_dash=True))
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(allow_dash=True))
 @Section.WRITE.option(
-    "--output", required=True, help="The copy of the file, gaps filled; - for the terminal."
+    "--output",
+    required=True,
+    help="The copy of the file, gaps filled; - for the terminal; for several files, a folder.",
 )
 @Section.WRITE.option(
     "--flag",
@@ -53,7 +56,7 @@ from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
 def fill(
     ctx: click.Context,
     /,
-    source: str,
+    sources: tuple[str, ...],
     output: str,
     flag: str | None,
     std: bool,
@@ -67,9 +70,10 @@ def fill(
 ) -> None:
     """Fill the gaps of a file; all else in it stays.
 
-    Reads CSV and JSON lines, plain or gzip, and NPY; - stands for lines on standard input. Columns without
-    numbers are copied. Each gap is filled by the other values of its row and by the past of its column. The
-    output appears as a whole at the end: a command that was killed is given once more, to the same bytes.
+    Reads CSV and JSON lines, plain, gzip or in a ZIP file, XLSX, Parquet and NPY; - stands for lines on
+    standard input. Columns without numbers are copied. Each gap is filled by the other values of its row and
+    by the past of its column. The output appears as a whole at the end: a command that was killed is given
+    once more, to the same bytes. Several files are one stream, in this order; their copies have their names.
 
     With --key, or a bank as --model, each key has a model of its own.
     """
@@ -79,9 +83,11 @@ def fill(
     from ..keyed import is_bank
     from ..model import StreamModel
 
-    require_input(source)
-    refuse_shared({"SOURCE": source, "--output": output, "--flag": flag or None, "--save": save})
-    for path in filter(None, (None if output == "-" else output, flag, save)):
+    pairs = _copies(sources, output, one_by_one=ahead or bool(flag))
+    for source, copy in pairs:
+        require_input(source)
+        refuse_shared({"SOURCE": source, "--output": copy, "--flag": flag or None, "--save": save})
+    for path in filter(None, (*(copy for _, copy in pairs if copy != "-"), flag, save)):
         refuse_existing(path, overwrite)
     how = reading(options)
     if how.columns is None and how.exclude is None:
@@ -95,21 +101,42 @@ def fill(
         filler = StreamModel.load(model)
         if filler.missing != "impute":
             raise click.UsageError(f"{model} has learnt with --missing {filler.missing}: it fills no gaps")
-    found, opened = filling.fill(source, how, output, filler, flag=flag, std=std, ahead=ahead)
+    for source, copy in pairs:
+        found, opened = filling.fill(source, how, copy, filler, flag=flag, std=std, ahead=ahead)
+        name = f"{copy}: " if len(pairs) > 1 else ""
+        if as_json:
+            counts: dict[str, Any] = {"output": copy} if name else {}
+            counts |= {one: getattr(found, one) for one in ("rows", "gaps", "filled", "left", "skipped")}
+            click.echo(json.dumps(counts), err=output == "-")
+        else:
+            left = f", {found.left:,} left as they are: nothing was known yet" if found.left else ""
+            said = f"{name}{found.rows:,} rows, {found.gaps:,} gaps: {found.filled:,} filled{left}"
+            click.echo(said, err=output == "-")
+            for note in opened.notes:
+                click.echo(f"note: {note}", err=True)
+        require_enough(ctx, opened, options["skip_at_most"])
     if save is not None:
         filler.save(save)
-    if as_json:
-        counts = {name: getattr(found, name) for name in ("rows", "gaps", "filled", "left", "skipped")}
-        click.echo(json.dumps(counts), err=output == "-")
-    else:
-        left = f", {found.left:,} left as they are: nothing was known yet" if found.left else ""
-        said = f"{found.rows:,} rows, {found.gaps:,} gaps: {found.filled:,} filled{left}"
-        click.echo(said, err=output == "-")
-        if unknown := getattr(filler, "unknown", 0):
-            click.echo(f"keys that the bank does not know: {unknown:,}", err=True)
-        for note in opened.notes:
-            click.echo(f"note: {note}", err=True)
-    require_enough(ctx, opened, options["skip_at_most"])
+    if not as_json and (unknown := getattr(filler, "unknown", 0)):
+        click.echo(f"keys that the bank does not know: {unknown:,}", err=True)
+
+
+def _copies(sources: tuple[str, ...], output: str, *, one_by_one: bool) -> list[tuple[str, str]]:
+    """Each source with the name of its copy."""
+    if len(sources) == 1:
+        return [(sources[0], output)]
+    names = [Path(source).name.removesuffix(".zip") for source in sources]
+    if one_by_one or output == "-" or "-" in sources:
+        raise click.UsageError(
+            "several files need a folder as --output, and neither --ahead nor a file for --flag: fill them "
+            "one by one"
+        )
+    if len(set(names)) < len(names):
+        raise click.UsageError("two of the files have the same name: fill them one by one")
+    if Path(output).exists() and not Path(output).is_dir():
+        raise click.UsageError(f"--output {output} is no folder: several files are filled into one")
+    Path(output).mkdir(parents=True, exist_ok=True)
+    return [(source, str(Path(output) / name)) for source, name in zip(sources, names, strict=True)]
 
 
 def _keyed_filler(model: str | None, half_life: Any, save: str | None, how: Any) -> tuple[Any, Any]:

@@ -7,9 +7,10 @@ import io
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -18,9 +19,14 @@ from numpy.typing import NDArray
 
 from ..io import files, sources
 from ..io.refilled import Cell, dialect_of, refilled
+from ..io.refilled_tables import write_sheet, write_table
 from ..io.sources import ReadOptions, Source, SourceError
+from ..io.sources.archives import ZippedFile, is_spreadsheet
+from ..io.sources.archives import opened as opened_archive
+from ..io.sources.csv_lines import CsvParser
 from ..io.sources.line_reader import LineReader
 from ..io.sources.npy import NpyReader
+from ..io.sources.parquet import ParquetReader
 from ..keyed import Bank
 from ..keyed.bank_file import Key
 from ..keyed.keyed_models import factorized, grouped
@@ -118,7 +124,8 @@ def fill(
     Parameters
     ----------
     source
-        A CSV or JSON-lines file, plain or gzip, or an NPY file; ``"-"`` for lines on standard input.
+        A file of CSV or JSON lines, plain, gzip or in a ZIP file; an XLSX, Parquet or NPY file; ``"-"`` for
+        lines on standard input.
     options
         How to read it.
     output
@@ -134,46 +141,62 @@ def fill(
         True lets gaps know what comes after them: passes back and forth over all rows, which are held in
         memory.
     """
-    with _as_file(source) as path:
-        with sources.open(str(path), options, allow_nan=True) as opened:
+    with _as_file(source, options) as (path, how):
+        with sources.open(str(path), how, allow_nan=True) as opened:
             reader, lines = opened.reader, dict[int, int]()
+            _refuse_other_kinds(reader, opened.name)
             if isinstance(reader, LineReader):
                 _note_lines(reader, lines)
-            elif not isinstance(reader, NpyReader):
-                raise SourceError(
-                    f"{opened.name}: a {reader.kind} source cannot be filled; CSV and JSON lines can, plain "
-                    "or gzip, and NPY"
-                )
-            if getattr(reader, "kind", "") == "recoded":
-                raise SourceError(
-                    f"{opened.name}: text of two bytes a character cannot be filled; make it UTF-8"
-                )
             found = Filled()
             cells = _filled_cells(opened, model, found, ahead=ahead)
             found.skipped = opened.skipped
             names = opened.names or [f"x{i}" for i in range(opened.width)]
         model.features = list(opened.names or [])
+        by_line = {lines[row]: gaps for row, gaps in cells.items()} if lines else {}
         with _output(output) as file:
-            if isinstance(reader, LineReader):
+            if reader.kind == "xlsx":
+                assert isinstance(reader, LineReader)
+                assert isinstance(reader.parser, CsvParser)
+                header = min(lines.values()) - 1 if reader.parser.titled else None
+                chosen = reader.parser.chosen
+                write_sheet(
+                    path, file, how.array, chosen, names, by_line, header=header, flag=flag == "", std=std
+                )
+            elif isinstance(reader, LineReader):
                 dialect = dialect_of(reader, names, flag=flag == "", std=std)
-                by_line = {lines[row]: gaps for row, gaps in cells.items()}
                 for line in refilled(path, reader, dialect, set(lines.values()), by_line):
                     file.write(line)
+            elif isinstance(reader, ParquetReader):
+                write_table(path, file, names, cells, flag=flag == "", std=std)
             else:
-                if std or flag == "":
-                    raise SourceError(
-                        "an NPY file has no more columns: give --flag a file, and leave out --std"
-                    )
-                matrix = np.load(path)
-                for row, gaps in cells.items():
-                    for column, cell in gaps.items():
-                        matrix[row, reader.column_numbers[column] if reader.column_numbers else column] = (
-                            cell.value
-                        )
-                np.save(file, matrix)
+                _write_matrix(path, file, reader.column_numbers, cells, more=std or flag == "")
     if flag:
         files.replace(flag, _flags(cells, names))
     return found, opened
+
+
+def _refuse_other_kinds(reader: Any, name: str) -> None:
+    """Raise if a source of this kind cannot be filled."""
+    if reader.kind == "recoded":
+        raise SourceError(f"{name}: text of two bytes a character cannot be filled; make it UTF-8")
+    if not isinstance(reader, LineReader | NpyReader | ParquetReader):
+        raise SourceError(
+            f"{name}: a {reader.kind} source cannot be filled; CSV and JSON lines can, plain, gzip or in a "
+            "ZIP file, and XLSX, Parquet and NPY files"
+        )
+
+
+def _write_matrix(
+    path: Path, file: IO[bytes], columns: Any, cells: dict[int, dict[int, Cell]], *, more: bool
+) -> None:
+    """Write an NPY file with its gaps filled."""
+    if more:
+        raise SourceError("an NPY file has no more columns: give --flag a file, and leave out --std")
+    matrix = np.load(path)
+    for row, gaps in cells.items():
+        for column, cell in gaps.items():
+            matrix[row, columns[column] if columns else column] = cell.value
+    np.save(file, matrix)
 
 
 def _note_lines(reader: LineReader, lines: dict[int, int]) -> None:
@@ -266,19 +289,37 @@ def _flags(cells: dict[int, dict[int, Cell]], names: list[str]) -> bytes:
 
 
 @contextmanager
-def _as_file(source: str) -> Iterator[Path]:
-    """The source as a file: lines on standard input are put into one first, because they are read twice."""
-    if source != "-":
-        if files.is_address(source) or not Path(source).is_file():
-            raise SourceError(
-                f"{files.shown(source)} is not a file: one file, or lines on standard input (-), are filled"
-            )
-        yield Path(source)
+def _as_file(source: str, options: ReadOptions) -> Iterator[tuple[Path, ReadOptions]]:
+    """The source as a file that can be read twice, and how to read that.
+
+    Lines on standard input and the text in a ZIP file are put into a file first.
+    """
+    if source != "-" and (files.is_address(source) or not Path(source).is_file()):
+        raise SourceError(
+            f"{files.shown(source)} is not a file: files, or lines on standard input (-), are filled"
+        )
+    zipped = _zipped(source, options)
+    if source != "-" and zipped is None:
+        yield Path(source), options
         return
     with tempfile.NamedTemporaryFile(suffix=".csv") as spooled:
-        shutil.copyfileobj(sys.stdin.buffer, spooled)
+        try:
+            shutil.copyfileobj(zipped or sys.stdin.buffer, spooled)  # type: ignore[arg-type]
+        finally:
+            if zipped is not None:
+                zipped.close()
         spooled.flush()
-        yield Path(spooled.name)
+        yield Path(spooled.name), replace(options, array=None)
+
+
+def _zipped(source: str, options: ReadOptions) -> ZippedFile | None:
+    """The text in a ZIP file; None for everything else."""
+    if source == "-" or not zipfile.is_zipfile(source):
+        return None
+    with closing(opened_archive(Path(source))) as archive:
+        if is_spreadsheet(archive) or any(name.endswith(".npy") for name in archive.namelist()):
+            return None
+    return ZippedFile(Path(source), options.array)
 
 
 @contextmanager
