@@ -14,7 +14,7 @@ from eigenstream.learners.network import compiled
 from tests.marks import slow
 
 SOURCE = """
-from eigenstream.learners.network.compiled import kernel
+from eigenstream.learners.compiled import kernel
 @kernel
 def double(x):
     return 2 * x

@@ -110,7 +110,7 @@ class Blocks(Marked):
     def begin_time(self) -> TimeFilter:
         """Follow the past of inputs from now on, with rows that come in blocks."""
         if self.time is None:
-            from ..learners.network.compiled import need_numba
+            from ..learners.compiled import need_numba
 
             need_numba()  # now, and not with the first gap
             self.time = TimeFilter(self.plan)

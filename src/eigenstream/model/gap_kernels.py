@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..array_types import Floats, Matrix, Vector
-from ..learners.network.compiled import kernel
+from ..learners.compiled import kernel
 from .gap_state import (
     AXES,
     CENTERS,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm
 
-from .compiled import kernel
+from ..compiled import kernel
 from .settle import center, factorize, settle
 from .state import EXTRA, TAU, THETA0, TIME, WEIGHT, Floats, NetworkRule, State, workspace
 from .stream import drop_denormals

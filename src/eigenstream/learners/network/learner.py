@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from ...offline import fixed_signs
 from ...regularizers import Regularizer
 from ..axes import matched
+from ..compiled import need_numba
 from ..knowledge import Floats, Knowledge, Matrix, Vector, nothing_known
 from ..lags import LagSums, block_sums, projections_on
 from ..learner import Seen, Steps
 from ..marks import Mark, Marked
 from ..stored import LARGEST_VALUE, LATEST, stored_array
 from . import learn
-from .compiled import need_numba
 from .optimum import consolidate, known_from_rows, known_from_state, random_start, start_from
 from .state import COUNT, RECENT, TAU, THETA0, TIME, TRACE, WEIGHT, NetworkRule, State
 

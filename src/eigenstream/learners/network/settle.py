@@ -9,7 +9,7 @@ import numpy as np
 
 from ...array_types import Matrix as Matrix
 from ...array_types import Vector as Vector
-from .compiled import kernel
+from ..compiled import kernel
 from .state import COUNT, EXTRA, TAU, THETA0, TRACE, WEIGHT, Floats, NetworkRule
 
 Sample = tuple[float, float, float, int]

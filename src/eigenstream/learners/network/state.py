@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...array_types import Floats as Floats
 from ...regularizers import Regularizer
-from .compiled import kernel
+from ..compiled import kernel
 
 Matrix = TypeVar("Matrix", bound=Floats)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import kernel
+from ..compiled import kernel
 from .settle import center, factorize, settle
 from .state import DECAY, RECENT, TAU, THETA0, TIME, WAITING, WEIGHT, Floats, NetworkRule, State, workspace
 
