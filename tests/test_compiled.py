@@ -10,7 +10,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from eigenstream.learners.network import compiled
+from eigenstream.learners import compiled
 from tests.marks import slow
 
 SOURCE = """
