@@ -29,6 +29,7 @@ quick: $(READY)
 WORKERS ?= $(shell expr $$(nproc) + 1)
 SUITE := -n $(WORKERS) --dist loadgroup --durations 10 -m "not slow and not bank and not dask and not torch and not spark"
 test: $(READY)
+	$(BIN)/python -m tests.compile_kernels
 	$(BIN)/pytest $(SUITE)
 
 test-slow: $(READY)

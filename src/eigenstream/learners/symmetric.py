@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
-from scipy.linalg.blas import dsymm, dsymv, dsyrk
 
 from ..array_types import Floats, Matrix
 from .threads import forget_libraries
 
-forget_libraries()  # SciPy has a library of its own, which may not have been there when they were counted
+# Inputs. Below, NumPy's product and the sum take as long, and a command starts half a second sooner.
+WIDE = 48
+"""Width from which on SciPy's routines are used."""
+
+
+@cache
+def _blas() -> Any:
+    from scipy.linalg import blas  # here, because it would double the time a command takes to start
+
+    forget_libraries()  # SciPy has a library of its own, which was not there when they were counted
+    return blas
 
 
 def add_products(C: Matrix, R: Matrix, decay: float) -> None:
     """``C <- decay C + R'R`` in place, of C-contiguous arrays."""
+    if len(C) < WIDE:
+        C *= decay
+        C += R.T @ R
+        return
     upper = C.T
-    if dsyrk(1.0, R.T, beta=decay, c=upper, overwrite_c=1) is not upper:
+    if _blas().dsyrk(1.0, R.T, beta=decay, c=upper, overwrite_c=1) is not upper:
         raise ValueError(
             "the matrix is not contiguous, float64 and writeable: products went into a copy of it"
         )
@@ -23,8 +39,8 @@ def add_products(C: Matrix, R: Matrix, decay: float) -> None:
 def product(C: Matrix, B: Floats) -> Matrix:
     """``C B`` with columns B (n, m), or a vector."""
     if B.ndim == 1:
-        return np.asarray(dsymv(1.0, C.T, B))
-    return np.asarray(dsymm(1.0, C.T, B))
+        return np.asarray(_blas().dsymv(1.0, C.T, B))
+    return np.asarray(_blas().dsymm(1.0, C.T, B))
 
 
 def whole(C: Matrix) -> Matrix:
