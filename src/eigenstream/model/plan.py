@@ -162,14 +162,16 @@ class Plan:
         return max(int(rows) // self.block, 1) * self.block
 
     def _next_look_at_network(self, time: int) -> int:
-        """Steps of 1/32 of the time, at least 8 samples after the first 8, and at most 1/16 window.
+        """Steps of 1/32 of the time, at least 8 samples after the first 8.
 
-        Before the start each look goes through all rows kept: steps of 1/4 where these are very wide.
+        At most 1/16 window, 1/4 of a short one. Before the start each look goes through all rows kept: steps
+        of 1/4 where these are very wide.
         """
         parts = 4 if time < self.init_samples and self.n > 4096 else 32
         step = max(time // parts, LEAST_STEP if time >= LEAST_STEP else 1)
         if self.beta < 1:
-            step = min(step, int(1 / (1 - self.beta**2)) // 16)
+            window = int(1 / (1 - self.beta**2))
+            step = min(step, max(window // 16, min(window // 4, LEAST_STEP)))
         later = time + max(step, 1)
         start = max(self.init_samples, 1 + self.center)
         return min(later, start) if time < start else later  # from its start on it fills gaps in another way
