@@ -6,10 +6,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from example_files import FAULTS, SENSORS
 from playwright.sync_api import sync_playwright
 
 from eigenstream import OnlineAdaptivePCA, streams
+from eigenstream.io.example_files import FAULTS, SENSORS
 from eigenstream.io.sources import Batch
 from eigenstream.jobs.traces import Traces
 from eigenstream.jobs.watcher import in_words

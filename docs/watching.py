@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from example_files import FAULTS, ROWS, SENSORS
-
+from eigenstream.io.example_files import FAULTS, ROWS, SENSORS
 from eigenstream.monitoring import MonitoredModel, MonitorSettings
 from eigenstream.plotting import draw_control
 from eigenstream.streams import plant

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ import eigenstream
 from eigenstream import OnlineAdaptivePCA, streams
 from eigenstream.cli import main
 from eigenstream.cli.sections import Section
+from eigenstream.io.example_files import contents
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def test_the_example_of_each_help_text_works(folder, name):
 def test_help_is_there_for_every_command_and_option():
     assert set(main.commands) == {
         "run", "watch", "fill", "forecast", "transform", "inspect", "export", "calibrate", "merge",
-        "reproduce", "completion",
+        "reproduce", "example", "completion",
     }  # fmt: skip
     assert "..." not in call("--help").replace("[ARGS]...", ""), "a description is cut short"
     for name, command in main.commands.items():
@@ -78,6 +80,19 @@ def test_help_is_there_for_every_command_and_option():
             if option.param_type_name == "option":
                 assert option.help, f"{name} {option.name}"
                 assert option.opts[0] in shown
+
+
+def test_the_example_files_are_named_and_nothing_is_replaced_unasked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = contents()
+    assert call("example").splitlines() == [f"wrote {name}" for name in files]
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
+    Path("today.csv").write_text("mine")
+    assert "exists: choose another name (--overwrite replaces it)" in call("example", code=1)
+    assert Path("today.csv").read_text() == "mine"
+    call("example", "--overwrite")
+    assert Path("today.csv").read_bytes() == files["today.csv"]
+    assert "wrote a/b/plant.db" in call("example", "a/b")
 
 
 def sections_in(shown):

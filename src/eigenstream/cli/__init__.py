@@ -8,6 +8,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from .calibrate import calibrate
+from .example import example
 from .fill import fill, forecast
 from .hints import in_words
 from .models import export, inspect, merge, transform
@@ -75,6 +76,7 @@ for _command in (
     calibrate,
     merge,
     reproduce,
+    example,
     completion,
 ):
     main.add_command(_command)
