@@ -8,7 +8,7 @@ import pytest
 from eigenstream import OnlineAdaptivePCA, load, merge
 from eigenstream.model.gap_kernels import mix
 from eigenstream.model.gap_state import OtherAnswer
-from eigenstream.model.judgement import Judgement, bins_of, hide
+from eigenstream.model.judgement import HiddenErrors, bins_of, hide
 from eigenstream.model.persistence import Persistence
 from tests.online_model import paper, with_gaps
 from tests.same_state import differences
@@ -229,7 +229,7 @@ def test_the_weight_of_time_is_the_one_with_the_least_error():
     shared, own = rng.standard_normal((2, 4000, 5))
     level, time = shared + own, 0.5 * shared + rng.standard_normal((4000, 5))
     answers = np.stack((level, time, np.full_like(level, 2.0), np.full_like(level, 1.0)))
-    judged = Judgement.none(5).after(np.zeros((4000, 5), dtype=np.intp), answers, np.ones(4000))
+    judged = HiddenErrors.none(5).after(np.zeros((4000, 5), dtype=np.intp), answers, np.ones(4000))
     factors, one = judged.factors(np.ones(5)), np.ones((1, 5))
     other = OtherAnswer(one, one, np.zeros((1, 5), np.int64), factors, np.zeros((1, 5)), np.zeros((1, 5)))
     for i in range(5):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..jobs import Job, Outcome
     from ..jobs.stage import Model
-    from ..keyed.overview import Glance
+    from ..keyed.overview import KeysAtOnce
     from ..model.expectation import Trace
 
 BUILT_IN_PICTURE = "eigenstream.png"
@@ -251,7 +251,7 @@ def _drawn(job: Job, path: str, overwrite: bool, notes: list[str]) -> str | None
     return path
 
 
-def _fleet_drawn(job: Job, glance: Glance, name: str) -> Figure:
+def _fleet_drawn(job: Job, glance: KeysAtOnce, name: str) -> Figure:
     """The picture of a fleet, with the traces of the largest alarm of the first key that has some."""
     from ..jobs.traces import FleetTraces
     from ..plotting import draw_fleet

@@ -252,7 +252,7 @@ def _as_words(event: AlarmEvent) -> str:
 
 
 def _reads(alarm: Alarm) -> str:
-    """What the input to blame first reads, and what it should read."""
+    """Say the reading of the input to blame first, and its expected reading."""
     first = alarm.readings[:1]
     return "".join(f"; {name} should read {should:.4g}, reads {reads:.4g}" for name, reads, should in first)
 

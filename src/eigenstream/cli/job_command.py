@@ -179,7 +179,7 @@ def _notices(given: dict[str, Any]) -> Notices | None:
 
 
 def _shelving(given: dict[str, Any], job: Job, telling: list[Any]) -> Shelving | None:
-    """What keeps shelved inputs from those that tell of alarms; None if nothing is shelved."""
+    """The filter that drops events of shelved inputs before anybody is told; None if nothing is shelved."""
     if not given.get("shelve"):
         return None
     from ..jobs.shelving import Shelving, shelf_of

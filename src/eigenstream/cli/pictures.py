@@ -1,4 +1,4 @@
-"""What `inspect` draws and writes of a model: pictures of several kinds, and its loadings as a table."""
+"""Output files of `inspect`: pictures of a model of several kinds, and its loadings as a table."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def print_watching(console: Console, facts: dict[str, Any]) -> None:
 
 
 def drift_in_words(facts: dict[str, Any]) -> str:
-    """How far the model has moved from its anchor, the first normal."""
+    """The distance of the model from its anchor, the first normal, in words."""
     level, spread, directions = facts["drift"].values()
     told = f"an input's mean by up to {level:.2g} of its standard deviations, its spread by a factor of up to"
     told += f" {spread:.3g}, {directions:.2g} of the components"

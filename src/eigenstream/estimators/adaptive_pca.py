@@ -30,7 +30,7 @@ class AdaptivePCA(ReadingTransformer):
     n_components
         The number of components, or how to find it. ``"auto"`` finds what stands out of the noise
         (`eigenstream.rules.NoiseEdge`), which it estimates from what the kept components leave. An integer:
-        exactly so many; fewer only if the data have fewer directions. A number between 0 and 1: as few as
+        exactly that number; fewer only if the data have fewer directions. A number between 0 and 1: as few as
         make up more than this share of the variance, counted as scikit-learn's PCA counts them. Or a rule,
         such as ``rules.ParallelAnalysis()``.
     regularizer

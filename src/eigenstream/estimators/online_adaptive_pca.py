@@ -53,7 +53,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
     n_components
         The number of components, or how to find it. ``"auto"`` finds what stands out of the noise
         (`eigenstream.rules.NoiseEdge`), which needs noise to look at: at least half of the inputs' directions
-        have to be noise. An integer: exactly so many; fewer only while the data have fewer directions. A
+        have to be noise. An integer: exactly that number; fewer only while the data have fewer directions. A
         number between 0 and 1: as few as make up more than this share of the variance, counted as
         scikit-learn's PCA counts them. Or a rule, such as ``rules.ParallelAnalysis()``. With a half-life,
         ``"auto"`` and ``rules.ParallelAnalysis()`` change the rank only when the change is clear or lasts; a

@@ -24,14 +24,14 @@ NUMBER = re.compile(r"\s*[-+]?\d+(?:[.,](\d+))?\s*")
 
 
 class Cell(NamedTuple):
-    """What to write into a gap."""
+    """Value to write into a gap, and its standard deviation."""
 
     value: float
     std: float
 
 
 class Dialect(Protocol):
-    """How cells of a line are written."""
+    """Way of writing the cells of a line."""
 
     def head(self, line: bytes) -> bytes:
         """The line of names, with those of new columns."""
@@ -107,7 +107,7 @@ class CsvDialect:
         return text.encode("utf-8", "surrogateescape")
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Where each cell begins and ends."""
+        """First sign of each cell, and the one after its last."""
         body, delimiter = text.rstrip("\r\n"), self.parser.delimiter
         if delimiter == " ":
             return [found.span() for found in BETWEEN_SPACES.finditer(body)]
@@ -151,7 +151,7 @@ class JsonDialect:
 
 
 def dialect_of(reader: LineReader, names: Sequence[str], *, flag: bool, std: bool) -> Dialect:
-    """How the cells of the lines that this reader reads are written."""
+    """The way of writing the cells of the lines that this reader reads."""
     if isinstance(reader.parser, JsonLines):
         return JsonDialect(reader.parser, names, flag=flag, std=std)
     assert isinstance(reader.parser, CsvParser)

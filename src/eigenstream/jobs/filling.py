@@ -37,7 +37,7 @@ ALIKE = 0.5
 
 
 @dataclass
-class Filled:
+class FillOutcome:
     """Outcome of filling."""
 
     rows: int = 0
@@ -118,7 +118,7 @@ def fill(
     flag: str | None = None,
     std: bool = False,
     ahead: bool = False,
-) -> tuple[Filled, Source]:
+) -> tuple[FillOutcome, Source]:
     """Write a copy of a source with its gaps filled; the output appears as a whole, or not at all.
 
     Parameters
@@ -147,7 +147,7 @@ def fill(
             _refuse_other_kinds(reader, opened.name)
             if isinstance(reader, LineReader):
                 _note_lines(reader, lines)
-            found = Filled()
+            found = FillOutcome()
             cells = _filled_cells(opened, model, found, ahead=ahead)
             found.skipped = opened.skipped
             names = opened.names or [f"x{i}" for i in range(opened.width)]
@@ -213,7 +213,7 @@ def _note_lines(reader: LineReader, lines: dict[int, int]) -> None:
 
 
 def _filled_cells(
-    source: Source, model: StreamModel | KeyedFillers, found: Filled, *, ahead: bool
+    source: Source, model: StreamModel | KeyedFillers, found: FillOutcome, *, ahead: bool
 ) -> dict[int, dict[int, Cell]]:
     """Values for the gaps of a source, by row and column."""
     cells: dict[int, dict[int, Cell]] = {}
@@ -263,7 +263,7 @@ def _note_cells(
     rows: NDArray[Any],
     numbers: NDArray[np.int64],
     passed: Passed,
-    found: Filled,
+    found: FillOutcome,
 ) -> None:
     """Write down what was filled."""
     gaps = np.isnan(rows)

@@ -127,5 +127,5 @@ class Shelving(Watcher):
             watcher.skipped(reason)
 
     def in_words(self) -> list[str]:
-        """What was kept from others, one sentence per input."""
+        """Number of events that nobody was told of, one sentence per input."""
         return [f"{name} is shelved: nobody was told of {n:,} events" for name, n in self.counts.items() if n]

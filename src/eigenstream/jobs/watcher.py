@@ -101,7 +101,7 @@ MEANINGS = {
     "gone": "has no values for longer than ever",
     "drift": "rows leave the first normal, and the model follows them",
 }
-"""What each kind of notice means."""
+"""Meaning of each kind of notice."""
 
 
 def notice_document(event: NoticeEvent) -> dict[str, Any]:

@@ -60,7 +60,7 @@ Count = Annotated[int, Meta(ge=0, le=MOST)]
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Where a record lies, and its SHA-256 in hexadecimal digits."""
+    """Position of a record in the file, and its SHA-256 in hexadecimal digits."""
 
     offset: Annotated[int, Meta(ge=START, le=MOST)]
     length: Annotated[int, Meta(ge=1, le=LARGEST_RECORD)]
@@ -68,7 +68,7 @@ class Place(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 
 class Stored(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
-    """Where a state lies, with its CRC-32, and what is known of the model without reading it."""
+    """Position of a state in the file, its CRC-32, and facts about the model that need no reading of it."""
 
     key: str | Annotated[int, Meta(ge=-MOST - 1, le=MOST)]
     samples: Count
@@ -80,7 +80,7 @@ class Stored(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     checksum: Annotated[int, Meta(ge=0, lt=2**32)]
 
 
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WrittenCommit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One commit, as it is written."""
 
     before: Place | None
@@ -90,7 +90,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a bank knows beside its models."""
+    """Facts about a bank beside its models."""
 
     parameters: dict[str, Any] | None = None
     width: Annotated[int, Meta(ge=1, lt=2**40)] | None = None
@@ -253,12 +253,12 @@ def _is_whole(slot: bytes) -> bool:
     return len(slot) == SLOT_SIZE and hashlib.sha256(slot[: SLOT.size]).digest() == slot[SLOT.size :]
 
 
-def _read_record(handle: int, place: Place, name: str) -> Record:
+def _read_record(handle: int, place: Place, name: str) -> WrittenCommit:
     written = os.pread(handle, place.length, place.offset)
     if hashlib.sha256(written).hexdigest() != place.checksum:
         damaged(name, f"its record at byte {place.offset:,} has changed")
     try:
-        return msgspec.json.decode(written, type=Record)
+        return msgspec.json.decode(written, type=WrittenCommit)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         damaged(name, error)
 

@@ -25,8 +25,8 @@ from .bank_file import (
     Facts,
     Key,
     Place,
-    Record,
     Stored,
+    WrittenCommit,
     head,
     opened,
     slot_bytes,
@@ -194,7 +194,7 @@ class Writer:
         )
         listed = list(models.values()) if whole else [models[key] for key in changed]
         text = json.dumps(msgspec.structs.asdict(facts))
-        written = msgspec.json.encode(Record(None if whole else self._last, text, listed))
+        written = msgspec.json.encode(WrittenCommit(None if whole else self._last, text, listed))
         if len(written) > LARGEST_RECORD:
             raise ValueError(f"{self.path!r} has too many models for one file: {len(models):,}")
         place = Place(self._end, len(written), hashlib.sha256(written).hexdigest())

@@ -135,7 +135,7 @@ class KeyedModels(ABC):
         self.store.put((*self._packed(key), call) for key, call in keys.items())
 
     def _of_file(self, make: Callable[[], Made]) -> Made:
-        """Make something of what the file holds; an error that names the file where that cannot be."""
+        """Call a function that reads the file; name the file in the error if its content is damaged."""
         try:
             return make()
         except NONSENSE as error:

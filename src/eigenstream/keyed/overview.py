@@ -16,7 +16,7 @@ LEAST, MOST = 1e-2, 1e2
 """Severities below and above which all look the same: far from a limit, and far beyond it."""
 
 
-class Glance(NamedTuple):
+class KeysAtOnce(NamedTuple):
     """All keys at one moment. Nobody writes to its arrays."""
 
     keys: tuple[Key, ...]
@@ -75,7 +75,7 @@ def rank_level(rank: Any) -> NDArray[np.uint8]:
 
 
 LEVELS = {"severity": level, "rank": rank_level}
-"""How a past is kept, in a byte a point."""
+"""Conversion of a value of a past to the byte that is kept of it."""
 
 
 class Overview:
@@ -174,10 +174,10 @@ class Overview:
         self._events[number] += 1
         self._why[number] = why
 
-    def glance(self) -> Glance:
+    def glance(self) -> KeysAtOnce:
         """All keys as they are now."""
         n = len(self._number)
-        return Glance(
+        return KeysAtOnce(
             tuple(self._number),
             self._now[:n].copy(),
             self._on[:n].copy(),

@@ -26,7 +26,8 @@ DIRECTIONS = 16
 # Blocks. A block's sums cost as much as the block itself where input is narrow: a few are enough to see that
 # rows are not alike. Where they are, how much so decides the rank, and few blocks would not tell.
 OFTEN, OFTEN_ALIKE, STRIDES = 4, 32, (1, 2, 4, 8, 16)
-"""The first so many blocks are all summed up; then every second of twice as many, and so on."""
+"""The first `OFTEN` blocks (`OFTEN_ALIKE` where rows are alike) are all summed up; then every second of twice
+that number, and so on."""
 
 PER_WINDOW, PER_WINDOW_ALIKE = 2, 16
 """Blocks that are summed up per window of a stream that forgets, at least."""
@@ -41,7 +42,6 @@ NEGLIGIBLE = 0.1
 DEVIATIONS = 2.0
 """Standard deviations of white noise by which an autocorrelation has to exceed that for rows to be alike."""
 
-# A share of the whole. Sums along axes and of whole rows are rounded apart.
 # A share of the mean. Of an input that the components hold nearly all of, what is left is uncertain.
 ENOUGH_LEFT = 0.3
 """An input counts where at least this much is left of it, compared with others."""
@@ -50,8 +50,9 @@ ENOUGH_LEFT = 0.3
 WIDEST = 1024
 """Input that is wider has no sums for each of its inputs."""
 
+# A share of the whole. Sums along axes and of whole rows are rounded apart.
 ROUNDING = 1e-9
-"""What is left of the rows is nothing where it is below this share of them."""
+"""Share of the rows' products below which the rest counts as nothing."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -62,7 +63,7 @@ BY_CHANCE = 1.25
 # A power, between 0 and 1. Of thirty draws of 100 inputs whose 1 - rho is spread evenly from 0.001 to 1 on a
 # logarithmic scale, all show components that are not there at 0, one at 0.6; at 1 factors are lost.
 BETWEEN = 0.6
-"""Where the norm of the variances of covariances lies between the mean of all and that of the diagonal."""
+"""Place of the norm of covariances' variances between the mean of all (0) and that of the diagonal (1)."""
 
 SLOWEST = 0.998
 """An input that is slower has no first-order autocorrelation that could be told from 1."""
@@ -137,7 +138,7 @@ class LagSums(NamedTuple):
 
     @classmethod
     def restored(cls, arrays: Mapping[str, NDArray[Any]], n: int, k: int) -> Self:
-        """The sums that `arrays` wrote; a ValueError where they cannot be."""
+        """Restore the stored form; a ValueError if it is damaged."""
         inputs = stored_array(arrays, "lag_inputs", (2, n if n <= WIDEST else 0))
         sums = stored_array(arrays, "lag_sums", (len(LAGS), 1 + min(k, DIRECTIONS)))
         pairs = stored_array(arrays, "lag_pairs", (len(LAGS) + 1,), least=0.0)
@@ -200,7 +201,7 @@ class LagSums(NamedTuple):
 
 
 def stride_at(blocks: int, decay: float, alike: bool) -> int:
-    """Every how many blocks one is summed up, after so many of rows that are alike or not."""
+    """Stride between the blocks that are summed up, after this number of blocks."""
     often, per_window = (OFTEN_ALIKE, PER_WINDOW_ALIKE) if alike else (OFTEN, PER_WINDOW)
     stride = STRIDES[min((blocks // often).bit_length(), len(STRIDES) - 1)]
     return stride if decay == 1 else min(stride, max(int(1 / ((1 - decay) * per_window)), 1))
@@ -274,7 +275,7 @@ def block_sums(
 
 
 def _products(rows: Floats, lag: int) -> Floats:
-    """Sums over rows of the products of each column with itself, so many rows before."""
+    """Sums over rows of the products of each column with itself, ``lag`` rows before."""
     number = rows.shape[-2] - lag
     return np.asarray(np.einsum("...ti,...ti->...i", rows[..., lag:, :], rows[..., :number, :]))
 
@@ -324,7 +325,7 @@ def _are_lively(sums: Matrix, pairs: Vector, inputs: Matrix) -> NDArray[np.bool_
 
 
 def _left(products: Matrix) -> Matrix:
-    """What 0, 1, ... directions leave of the products of whole rows (..., lags, 1 + k)."""
+    """Rest of the products of whole rows after 0, 1, ... directions (..., lags, 1 + k)."""
     left = products.copy()
     np.subtract(left[..., :1], np.cumsum(products[..., 1:], axis=-1), out=left[..., 1:])
     return left

@@ -218,7 +218,7 @@ class Learner(Protocol):
         """The stored form."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `arrays` wrote; a ValueError where it cannot be."""
+        """Restore the stored form; a ValueError if it is damaged."""
 
 
 @runtime_checkable
@@ -252,13 +252,13 @@ class Glancing(Protocol):
     """A learner that can be glanced at."""
 
     def glance(self, rank: int, *, alike: bool) -> Glance | None:
-        """Bounds around the eigenvalues of the axes that are kept, so many; None where looking is better.
+        """Bounds around the eigenvalues of the ``rank`` axes that are kept; None where looking is better.
 
         Where rows are ``alike``, also what tells the number of independent ones.
         """
 
     def adopt(self, axes: Matrix, rank: int) -> None:
-        """Go on with the axes of a glance, of which so many are kept."""
+        """Go on with the axes of a glance, of which the first ``rank`` are kept."""
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.expectation import BAND, Trace
 from ..model.history import STATISTIC_NAMES
-from ..plotting.axes import Line
+from ..plotting.axes import BrokenLine
 from . import figures
 from .board import MOST_COMPONENTS, MOST_TRACKS, Loadings, Snapshot
 from .figures import HEIGHTS, LOADINGS, TRACKS
@@ -91,7 +91,7 @@ class ChartSet(ABC):
         if not self.timed or self.snapshot is None or not len(self.snapshot.times):
             return np.asarray(counts, dtype=np.float64), values
         known = self.snapshot.times
-        line = Line(np.asarray(counts, np.int64), lambda at: np.interp(at, known[:, 0], known[:, 1]))
+        line = BrokenLine(np.asarray(counts, np.int64), lambda at: np.interp(at, known[:, 0], known[:, 1]))
         places, values = line.through(values, held=held)
         return places.astype("datetime64[ms]").astype(np.float64), values
 

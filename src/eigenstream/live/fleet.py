@@ -12,7 +12,7 @@ from .board import Board, Snapshot
 if TYPE_CHECKING:
     from ..keyed import Bank, MonitorBank
     from ..keyed.bank_file import Key
-    from ..keyed.overview import Glance, Overview
+    from ..keyed.overview import KeysAtOnce, Overview
     from ..model.expectation import Trace
 
 
@@ -24,7 +24,7 @@ class FleetSnapshot(NamedTuple):
     """The content of the page of a fleet. Nobody writes to its arrays."""
 
     version: int
-    glance: Glance
+    glance: KeysAtOnce
     samples: int
     """Rows of all keys that have come."""
     rows_per_second: float

@@ -35,7 +35,7 @@ MEANINGS = {
     "average": "the same of the last rows together",
     "pair": "the same of a row and the one before",
 }
-"""What each statistic measures, in a few words."""
+"""Meaning of each statistic, in a few words."""
 NOTHING = "\N{EN DASH}"
 """In the place of a number that is not known."""
 

@@ -58,7 +58,7 @@ class Blocks(Marked):
         """Usual distance of rows from what is known, if outliers are capped."""
         self.tally = Tally()
         self.time: TimeFilter | None = None
-        """What time says about gaps; None where nobody has asked for them to be filled."""
+        """The filter that fills gaps by the past; None where nobody has asked for gaps to be filled."""
         self._open: list[OpenBlock] = []
         """Rows that wait, gaps filled, once somebody has asked; whoever fills takes it out: see `Callers`."""
 
@@ -301,7 +301,7 @@ class Blocks(Marked):
         return np.asarray(host(self.learner.seen(0).mean)[: self.plan.width])
 
     def dynamics(self) -> Dynamics:
-        """What is known of time as of the last block."""
+        """Relation of rows to those before them, as of the last block."""
         assert self.time is not None
         return self.time.dynamics(self._mean())
 

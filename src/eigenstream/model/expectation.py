@@ -1,4 +1,4 @@
-"""What some inputs of a row should have been, by what the others say."""
+"""Expected values of some inputs of a row, given the others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Trace(NamedTuple):
     values: NDArray[np.float64]
     """As they came (m, c)."""
     expected: NDArray[np.float64]
-    """What each should have been, by all other inputs (m, c)."""
+    """Expected value of each, given all other inputs (m, c)."""
     deviation: NDArray[np.float64]
     """Standard deviation of each around that while nothing is wrong (c)."""
 

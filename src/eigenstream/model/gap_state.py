@@ -1,4 +1,4 @@
-"""What kernels that fill gaps read and write: arrays of a block of rows, and what is known before it."""
+"""Arguments of the kernels that fill gaps: arrays of a block of rows, and the knowledge before it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FAINT = 0.1
 # Inputs, and axes. An axis costs time in every row: of many inputs, only directions are added that noise does
 # not explain, since its squared length is that of one input times their number, and a few of them.
 FEW, NOVEL, BEYOND_NOISE = 128, 8, 4.0
-"""Up to so many inputs a block may add all axes that there are; of more, at most so many, each for a row that
-is so many times as long as noise."""
+"""Up to `FEW` inputs, a block may add all axes that there are; of more inputs at most `NOVEL` axes, each for
+a row that is `BEYOND_NOISE` times as long as noise."""
 
 # Standard deviations. Those of a Gaussian stay below it in all but one of 16,000 entries. Of 4 and 6, the
 # former filled eight of the sensor sets of the evaluation better; the other eight had no say in it.
@@ -37,7 +37,7 @@ class Belief(NamedTuple):
     mean: Vector
     """In the units of the rows (n)."""
     units: Vector
-    """What deviations are divided by (n)."""
+    """Unit of each input: deviations are divided by it (n)."""
     axes: Matrix
     """U, as rows, with room for more (r, n)."""
     inverse: Matrix
@@ -93,7 +93,7 @@ class OtherAnswer(NamedTuple):
     bins: NDArray[np.int64]
     """Bin of the age of each gap (b, w)."""
     factors: Floats
-    """Of `judgement.Judgement.factors`: of the first answer, of this one, correlation (3, bins, w)."""
+    """Of `judgement.HiddenErrors.factors`: of the first answer, of this one, correlation (3, bins, w)."""
     mixed: Matrix
     """Gaps filled by both (b, w)."""
     mixed_variances: Matrix
@@ -106,7 +106,7 @@ NONE = OtherAnswer(
 
 
 class Outlook(NamedTuple):
-    """What is known of time, but for the covariance of innovations, which is a `Belief`."""
+    """Relation of a row to those before it, without the covariance of innovations, which is a `Belief`."""
 
     mean: Vector
     """Of the rows (n)."""

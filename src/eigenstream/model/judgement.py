@@ -1,8 +1,8 @@
 """Two answers to a gap, judged on entries that have come, as if they were missing.
 
 Level says what the inputs of one row say of each other, time what the past of an input says. Each has a
-variance that it expects of itself; judged on hidden entries, its errors are so many times as large as that.
-With the variances A and B, as judged, and C of their product, time has the weight
+variance that it expects of itself, and hidden entries tell the factor by which its errors exceed that. With
+the variances A and B, as judged, and C of their product, time has the weight
 
     w = (A - C) / (A + B - 2 C)
 
@@ -31,7 +31,7 @@ ALIKE = 0.95
 """Largest correlation of the errors of two answers."""
 
 SPARSE = 16
-"""One of so many inputs is hidden over a whole block, another one over `RUN` rows, and one of so many other
+"""One input in 16 is hidden over a whole block, another one over `RUN` rows, and one in 16 of the other
 entries by itself."""
 
 WIDE = 64
@@ -44,7 +44,7 @@ RUN = 16
 """Rows over which an input is hidden that is not hidden over a whole block."""
 
 
-class Judgement(NamedTuple):
+class HiddenErrors(NamedTuple):
     """Discounted sums over hidden entries."""
 
     sums: Floats
@@ -52,15 +52,15 @@ class Judgement(NamedTuple):
     level and time expect (bins, 6, n)."""
 
     @classmethod
-    def none(cls, n: int) -> Judgement:
+    def none(cls, n: int) -> HiddenErrors:
         """Before the first row."""
         return cls(np.zeros((BINS, 6, n)))
 
-    def discounted(self, decay: float) -> Judgement:
+    def discounted(self, decay: float) -> HiddenErrors:
         """The same after more time."""
-        return self if decay == 1 else Judgement(decay * self.sums)
+        return self if decay == 1 else HiddenErrors(decay * self.sums)
 
-    def after(self, bins: NDArray[np.intp], answers: Floats, weights: Vector) -> Judgement:
+    def after(self, bins: NDArray[np.intp], answers: Floats, weights: Vector) -> HiddenErrors:
         """After a block.
 
         Parameters
@@ -77,7 +77,7 @@ class Judgement(NamedTuple):
         at, counts = bins[t, i] * n + i, weights[t]
         terms = np.ones_like(level), level * level, time * time, level * time, *variances
         found = [np.bincount(at, counts * term, BINS * n).reshape(BINS, n) for term in terms]
-        return Judgement(RECENT * self.sums + np.stack(found, axis=1))
+        return HiddenErrors(RECENT * self.sums + np.stack(found, axis=1))
 
     def factors(self, spread: Vector) -> Floats:
         """Ratios of the variances as judged to those expected: of level, of time; correlation (3, bins, n).
@@ -104,7 +104,7 @@ def _ratios(number: Matrix, over: Matrix, under: Matrix, theory: float) -> Matri
         number.sum(axis=1).tolist(), over.sum(axis=1).tolist(), under.sum(axis=1).tolist(), strict=True
     )
     for b, (entries, above, below) in enumerate(sums):
-        # Entries of one gap are all but one entry: so many of them say as much as one of a younger gap.
+        # Errors within one gap go together: those of a gap of 2^(b - 1) rows say as much as one error.
         unit = PRIOR * max(2.0 ** (b - 1), 1.0) * below / max(entries, 1.0)
         if unit > 0:
             units[b], found = unit, (above + unit * found) / (below + unit)

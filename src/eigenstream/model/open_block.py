@@ -60,11 +60,11 @@ class OpenBlock:
         self.level = Course.begun(
             np.zeros((2, n)), np.zeros(n, np.int64), block, learns * len(self.belief.axes)
         )
-        """What the inputs of each row say of each other."""
+        """Gaps filled by the other inputs of their row."""
         self.came: Matrix = np.zeros((block, n))
         """The rows as they came."""
         self.other = NONE
-        """What time says."""
+        """Gaps filled by the rows before."""
         if past is not None:
             said, shape = past.course, past.course.rows.shape
             mixed = np.zeros(shape), np.zeros(shape)
@@ -82,7 +82,7 @@ class OpenBlock:
         self.number += len(rows)
 
     def _told(self, level: Matrix, mixed: Matrix) -> Matrix:
-        """What both answers say where there are two, in the rows so far."""
+        """Mix both answers where there are two, in the rows so far."""
         told, (_, w) = level[: self.number].copy(), mixed.shape
         if w:
             told[:, :w] = np.where(np.isnan(self.came[: self.number, :w]), mixed[: self.number], told[:, :w])

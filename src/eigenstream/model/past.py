@@ -84,7 +84,7 @@ class Past:
         return self.course.last + self.dynamics.outlook.mean
 
     def innovations(self) -> Filled:
-        """What was new in the rows so far."""
+        """Innovations of the rows so far."""
         t, axes = self.number, self.belief.known_axes
         course, r = self.course, len(axes)
         return Filled(course.new[:t], course.extra[:t], course.along[:r, :r], axes)

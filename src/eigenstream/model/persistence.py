@@ -21,7 +21,7 @@ SUMS = 9
 
 # Variances of a correlation by chance, which is one over the number of triples: two standard deviations.
 CHANCE = 1.0
-"""What is taken off the square of c, since chance alone would give as much."""
+"""Variances taken off the square of c, since chance alone would give as much."""
 
 # Triples of values. The correlation of neighbouring errors of fewer says more of chance than of the input.
 PRIOR = 16.0

@@ -36,7 +36,7 @@ NARROW, NARROW_UNLESS_SHORT = 128, 256
 """Up to these widths the scatter matrix beats a subspace (measured on one core): always, and unless the
 window is so short that looks at the spectrum, which cost n^3, come too often."""
 
-# Inputs. A glance takes about as long as an `eigh` of so many.
+# Inputs. At this width a glance takes about as long as an `eigh`.
 GLANCED = 48
 """Least width of an input that the exact learner has glances at."""
 

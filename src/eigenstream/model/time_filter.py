@@ -1,4 +1,4 @@
-"""What time says about gaps: each input by its own past, all of them by what else is new in the row.
+"""Gaps filled by the rows before: each input by its own past, all of them by what else is new in the row.
 
 The rows before, gaps filled, forecast the next one (`Persistence`). What is new in a row, its innovations, is
 related between inputs as rows are: a second learner knows their covariance, and entries that have come
@@ -24,7 +24,7 @@ from ..learners.scatter import ROUNDING
 from ..learners.stored import LARGEST_VALUE, stored_array
 from .gap_state import GROSS, Outlook
 from .imputation import Filled, Gaussian, gaussian
-from .judgement import WIDE, Judgement, bins_of
+from .judgement import WIDE, HiddenErrors, bins_of
 from .persistence import SLOWEST, Forecaster, Persistence
 from .plan import Plan
 
@@ -49,11 +49,11 @@ STILL = 1e-3
 
 # Blocks. Judging fills a block once more; how errors grow with the age of a gap changes slowly.
 OFTEN, STRIDES = 8, (1, 2, 4, 8, 16)
-"""The first so many blocks are all judged; then every second of twice as many, and so on."""
+"""The first `OFTEN` blocks are all judged; then every second of twice that number, and so on."""
 
 # Blocks. What a thousand rows have said about innovations, a few more change little.
 LEARNT_OFTEN = 16
-"""The first so many blocks are all learnt from, if nothing is forgotten; then every second, and so on."""
+"""Number of first blocks that are all learnt from, if nothing is forgotten; then every second, and so on."""
 
 # Directions of innovations beyond the components of the rows, where there are too many inputs for all: each
 # costs time in every row with gaps, and the rest counts as noise.
@@ -64,14 +64,14 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 class Dynamics(NamedTuple):
-    """What is known of time between two blocks."""
+    """Relation of rows to those before them, as it is known between two blocks."""
 
     forecaster: Forecaster
     outlook: Outlook
     known: Gaussian
     """Distribution of innovations."""
     factors: Floats
-    """Of `Judgement.factors`."""
+    """Of `HiddenErrors.factors`."""
     elapsed: float | None = None
     """Usual time between two rows, as minus the logarithm of a discount; None: rows have no times."""
 
@@ -127,7 +127,7 @@ class TimeFilter(Marked):
         """Most directions of innovations that take part in filling."""
         self.learner = innovations_learner(plan)
         """Of innovations, each input in its own units."""
-        self.persistence, self.judgement = Persistence.none(n), Judgement.none(n)
+        self.persistence, self.judgement = Persistence.none(n), HiddenErrors.none(n)
         self.last: Matrix = np.zeros((2, n))
         """The last two rows, the older one first, gaps filled by time."""
         self.came: NDArray[np.bool_] = np.zeros((2, n), dtype=bool)
@@ -139,7 +139,7 @@ class TimeFilter(Marked):
         self.blocks = 0
         """Blocks that have come."""
         self._dynamics: list[Dynamics] = []
-        """What is known of time, once somebody has asked; in a list, see `Callers`."""
+        """The dynamics, once somebody has asked for them; in a list, see `Callers`."""
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_dynamics": []}
@@ -178,7 +178,7 @@ class TimeFilter(Marked):
         return not self.steady or self.blocks % _stride(self.blocks // LEARNT_OFTEN) == 0
 
     def dynamics(self, mean: Vector) -> Dynamics:
-        """What is known of time; the rows have this mean (n)."""
+        """The dynamics of rows that have this mean (n)."""
         kept = self._dynamics
         if not kept:
             kept.append(self._dynamics_now(mean))
@@ -271,7 +271,7 @@ class TimeFilter(Marked):
         self._go_on(rows, came, self.ages)
 
     def judge(self, bins: NDArray[np.intp], answers: Floats, weights: Vector) -> None:
-        """Take note of answers to entries that were hidden in a block; parameters as of `Judgement.after`."""
+        """Take note of answers to entries that were hidden in a block; parameters: `HiddenErrors.after`."""
         self.judgement = self.judgement.after(bins, answers, weights)
         self._dynamics = []
 
@@ -300,7 +300,7 @@ class TimeFilter(Marked):
     def joined(self, every: Sequence[TimeFilter], known: Knowledge) -> None:
         """Go on with what all of these know, of whose innovations this is known together."""
         self.persistence = Persistence(np.sum([one.persistence.sums for one in every], axis=0))
-        self.judgement = Judgement(np.sum([one.judgement.sums for one in every], axis=0))
+        self.judgement = HiddenErrors(np.sum([one.judgement.sums for one in every], axis=0))
         self.totals = np.sum([one.totals for one in every], axis=0)
         self.blocks = sum(one.blocks for one in every)
         self.learner.restart(known, 0, 0.0)
@@ -324,10 +324,10 @@ class TimeFilter(Marked):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what `arrays` wrote; a ValueError where it cannot be."""
+        """Restore the stored form; a ValueError if it is damaged."""
         n, prefix = len(self.ages), "innovations."
         self.persistence = Persistence(stored_array(arrays, "persistence", self.persistence.sums.shape))
-        self.judgement = Judgement(stored_array(arrays, "judgement", self.judgement.sums.shape))
+        self.judgement = HiddenErrors(stored_array(arrays, "judgement", self.judgement.sums.shape))
         self.last = stored_array(arrays, "last", (2, n), most=LARGEST_VALUE[np.float64])
         self.came = stored_array(arrays, "came", (2, n), np.bool_)
         self.ages = stored_array(arrays, "ages", (n,), np.int64, least=0, most=NEVER + 1)
@@ -342,7 +342,7 @@ class TimeFilter(Marked):
 
 
 def _stride(number: int) -> int:
-    """One of so many blocks is taken after so many times as many as are all taken."""
+    """Stride between the blocks that are taken, after this multiple of the number that are all taken."""
     return STRIDES[min(number.bit_length(), len(STRIDES) - 1)]
 
 

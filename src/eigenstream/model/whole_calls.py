@@ -74,7 +74,7 @@ class Callers:
             raise RuntimeError(self._refusal())
 
     def read(self, look: Callable[[], Found]) -> Found:
-        """What a look finds, unless another thread learns: a model in the middle of a call is none."""
+        """Return the finding of a look; an error if another thread learns meanwhile."""
         self.refuse_reader()
         begun = self.begun
         try:

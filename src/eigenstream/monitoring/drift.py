@@ -1,4 +1,4 @@
-"""How far a model has moved."""
+"""Distance between two states of a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .reference import Reference
 
 
 class Drift(NamedTuple):
-    """How far a model has moved."""
+    """Distance that a model has moved, in three numbers."""
 
     level: float
     """The largest shift of an input's mean, in standard deviations of that input."""

@@ -55,7 +55,7 @@ HOLD = 250
 # A logarithm of p. Ten exceeding rows in sequence move the line by a factor of e; it walks by a quarter on
 # its own. On twelve real streams 9 kept a rate of 0.01 within a factor of two, with half the step 7.
 STEP = 0.1
-"""How far a row that exceeds moves the line."""
+"""Distance by which a row that exceeds moves the line up."""
 
 # A share of that step. Between rows that exceed, limits are then the same for a dozen rows and more.
 GRAIN = STEP / 8
@@ -63,11 +63,11 @@ GRAIN = STEP / 8
 
 # A share of the line: at a rate of 0.01, up to p = 0.0001, which changes a limit by a factor of about two.
 FARTHEST = 1.0
-"""How far the line may be moved up in all."""
+"""Largest distance of the line above its place, as a share of it."""
 
 # The same downwards, to p = 0.1: a calm stream does not make rows alarm that are like one in ten.
 LOWEST = 0.5
-"""How far the line may be moved down in all."""
+"""Largest distance of the line below its place, as a share of it."""
 
 Contributors = tuple[tuple[str, float], ...]
 """Inputs with their shares of a statistic, largest first."""
@@ -100,7 +100,7 @@ class Alarm:
     contributors: Contributors = ()
     """The inputs that explain most of it, with their shares, largest first."""
     readings: tuple[tuple[str, float, float], ...] = ()
-    """What these inputs read in its first rows, in the mean, and what they should have read."""
+    """Mean readings of these inputs in its first rows, and the expected ones."""
 
 
 @dataclass

@@ -33,7 +33,7 @@ SHORTEST = 3
 
 # A factor. The longest run of some thousand rows is not the longest there can be.
 LONGER = 1.5
-"""How much longer than the longest usual run a run has to be."""
+"""Least length of an unusual run, as a multiple of the longest usual one."""
 
 # Tiles. The mean of logarithms is then known to a fifth of their spread.
 FIRST = 25
@@ -72,7 +72,7 @@ _NOWHERE: Places = np.zeros(0, np.intp), np.zeros(0, np.intp)
 
 
 class Inputs(Marked):
-    """What is usual of each input, and what is out of order.
+    """Usual behaviour of each input, and the notices about what is out of order.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Inputs(Marked):
         self.open: Matrix = _nothing(width)
         """The same of the open group."""
         self.on: dict[tuple[int, int], tuple[int, int]] = {}
-        """Where each notice that is on began, and its last row, by kind and input."""
+        """First and last row of each notice that is on, by kind and input."""
 
     def follow(
         self,
@@ -298,7 +298,7 @@ class Inputs(Marked):
 
     @classmethod
     def restored(cls, arrays: Mapping[str, NDArray[Any]], width: int, rate: float) -> Self:
-        """What `arrays` wrote; a ValueError where it cannot be."""
+        """Restore the stored form; a ValueError if it is damaged."""
         found = cls(width, rate)
         found.last = stored_array(arrays, "last", (width,), gaps=True)
         found.runs = stored_array(arrays, "runs", (2, width), np.int64, least=0)
@@ -310,7 +310,9 @@ class Inputs(Marked):
         found.rows, found.spoilt = rows, bool(spoilt)
         for kind, i, began, last in stored_array(arrays, "on", (None, 4), np.int64, least=0).tolist():
             if kind >= len(KINDS) or i >= width:
-                raise ValueError(f"a notice of kind {kind} for input {i} cannot be")
+                raise ValueError(
+                    f"a notice of kind {kind} for input {i}: there are {len(KINDS)} kinds and {width} inputs"
+                )
             found.on[kind, i] = began, last
         return found
 
@@ -330,7 +332,7 @@ class Inputs(Marked):
 
 
 def _far_off(sums: Matrix, far: float) -> Vector:
-    """Mean and so many spreads of values, by their number, their sum and that of their squares."""
+    """Mean plus ``far`` spreads of values, by their number, their sum and that of their squares."""
     number = np.maximum(sums[0], 1)
     mean = sums[1] / number
     return np.asarray(mean + far * np.sqrt(np.maximum(sums[2] / number - mean * mean, LEAST_SPREAD**2)))

@@ -41,7 +41,7 @@ class Judged(NamedTuple):
     statistics: Matrix
     """(T, 5); NaN in rows with gaps."""
     squares: Squares
-    """What `Likeness.after` takes, of rows without gaps."""
+    """Argument of `Likeness.after`, of rows without gaps."""
     usable: NDArray[np.bool_]
     """True for rows without gaps."""
     averages: Matrix

@@ -30,7 +30,7 @@ BINS = 320
 # Bins 6 % wide, far less than the error of a quantile that rests on `FEW` rows; from 0.002 to 1,000,000 times
 # the expected value, and surprises up to 32, p = 1e-14.
 LOWEST, WIDTH = np.r_[np.full(len(STATISTICS), -6.0), 0.0], np.r_[np.full(len(STATISTICS), 1 / 16), 0.1]
-"""Where the histograms begin, and the width of their bins: of each statistic, and of the whole."""
+"""Lower ends of the histograms, and the widths of their bins: of each statistic, and of the whole."""
 
 # A level is then known to a fifth, 1 / sqrt(20), and the slope of the tail, too.
 FEW = 20.0
@@ -67,11 +67,11 @@ REACH = 20.0
 # Logarithms of a share of the rate. Both are blunt where relations between inputs are close, and the distance
 # sees what they see; faults that change size or direction of everything are theirs.
 BUDGET = np.array([math.log(4), math.log(4), 0.0, 0.0, 0.0])
-"""What is taken off a statistic's surprise before it is compared: T² and SPE have a quarter of the rate."""
+"""Deduction from a statistic's surprise before it is compared: T² and SPE have a quarter of the rate."""
 
 # A logarithm: as if two statistics exceeded their limits at different rows.
 UNCALIBRATED = math.log(2)
-"""What is taken off the largest surprise as long as its own tail is not known."""
+"""Deduction from the largest surprise as long as its own tail is not known."""
 
 # The logarithm of 3.5 rates: no statistic exceeds its limit at the same row as another.
 APART = math.log(np.exp(-BUDGET).sum())
@@ -100,7 +100,7 @@ _BORDERS = np.column_stack(
 _FARTHEST = np.append(np.full(len(STATISTICS), FARTHEST), 4 * FARTHEST)
 
 
-class Memory(Marked):
+class Autocorrelation(Marked):
     """Sums over values and their predecessors, which tell how many independent ones they are worth."""
 
     LEARNT = ("sums", "pairs", "last")
@@ -109,7 +109,7 @@ class Memory(Marked):
         self.sums = np.zeros((2 + len(LAGS), columns))
         """Of values, their squares, and products with values `LAGS` before."""
         self.pairs = np.zeros((1 + len(LAGS), columns))
-        """How many values and products."""
+        """Numbers of values and products."""
         self.last = np.full((LAGS[-1], columns), np.nan)
         """The last values."""
 
@@ -148,7 +148,7 @@ class Memory(Marked):
 
 
 class Limits(Marked):
-    """How rare the statistics of a row are, by the rows so far.
+    """Rarity of the statistics of a row, by the rows so far.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Limits(Marked):
         columns = len(STATISTICS) + 1
         self.rate, self.declared = rate, declared
         self.basis = BASIS_DECLARED if declared else BASIS
-        self.memory = Memory(columns)
+        self.memory = Autocorrelation(columns)
         self.counts: Matrix = np.zeros((columns, BINS))
         """Histograms of the statistics and of the whole."""
         self.theory: Vector = np.ones(columns)
@@ -287,7 +287,7 @@ class Limits(Marked):
         self._rises = _rises(self._surprises)
 
     def _unsupported(self) -> Matrix:
-        """What is added to the surprise of values a little beyond the largest that was counted."""
+        """Addition to the surprise of values a little beyond the largest that was counted."""
         reach = BEYOND_DECLARED if self.declared else BEYOND
         counted = self.counts > 0.5 * self.counts.max(axis=1, keepdims=True) / BINS
         most = BINS - np.argmax(counted[:, ::-1], axis=1)

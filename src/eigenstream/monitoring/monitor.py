@@ -319,11 +319,11 @@ class Monitor(Marked):
 
     @property
     def drift(self) -> Drift:
-        """How far the model has moved away from its anchor."""
+        """Distance of the model from its anchor."""
         return self.drift_of(self._reference_now())
 
     def drift_of(self, now: Reference | None) -> Drift:
-        """How far a reference is away from the anchor."""
+        """Distance of a reference from the anchor."""
         if self.anchor is None or now is None:
             return Drift(0.0, 1.0, 0.0)
         return Drift.between(self.anchor.reference, now)

@@ -37,7 +37,7 @@ class Normal(NamedTuple):
 
     @classmethod
     def of(cls, reference: Reference, limits: Limits) -> Normal:
-        """What is normal now; what comes does not change it."""
+        """Keep the present normal; later rows do not change it."""
         limits = copy.copy(limits)
         limits.memory = copy.copy(limits.memory)
         return cls(reference, limits)

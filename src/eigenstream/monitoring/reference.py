@@ -222,7 +222,7 @@ class Reference:
 
 
 def _room(places: NDArray[np.intp], width: int) -> tuple[Any, Matrix]:
-    """Where rows at these places stand in whole tiles of rows, and the tiles, zero elsewhere."""
+    """Positions of rows at these places in whole tiles of rows, and the tiles, zero elsewhere."""
     if not len(places):
         return slice(0), np.zeros((0, width))
     first, last = int(places[0]), int(places[-1])

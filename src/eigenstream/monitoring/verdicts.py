@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
     average_limit: float
     pair_limit: float
     severity: float
-    """How rare such a row is, ``ln(p) / ln(rate)``: above 1 it exceeds a limit; 0 where there is none."""
+    """Rarity of such a row, ``ln(p) / ln(rate)``: above 1 it exceeds a limit; 0 where there is none."""
     drift: float
     """The severity of the average of the last rows for the anchor, a model that stands still, as of the last
     eighth row; 0 where there is none."""

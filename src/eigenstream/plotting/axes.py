@@ -143,7 +143,7 @@ def pauses(counts: NDArray[np.int64], times: Times) -> NDArray[np.int64]:
         first, last = halves[:, 0], halves[:, 1]
 
 
-class Line:
+class BrokenLine:
     """A line through samples with these counts, at their counts or at their times, broken at pauses."""
 
     def __init__(self, counts: NDArray[np.int64], times: Times | None) -> None:

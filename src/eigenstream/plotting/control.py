@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.expectation import BAND, Trace
 from ..model.history import STATISTIC_NAMES, ControlHistory
-from .axes import Line, Times, given_or_new, legend_below, legend_inside, on_axis, panels, short
+from .axes import BrokenLine, Times, given_or_new, legend_below, legend_inside, on_axis, panels, short
 from .palette import BLUE, ORANGE, RED
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def plot_trace(trace: Trace, ax: Axes | None = None, *, number: int = 0, times: 
 def draw_trace(axis: Axes, trace: Trace, number: int, times: Times | None) -> None:
     """Draw one of the inputs of a trace on this axis."""
     counts = trace.rows + (times is not None)
-    line, expected = Line(counts, times), trace.expected[:, number]
+    line, expected = BrokenLine(counts, times), trace.expected[:, number]
     low, high = (expected + sign * BAND * trace.deviation[number] for sign in (-1, 1))
     place, below = line.through(low)
     axis.fill_between(place, below, line.through(high)[1], color=BLUE, alpha=0.15, linewidth=0)
@@ -140,7 +140,7 @@ def draw_trace(axis: Axes, trace: Trace, number: int, times: Times | None) -> No
 
 
 def trace_handles() -> list[Artist]:
-    """What the lines of a trace are, for a legend."""
+    """Entries of a legend for the lines of a trace."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -230,7 +230,7 @@ def _chart(monitor: Any, statistic: str) -> Chart:
 def _draw_chart(axis: Axes, chart: Chart, name: str, times: Times | None) -> None:
     # A row has the time of its count, which is one more than its number.
     begins, ends = (edge + (times is not None) for edge in (chart.begins, chart.ends))
-    line = Line(begins, times)
+    line = BrokenLine(begins, times)
     axis.plot(*line.through(chart.statistic), color=BLUE, linewidth=1.2)
     axis.plot(*line.through(chart.limit), color=RED, linewidth=1.5, linestyle="--")
     for alarm in _stretches(chart.alarm):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..keyed.overview import LEAST, MOST, Glance
+from ..keyed.overview import LEAST, MOST, KeysAtOnce
 from .axes import legend_below, mosaic, short
 from .control import draw_trace, trace_handles
 from .palette import BLUE, RED
@@ -22,7 +22,7 @@ NAMED = 24
 """Keys that have a line and a name; of all others there is the image."""
 
 
-def draw_fleet(glance: Glance, title: str, alarm: tuple[Key, Trace] | None = None) -> Figure:
+def draw_fleet(glance: KeysAtOnce, title: str, alarm: tuple[Key, Trace] | None = None) -> Figure:
     """A figure of the keys with an alarm on or the largest severity or rank, and an image of all keys.
 
     Parameters
@@ -63,7 +63,7 @@ def _draw_traces(axes: list[Axes], key: Key, trace: Trace) -> None:
     axes[0].set_title(title, fontsize="medium", parse_math=False)
 
 
-def _draw_lines(axis: Axes, glance: Glance, order: np.ndarray) -> None:
+def _draw_lines(axis: Axes, glance: KeysAtOnce, order: np.ndarray) -> None:
     """Severity or rank over the rows of each key, one line above the other."""
     labels, ranks = [], glance.of == "rank"
     for place, number in enumerate(order.tolist()):
@@ -84,7 +84,7 @@ def _draw_lines(axis: Axes, glance: Glance, order: np.ndarray) -> None:
     axis.grid(visible=False)
 
 
-def _draw_image(axis: Axes, glance: Glance, order: np.ndarray) -> None:
+def _draw_image(axis: Axes, glance: KeysAtOnce, order: np.ndarray) -> None:
     """One line of the image per key, in the same order."""
     from matplotlib.colors import LogNorm, Normalize
 

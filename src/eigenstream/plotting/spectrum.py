@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.history import ROUNDING, SpectrumHistory, above_rounding
-from .axes import Line, Times, fitted, given_or_new, legend_below, legend_inside, on_axis, panels
+from .axes import BrokenLine, Times, fitted, given_or_new, legend_below, legend_inside, on_axis, panels
 from .palette import BLUE, RED
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _draw_tracks(axis: Axes, model: Model | SpectrumHistory, times: Times | None
     rest, meaning = _rest(history, None if isinstance(model, SpectrumHistory) else len(fitted(model).mean_))
     variances = above_rounding(history.variances)
     kept = np.where(np.arange(variances.shape[1]) < history.rank[:, None], variances, np.nan)
-    line, threshold = Line(history.sample, times), above_rounding(history.threshold)
+    line, threshold = BrokenLine(history.sample, times), above_rounding(history.threshold)
     rest = np.where(rest > ROUNDING * history.variances.max(initial=0), rest, np.nan)
     axis.plot(*line.through(rest), color=GREY, linewidth=1.5)
     axis.plot(*line.through(kept), color=BLUE, linewidth=1.8)
@@ -167,7 +167,7 @@ def _ranks(model: Model | SpectrumHistory) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def _draw_rank(axis: Axes, counts: NDArray[np.int64], rank: NDArray[np.int64], times: Times | None) -> None:
-    place, shown = Line(counts, times).through(rank, held=True)
+    place, shown = BrokenLine(counts, times).through(rank, held=True)
     axis.fill_between(place, shown, step="post", color=BLUE, alpha=0.15, linewidth=0)
     axis.step(place, shown, where="post", color=BLUE, linewidth=1.8)
     axis.set(ylabel="rank", ylim=(0, max(rank.max(initial=1) + 1, 2)))

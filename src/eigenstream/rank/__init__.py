@@ -10,7 +10,7 @@ them: all that a stream can afford.
 - `ParallelAnalysis`: what exceeds independent inputs with the same variances? To model all correlation
   between inputs, as the monitoring of plants does.
 - `VarianceShare`: what makes up this share of the variance? To compress; ``n_components=0.95``.
-- `FixedRank`: exactly so many; ``n_components=5``.
+- `FixedRank`: exactly this number; ``n_components=5``.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (NoiseEdge, Parallel
 """Rules by name; one of your own needs an entry, so that a model file can name it."""
 
 EXPECTED = (
-    "'auto', 'edge' or 'parallel', a whole number from 1 on (exactly so many components), a share of the "
-    "variance above 0 and below 1 (such as 0.95 or '95%'), or a rule of eigenstream.rules"
+    "'auto', 'edge' or 'parallel', a whole number from 1 on (exactly that number of components), a share of "
+    "the variance above 0 and below 1 (such as 0.95 or '95%'), or a rule of eigenstream.rules"
 )
 
 

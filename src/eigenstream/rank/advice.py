@@ -137,7 +137,7 @@ def _needed(evidence: Evidence) -> int:
 
 
 def _few(evidence: Evidence, alpha: float | Rule, of_differences: int | None) -> list[str]:
-    """Sentences about what more samples would show, where there are few for so many inputs."""
+    """Sentences about what more samples would show, where there are few for the number of inputs."""
     n, T, forgets = evidence.n_inputs, evidence.effective, evidence.beta2 < 1
     independent = evidence.n_independent(0)
     needed = _needed(evidence)

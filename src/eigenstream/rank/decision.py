@@ -135,7 +135,7 @@ def decide(
 def decide_at_a_glance(
     kind: type[Regularizer], rule: Rule, evidence: Evidence, below: float, before: Decision
 ) -> Decision | None:
-    """What `decide` says where it is clear that the rank stays; None where it is not clear.
+    """Decide by a glance where it is clear that the rank stays; None where it is not clear.
 
     Components become more only where ``below`` comes near its line, which is seen at once. Lines also rise
     where noise becomes more uneven, or rows like those before: what is then to be let go is seen at the next

@@ -35,7 +35,7 @@ def independence_edge(variances: Vector, n_samples: float) -> float:
 
 
 def independence_edges(variances: Vector, weights: Vector, n_samples: Vector | float) -> Vector:
-    """`independence_edge` for each of the last axes, whose inputs stand for so many (``weights``) each.
+    """`independence_edge` along the last axis, each input of which stands for ``weights`` inputs.
 
     The smallest value is where ``sum (v / (s - v))^2 = T``. Newton's method finds it, on one over the
     root of that sum. It is concave and nearly linear in s: from below, Newton's method does not overshoot.

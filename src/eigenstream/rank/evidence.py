@@ -101,7 +101,7 @@ class Evidence(NamedTuple):
         return samples_in_window(self.n_inputs, self.span, self.beta2)
 
     def independent(self, number: int) -> Vector:
-        """Number of independent samples that judge what 0, 1, ... components leave, for so many of these.
+        """Number of independent samples that judge what 0, 1, ..., ``number`` - 1 components leave.
 
         Each has the edge of the samples that there are, see `independent_samples`.
         """

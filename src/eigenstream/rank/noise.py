@@ -55,7 +55,7 @@ GAP = 2.5
 
 @dataclass(frozen=True)
 class NoiseEdge(Rule):
-    """Keep what stands out of the noise, whose variances may be uneven. The default, ``alpha="auto"``.
+    """Keep what stands out of the noise, whose variances may be uneven. The default, ``n_components="auto"``.
 
     A component has to pass two lines. Both follow from what the p components before it leave of the input.
 
@@ -167,7 +167,7 @@ class NoiseEdge(Rule):
 
 
 def _even_line(n: int, samples: Any, largest: float) -> Any:
-    """Line of even noise of variance 1 by so many samples, with this much of the margin at most."""
+    """Line of even noise of variance 1, by its number of samples, with this much of the margin at most."""
     edge, spread, _ = edges_at(n, samples, 0.0)
     return (1 + np.minimum(samples / (PLENTY * n), largest) * (INDEPENDENT - 1)) * (edge + spread)
 

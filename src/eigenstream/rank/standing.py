@@ -1,4 +1,4 @@
-"""Whether a decision still stands, by what a glance shows: see `decide_at_a_glance`.
+"""Test by a glance that a decision still stands: see `decide_at_a_glance`.
 
 A line is in proportion to the noise that is left before its eigenvalue. By how much it exceeds that of even
 noise, because inputs are uneven, because of neighbours or because rows are alike, changes slowly: a look at
@@ -18,7 +18,7 @@ from .rule import Judgement, Rule
 CLEAR = 1.1
 """Factor by which eigenvalues have to stay on their side of a line for a glance to be enough."""
 
-# Looks. So many steps of the grid are one to four windows. Components that are let go because of lines that
+# Looks. 16 steps of the grid are one to four windows. Components that are let go because of lines that
 # have risen are doubted for as long, unless they are far below.
 GLANCES = 16
 """Most glances in sequence; then everything is looked at again."""

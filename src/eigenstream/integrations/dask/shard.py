@@ -118,7 +118,7 @@ def added(*parts: Part) -> Part:
 def led(lead: Lead, parts: Sequence[Part], b: int, plan: Plan, rank: int | None) -> Lead:
     """The step that needs no features: given the sums over them, how every shard turns.
 
-    ``rank``: from now on so many axes keep their order and direction; None: as many as before.
+    ``rank``: number of axes that keep their order and direction from now on; None: as before.
     """
     total = added(*parts)
     core = lead.core.copy()

@@ -49,7 +49,7 @@ class ShardedRows:
     """
 
     device = "workers"
-    """Where they live: not on the host."""
+    """The place of the rows: not the host."""
 
     def __init__(self, dtype: Any, stretches: Sequence[Stretch] = ()) -> None:
         self.dtype = np.dtype(dtype)
@@ -106,7 +106,7 @@ class ShardedSubspace(Marked):
         self.plan, self.widths, self.client, self.block = plan, widths, client, plan.block
         self.addresses = self._workers()
         self.lead: Future = self._anywhere(_no_lead, plan)
-        """What needs no features, a `worker.Lead`."""
+        """The part of the state that needs no features, a `worker.Lead`."""
         self.shards = [self._at(s, worker.nothing, plan, n) for s, n in enumerate(widths)]
         self.started = False
         self.aligned: int | None = None

@@ -9,7 +9,7 @@ from river import base
 
 from ...model.parameters import refuse_huge
 from ...monitoring import MonitoredModel, MonitorSettings
-from .features import Features, Inputs, for_width, let_in, row_of
+from .features import Features, KnownFeatures, for_width, let_in, row_of
 
 
 class AnomalyMonitor(base.AnomalyDetector):
@@ -61,7 +61,7 @@ class AnomalyMonitor(base.AnomalyDetector):
         self.seed = seed
         self.model: MonitoredModel | None = None
         """The model; None before the first sample."""
-        self.inputs = Inputs()
+        self.inputs = KnownFeatures()
 
     def learn_one(self, x: Features) -> None:
         """Judge one sample, and learn it unless it alarms."""

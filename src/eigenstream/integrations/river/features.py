@@ -29,7 +29,7 @@ class FeaturePart(NamedTuple):
     """The first value of each of them."""
 
 
-class Inputs:
+class KnownFeatures:
     """The features seen so far, and which input of the model each of them is."""
 
     def __init__(self) -> None:

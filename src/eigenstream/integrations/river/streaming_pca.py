@@ -11,7 +11,7 @@ from river import base
 from ...model import StreamModel
 from ...model.network import Network
 from ...model.parameters import refuse_huge
-from .features import Features, Inputs, Rows, for_width, let_in, row_of, rows_of
+from .features import Features, KnownFeatures, Rows, for_width, let_in, row_of, rows_of
 
 if TYPE_CHECKING:
     import pandas
@@ -90,7 +90,7 @@ class StreamingPCA(base.MiniBatchTransformer):
         self.seed = seed
         self.model: StreamModel | None = None
         """The model, with the attributes of `OnlineAdaptivePCA`; None before the first sample."""
-        self.inputs = Inputs()
+        self.inputs = KnownFeatures()
 
     def learn_one(self, x: Features) -> None:
         """Learn from one sample."""

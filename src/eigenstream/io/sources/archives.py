@@ -112,7 +112,7 @@ def _is_hidden(name: str) -> bool:
     return not last or last.startswith(".") or last == "Thumbs.db" or name.startswith("__MACOSX/")
 
 
-class Sheet:
+class Worksheet:
     """A sheet of an XLSX file as CSV with tabs, one line per row; its formulas as they were last computed."""
 
     def __init__(self, path: Path, name: str | None) -> None:

@@ -30,7 +30,7 @@ hundred million rows. A file may hold a view without an end."""
 LARGEST_VALUE = 1 << 26
 """Most bytes of a row of SQLite."""
 READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
-"""What a statement of SQLite may do."""
+"""Actions that a statement of SQLite may take."""
 MARK = "\N{START OF TEXT}"
 """Sign before the name of a value, until colons of the query are told apart from those of values."""
 EXAMPLE = "sqlite:///plant.db?table=readings&order=id"

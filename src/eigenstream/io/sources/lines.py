@@ -129,7 +129,7 @@ class Lines:
         return taken
 
     def pass_over(self, count: int) -> None:
-        """Take so many lines, or all that are left."""
+        """Take ``count`` lines, or all that are left."""
         while count and (taken := len(self.take(count))):
             count -= taken
 

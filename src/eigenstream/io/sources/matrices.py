@@ -32,8 +32,8 @@ EMPTY_ROWS, ROWS_PER_BYTE = 10**6, 100
 """Most rows without a stored number that a source may claim, and those for each byte that it stores: more
 would take hours to learn from a file of 70 bytes."""
 LARGEST_UNPACKED, PACKED_FACTOR = 1 << 28, 20
-"""Most bytes to which the parts of an NPZ file of a sparse matrix unpack, where they are more than so many
-times the bytes of the file: zeros pack a thousand times."""
+"""Most bytes to which the parts of an NPZ file of a sparse matrix unpack, where they are more than
+`PACKED_FACTOR` times the bytes of the file: zeros pack a thousand times."""
 FACTORS = {b"general": None, b"symmetric": 1.0, b"skew-symmetric": -1.0}
 """Symmetries of a Matrix Market file: the factor of a number on the other side of the diagonal."""
 NUMBERS = {b"real", b"double", b"integer", b"unsigned-integer", b"pattern"}
@@ -115,7 +115,7 @@ class SparseMatrix(RowReader):
             if len(shape) != 2 or 0 in shape:
                 raise SourceError(f"{path}: expected a matrix with rows and columns, got shape {shape}")
             refuse_empty(path, shape[0], [path.stat().st_size])
-            options.choose(None, shape[1], str(path))  # before room is made for so many columns
+            options.choose(None, shape[1], str(path))  # before room is made for them
             if hasattr(matrix, "check_format"):
                 matrix.check_format(full_check=True)  # an index beyond the end would be written to
             matrix = coo_array(matrix)

@@ -263,7 +263,7 @@ def _open_zip(path: Path, options: ReadOptions) -> Reader:
     with closing(archives.opened(path)) as archive:
         if archives.is_spreadsheet(archive):
             tabs = replace(options, delimiter="\t", encoding=None)
-            return _line_reader(path, archives.Sheet(path, options.array), "xlsx", tabs)
+            return _line_reader(path, archives.Worksheet(path, options.array), "xlsx", tabs)
         arrays = any(name.endswith(".npy") for name in archive.namelist())
     if arrays:
         return sparse_npz(path, options) if is_sparse_npz(path) else Npz(path, options)

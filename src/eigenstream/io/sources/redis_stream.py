@@ -30,7 +30,7 @@ PASSWORD = "EIGENSTREAM_REDIS_PASSWORD"
 Entry = tuple[str, dict[str, str]]
 
 
-class Snapshot(NamedTuple):
+class StreamExtract(NamedTuple):
     """A stream at one moment."""
 
     last: Entry | None
@@ -170,7 +170,7 @@ class RedisStream(Reader):
         found = self._snapshot(1)
         return 0 if found.added is None else max(found.added - found.length, 0)
 
-    def _snapshot(self, count: int) -> Snapshot:
+    def _snapshot(self, count: int) -> StreamExtract:
         """Ask for entries and for the state of the stream at one moment."""
         import redis
 
@@ -185,12 +185,12 @@ class RedisStream(Reader):
         answers = self._asked(ask)
         error = next((one for one in answers if isinstance(one, Exception)), None)
         if isinstance(error, redis.ResponseError) and "no such key" in str(error):
-            return Snapshot(None, [], 0, 0, BEGINNING, BEGINNING)
+            return StreamExtract(None, [], 0, 0, BEGINNING, BEGINNING)
         if error is not None:
             raise SourceError(f"{self.name} cannot be read: {error}")
         last, coming, state = answers
         added = state.get("entries-added")
-        return Snapshot(
+        return StreamExtract(
             _entry(last[0]) if last else None,
             list(map(_entry, coming)),
             int(state["length"]),
@@ -199,7 +199,7 @@ class RedisStream(Reader):
             _text(state["last-generated-id"]),
         )
 
-    def _refuse_loss(self, found: Snapshot, count: int) -> None:
+    def _refuse_loss(self, found: StreamExtract, count: int) -> None:
         """Raise if the stream is not the one that was read, or has lost entries that were not."""
         why = self._loss(found, count)
         if why is None:
@@ -217,7 +217,7 @@ class RedisStream(Reader):
             self._passed = found.added - (len(found.coming) if drained else found.length)
         self._print = "" if found.last is None else _print(found.last)
 
-    def _loss(self, found: Snapshot, count: int) -> str | None:
+    def _loss(self, found: StreamExtract, count: int) -> str | None:
         """Return what has happened to the stream, if something has."""
         read, behind = self._passed, len(found.coming)
         if found.last is not None and self._print and _print(found.last) != self._print:

@@ -32,7 +32,7 @@ from .keyed_times import KeyedClock
 from .lines import is_text, shortened
 from .options import ReadOptions, called_by_number
 from .times import AHEAD, BEFORE, GOOD, HOW, OPEN, Clock
-from .waiting import Waiting
+from .waiting import WaitingRows
 
 ROWS = 1024
 """Default rows per batch: enough that the cost per call is small, few enough that a person sees progress."""
@@ -89,7 +89,7 @@ class Source:
         self.count = self.skipped = self._read = 0
         self.first_skip = ""
         """Reason for the first skip."""
-        self._waiting = Waiting()
+        self._waiting = WaitingRows()
         """Rows that were read and not handed out yet."""
         self._ended = False
         """True once the reader has no more rows."""
@@ -173,10 +173,12 @@ class Source:
                 "the source that it was saved in"
             ) from None
 
-    def _set_clock(self, clock: Clock | KeyedClock, position: dict[str, Any]) -> Waiting:
+    def _set_clock(self, clock: Clock | KeyedClock, position: dict[str, Any]) -> WaitingRows:
         """Continue with the times of a position; return the rows that waited then."""
         width, kept = self.width, len(self.kept)
-        waiting = Waiting.from_document(position["waiting"], width, kept, keyed=self.options.key is not None)
+        waiting = WaitingRows.from_document(
+            position["waiting"], width, kept, keyed=self.options.key is not None
+        )
         held, times = waiting.held, list[float]()
         if held is not None and held.times is not None:
             times = held.times.tolist()
@@ -272,7 +274,7 @@ class Source:
         if late:
             self._leave_out([self._bad(rows, 0, i, place(i), ORDER[int(codes[i])], SKIP) for i in late])
         held = rows.only(undecided) if undecided else None
-        self._waiting = Waiting(None, held, list(map(place, undecided)))
+        self._waiting = WaitingRows(None, held, list(map(place, undecided)))
         return rows.only(good)
 
     def _bad(self, chunk: Chunk, column: int, row: int, place: str, what: str, *hints: Hint) -> BadValue:

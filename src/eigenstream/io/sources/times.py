@@ -210,7 +210,7 @@ def _detected(texts: Sequence[str]) -> str | None:
 
 
 def _likely(text: str) -> str | None:
-    """Detect the format of a time; None if it cannot be."""
+    """Detect the format of a time; None if it is none that is known."""
     try:
         number = abs(_number(text))
     except ValueError:

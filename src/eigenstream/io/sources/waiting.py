@@ -15,7 +15,7 @@ MOST = 64
 """Most rows that a position may hold without keys: the order of times holds back some ten at most."""
 
 
-class Waiting(NamedTuple):
+class WaitingRows(NamedTuple):
     """Rows that wait."""
 
     ready: Chunk | None = None
@@ -41,7 +41,7 @@ class Waiting(NamedTuple):
         }
 
     @classmethod
-    def from_document(cls, document: Any, width: int, kept: int, *, keyed: bool = False) -> Waiting:
+    def from_document(cls, document: Any, width: int, kept: int, *, keyed: bool = False) -> WaitingRows:
         """Return what `document` wrote; ValueError, TypeError or KeyError if it is anything else.
 
         With ``keyed``, rows of each key may wait, however many keys there are.

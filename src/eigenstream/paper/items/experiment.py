@@ -145,7 +145,7 @@ def chosen(tables: Sequence[Table], **values: Any) -> list[Table]:
     return [table for table in tables if all(table[name] == value for name, value in values.items())]
 
 
-class Course(NamedTuple):
+class NetworkCourse(NamedTuple):
     """Outputs and filters of a network on a stream."""
 
     Y: Array
@@ -162,7 +162,7 @@ def run(
     seed: int,
     beta: float = 1.0,
     setup: Setup = DEFAULT,
-) -> Course:
+) -> NetworkCourse:
     """Let a network of either kind learn from X up to the last of the times."""
     networks: dict[str, Callable[..., HebbianNetwork | Engine]] = {
         "printed": printed_network,
@@ -173,7 +173,7 @@ def run(
     for start, stop in zip([0, *times], times, strict=False):
         Y.append(learner.run(X[start:stop]))
         filters.append(learner.filter)
-    return Course(np.vstack(Y), filters)
+    return NetworkCourse(np.vstack(Y), filters)
 
 
 def printed_network(

@@ -203,7 +203,7 @@ class NetworkOutputs:
 
 
 class LibraryScores:
-    """What a person would use: components that stand out of the noise, scores of variance 1."""
+    """The choice of most users: components that stand out of the noise, scores of variance 1."""
 
     def __init__(self, case: Case) -> None:
         from ...estimators import OnlineAdaptivePCA

@@ -114,7 +114,7 @@ def sheets_of(item: Item, settings: Any, tables: Sequence[Table]) -> Sequence[Sh
 
 
 def recorded_by(item: Item, settings: Any, tables: Sequence[Table]) -> Any:
-    """What the item's sliders show beside the closed form; None for most."""
+    """Simulations that the item's sliders show beside the closed form; None for most."""
     make = getattr(item, "recorded", None)
     return make(settings, tables) if make else None
 

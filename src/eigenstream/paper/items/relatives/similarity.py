@@ -128,7 +128,7 @@ CLUSTER_NOISE = 0.1
 
 
 def measure_nonnegative(seed: int) -> Table:
-    """How rows of each cluster are answered to, with rectified and with linear outputs."""
+    """Responses to rows of each cluster, with rectified and with linear outputs."""
     rng = np.random.default_rng([seed, 3])
     centers = random_orthonormal(CLUSTER_INPUTS, CLUSTERS, rng)
     labels = rng.integers(CLUSTERS, size=CLUSTER_SAMPLES + ASKED)
@@ -145,7 +145,7 @@ def measure_nonnegative(seed: int) -> Table:
 
 
 def _told_apart(Y: Array, labels: NDArray[np.int64]) -> Table:
-    """Whether each row's strongest neuron is its cluster's, and how much of the output's power it has.
+    """Share of rows whose strongest neuron is their cluster's, and its share of the output's power.
 
     Rectified outputs may all be zero: then no neuron is the cluster's, and has no share.
     """

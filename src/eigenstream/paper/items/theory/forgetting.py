@@ -1,4 +1,4 @@
-"""What a window costs: scatter against lag, and the edge of noise whose rows resemble each other."""
+"""Cost of a window: scatter against lag, and the edge of noise whose rows resemble each other."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def measure_edge(seed: int) -> Table:
 
 
 def effective(rho: float) -> float:
-    """Number of independent rows that so many rows of this memory are worth."""
+    """Number of independent rows that `EDGE_T` rows of this memory are worth."""
     return EDGE_T * (1 - rho**2) / (1 + rho**2)
 
 
