@@ -135,7 +135,7 @@ def test_responses_are_those_that_the_printed_network_emits():
 def test_paper_is_a_name_for_its_network(tmp_path):
     X = paper(300)
     named, spelled = (
-        OnlineAdaptivePCA(solver=solver, center=False, random_state=0).fit(X)
+        OnlineAdaptivePCA(alpha=0.08, solver=solver, center=False, random_state=0).fit(X)
         for solver in ("paper", PAPER["solver"])
     )
     np.testing.assert_array_equal(named.feedforward_weights_, spelled.feedforward_weights_)
@@ -143,6 +143,24 @@ def test_paper_is_a_name_for_its_network(tmp_path):
     again = load(tmp_path / "paper.model")
     assert again.solver == "paper"
     np.testing.assert_array_equal(again.partial_fit(X).respond(X), named.partial_fit(X).respond(X))
+
+
+@pytest.mark.parametrize("asked", [{}, {"n_components": 3}, {"n_components": 0.9}])
+def test_the_papers_network_wants_its_alpha(asked):
+    """A rule would move alpha by the whole spectrum, which is not local; a given one stays."""
+    X = paper(100)
+    with pytest.raises(ValueError, match=r"such as alpha=0\.1.*calibrate_alpha.*solver='network'"):
+        OnlineAdaptivePCA(solver="paper", center=False, **asked).fit(X)
+    model = OnlineAdaptivePCA(regularizer=InputOutput(0.1), solver="paper", center=False, random_state=0)
+    assert {model.partial_fit(rows).alpha_ for rows in np.split(X, 10)} == {0.1}
+
+
+def test_the_command_line_wants_alpha_for_the_papers_network(tmp_path):
+    np.save(tmp_path / "x.npy", paper(100))
+    done = CliRunner().invoke(main, ["run", str(tmp_path / "x.npy"), "--solver", "paper"])
+    assert done.exit_code == 2
+    assert "give --alpha" in done.output
+    assert "eigenstream calibrate" in done.output
 
 
 def test_responses_on_the_command_line(tmp_path):

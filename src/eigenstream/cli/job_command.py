@@ -122,6 +122,13 @@ def _check_options(given: dict[str, Any]) -> None:
             f"--components {given['n_components']} says how many components to keep, and so does --alpha, "
             "the paper's coefficient: give one of them"
         )
+    goes_on = given["model"] is not None or given["resume"]  # with a model that has its alpha
+    if given.get("solver") == "paper" and given["alpha"] is None and not goes_on:
+        raise click.UsageError(
+            "--solver paper learns locally, with the alpha it is given: give --alpha (0.1 is a tenth of the "
+            "input's variance; eigenstream calibrate SOURCE --n-components 3 finds one), or take --solver "
+            "network, which finds alpha by itself"
+        )
     for name, needed, why in NEEDS:
         if given[name] is not None and given[name] is not False and not given[needed]:
             raise click.UsageError(f"--{name.replace('_', '-')} {why}")

@@ -191,8 +191,9 @@ _threshold_options = together(
     Section.METHOD.choice(
         "--solver",
         ["auto", "exact", "subspace", "network", "paper"],
-        help="The algorithm that keeps the answer up to date. paper: its network, with local learning; "
-        "network: the same with a start in closed form and what helps it on real streams.",
+        help="The algorithm that keeps the answer up to date. paper: its network, with local learning at the "
+        "--alpha that it needs (transform --respond writes its own outputs); network: the same with a start "
+        "in closed form, an alpha found from the noise, and what helps it on real streams.",
     ),
     Section.LEARN.option(
         "--half-life",

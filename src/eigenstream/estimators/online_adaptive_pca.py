@@ -72,8 +72,9 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         How the answer is kept up to date. ``"exact"`` keeps the whole scatter matrix: the closed form to
         rounding, for narrow input. ``"subspace"`` keeps the leading directions, for any width. ``"network"``
         is the paper's network with a closed-form start, consolidation and spontaneous activity; an
-        `eigenstream.Network` has its settings. ``"paper"`` is the network alone, which learns locally; take
-        ``center=False`` with it. ``"auto"`` takes the faster of the first two.
+        `eigenstream.Network` has its settings. ``"paper"`` is the network alone, which learns locally: it
+        needs an ``alpha``, since a rule would move it by the whole spectrum; take ``center=False`` with it.
+        ``"auto"`` takes the faster of the first two.
     half_life
         After how many samples a sample counts half; None never forgets. A duration, such as ``"10min"``,
         ``"1h30min"`` or a `timedelta`, forgets by the clock: every row then needs its time (``timestamps``).

@@ -28,8 +28,9 @@ ACTIVITY = 0.01
 class Network:
     """The paper's network, with what helps it on real streams; ``solver="network"`` is ``solver=Network()``.
 
-    With ``Network(init_samples=0, consolidation=None, spontaneous_activity=0)`` it is as in the paper:
-    ``solver="paper"``.
+    With ``Network(init_samples=0, consolidation=None, spontaneous_activity=0)`` and an ``alpha`` it is as in
+    the paper: ``solver="paper"``, which asks for ``alpha``. Without one, a rule finds alpha from the whole
+    spectrum now and then, which is not local.
 
     Parameters
     ----------

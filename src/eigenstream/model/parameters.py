@@ -44,6 +44,7 @@ def plan_for(parameters: Mapping[str, Any], n: int, dtype: Any, *, launches: boo
     timed = is_duration(parameters["half_life"])
     beta = 1.0 if timed else discount(parameters["half_life"])
     asked = parameters["solver"]
+    _refuse_rule_for_paper(asked, parameters["n_components"], alpha)
     known = NAMED if isinstance(asked, str) else {}
     network = asked if isinstance(asked, Network) else known.get(asked)
     name = asked if network is None else "network"
@@ -172,6 +173,17 @@ def _refuse_for_network(parameters: Mapping[str, Any], solver: str) -> None:
         raise ValueError(
             f"half_life={parameters['half_life']!r} needs solver='exact' or 'subspace': the network forgets "
             "at the same pace with every row; give it a half_life in samples"
+        )
+
+
+def _refuse_rule_for_paper(solver: object, n_components: object, alpha: float | Rule) -> None:
+    """An error for the paper's network by name with a rule, which moves alpha by what no synapse knows."""
+    if isinstance(solver, str) and solver == "paper" and isinstance(alpha, Rule):
+        raise ValueError(
+            "solver='paper' learns locally, with the alpha it is given, and got none: n_components="
+            f"{n_components!r} would move alpha by the whole spectrum. Give alpha, such as alpha=0.1 (with "
+            "'input-output': a tenth of the input's variance) or alpha=calibrate_alpha(X, 'input-output', "
+            "n_components=3), or take solver='network', which finds alpha by itself"
         )
 
 
