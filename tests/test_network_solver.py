@@ -163,18 +163,36 @@ def test_the_command_line_wants_alpha_for_the_papers_network(tmp_path):
     assert "eigenstream calibrate" in done.output
 
 
-def test_responses_on_the_command_line(tmp_path):
+def test_responses_on_the_command_line(tmp_path, monkeypatch):
     X = paper(300)
     np.save(tmp_path / "x.npy", X)
     model, output = str(tmp_path / "x.model"), tmp_path / "y.npy"
     learnt = ["run", str(tmp_path / "x.npy"), "--solver", "paper", "--no-center", "--alpha", "0.08"]
     done = CliRunner().invoke(main, [*learnt, "--max-components", "8", "--save", model, "--quiet"])
     assert done.exit_code == 0, done.output
-    for settling, atol in (("fixed-point", 1e-12), ("jacobi", 1e-3)):
-        asked = ["transform", model, str(tmp_path / "x.npy"), "--respond", settling, "--overwrite"]
-        done = CliRunner().invoke(main, [*asked, "--output", str(output)])
+    asked = ["transform", model, str(tmp_path / "x.npy"), "--overwrite"]
+    exact = load(model).respond(X)
+    for settling, atol in (
+        (["fixed-point"], 1e-12),
+        (["jacobi"], 1e-3),
+        (["jacobi", "--tol", "1e-10"], 1e-8),
+    ):
+        done = CliRunner().invoke(main, [*asked, "--respond", *settling, "--output", str(output)])
         assert done.exit_code == 0, done.output
-        np.testing.assert_allclose(np.load(output), load(model).respond(X), atol=atol)
+        np.testing.assert_allclose(np.load(output), exact, atol=atol)
+    done = CliRunner().invoke(main, [*asked, "--respond", "fixed-point"])
+    assert done.output.splitlines()[0] == ",".join(["row", *(f"neuron_{i}" for i in range(8))])
+    done = CliRunner().invoke(main, [*asked, "--respond", "fixed-point", "--tol", "1e-9"])
+    assert done.exit_code == 2
+    assert "needs --respond jacobi" in " ".join(done.output.split())
+
+    def unsettled(network, x):
+        raise ConvergenceError("not in a thousand iterations")
+
+    monkeypatch.setattr(HebbianNetwork, "respond", unsettled)
+    done = CliRunner().invoke(main, [*asked, "--respond", "jacobi"])
+    assert done.exit_code == 1
+    assert "take --respond fixed-point" in done.output
 
 
 def test_rows_without_values_have_no_response():

@@ -48,7 +48,14 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 @Section.WRITE.option(
     "--respond",
     type=click.Choice(["fixed-point", "jacobi", "gauss-seidel"]),
-    help="Write the network's own outputs instead of scores: solved for, or settled by the paper's dynamics.",
+    help="Write the network's own outputs instead of scores, a column per neuron: solved for, or settled by "
+    "the paper's dynamics.",
+)
+@Section.WRITE.option(
+    "--tol",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Of --respond jacobi and gauss-seidel: relative change at which neurons have settled.  "
+    "[default: 1e-5]",
 )
 @source_options
 @keep_options
@@ -78,27 +85,44 @@ def transform(
     from ..jobs.model_file import output_opener, refuse_existing
     from ..jobs.scoring import KeyedScorer, score
     from ..jobs.starting_point import StartingPoint
+    from ..network import ConvergenceError
 
     refuse_shared({"source": source, "model": model, "output": output})
     check_output(output, keep=options["keep"] is not None)
     refuse_existing(output, options["overwrite"])
     point = StartingPoint.load(model)
     scorer: Any = point.model
-    how = {"residuals": options["residuals"], "respond": options["respond"]}
+    how = {"residuals": options["residuals"], "respond": _response(options)}
     if point.is_bank:
         scorer = KeyedScorer(point.model, options["missing"], **how)
     elif options["key"] is not None:
         raise click.UsageError(f"--key is for banks of models, and {model} is one model")
     elif options["missing"] is not None:
         point.model.missing = options["missing"]
-    stated = stated_options(ctx, options) - {"missing", "respond"}  # which are no options of reading
+    stated = stated_options(ctx, options) - {"missing", "respond", "tol"}  # which are no options of reading
     with _opened(source, point, options, stated) as opened:
-        score(scorer, opened, output_opener(output, options["overwrite"]), **how)
+        try:
+            score(scorer, opened, output_opener(output, options["overwrite"]), **how)
+        except ConvergenceError:
+            raise click.ClickException(
+                f"the neurons do not settle by --respond {options['respond']} to the precision asked for: take "
+                "--respond fixed-point, which solves for where they would, or a larger --tol"
+            ) from None
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
         if unknown := getattr(scorer, "unknown", {}):
             _say_unknown(unknown)
         require_enough(ctx, opened, options["skip_at_most"])
+
+
+def _response(options: dict[str, Any]) -> dict[str, Any] | None:
+    """How outputs of neurons settle; None to write scores."""
+    settling, tol = options["respond"], options["tol"]
+    if tol is not None and settling not in ("jacobi", "gauss-seidel"):
+        raise click.UsageError("--tol says when dynamics have settled: it needs --respond jacobi or gauss-seidel")
+    if settling is None:
+        return None
+    return {"settling": settling} | ({} if tol is None else {"tol": tol})
 
 
 def _say_unknown(unknown: dict[str, int]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 class Scorer:
     """Scores batches in order by one model; with lags, a batch goes on where the one before it ended."""
 
-    def __init__(self, model: Model, *, residuals: bool = False, respond: Any = None) -> None:
+    def __init__(
+        self, model: Model, *, residuals: bool = False, respond: Mapping[str, Any] | None = None
+    ) -> None:
         self.model, self.residuals, self.respond = model, residuals, respond
         self.width = model.n_features_in_
         self._before: dict[Any, Floats] = {}
@@ -34,7 +36,7 @@ class Scorer:
         lags, before = model.fitted().plan.lags, self._before.get(key)
         stretch = rows if before is None else np.vstack((before, rows))
         respond = self.respond
-        scores: Floats = model.transform(stretch) if respond is None else model.respond(stretch, respond)
+        scores: Floats = model.transform(stretch) if respond is None else model.respond(stretch, **respond)
         if self.residuals:
             scores = np.column_stack((scores, model.squared_residuals(stretch)))
         if lags:
@@ -73,7 +75,7 @@ def score(
     sink: Callable[[Layout], Sink],
     *,
     residuals: bool = False,
-    respond: Any = None,
+    respond: Mapping[str, Any] | None = None,
 ) -> int:
     """Write the scores of every row; returns the number of rows.
 
@@ -89,7 +91,7 @@ def score(
     residuals
         True writes each row's squared residual beside its scores.
     respond
-        Writes the network's own outputs instead of scores: how they settle, see `StreamModel.respond`.
+        Options of `StreamModel.respond`, whose outputs are written instead of scores, a column per neuron.
 
     Raises
     ------
@@ -108,7 +110,8 @@ def score(
     try:
         for batch in source:
             scores = scorer.scores(batch)
-            layout = Layout(scores.shape[1], scores.dtype, source.kept, scorer.residuals)
+            unit = "component" if scorer.respond is None else "neuron"
+            layout = Layout(scores.shape[1], scores.dtype, source.kept, scorer.residuals, unit)
             output = output or sink(layout)
             output.write(batch.numbers, scores, batch.texts)
             rows += len(scores)

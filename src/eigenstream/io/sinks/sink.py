@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +61,10 @@ class Layout:
         Names of the columns of text that come before the numbers.
     residuals
         True if the last of the numbers is the squared residual.
+    unit
+        What has a number, which is the stem of its name.
     names
-        Names of the numbers, where they are not scores.
+        Names of the numbers, where they are neither scores nor outputs of neurons.
     whole
         Names of those that are whole numbers.
     remarks
@@ -78,6 +80,7 @@ class Layout:
     dtype: Any
     kept: Sequence[str] = ()
     residuals: bool = False
+    unit: Literal["component", "neuron"] = "component"
     names: Sequence[str] = ()
     whole: Sequence[str] = ()
     remarks: Sequence[str] = ()
@@ -87,8 +90,8 @@ class Layout:
         """Names of the columns of numbers."""
         if self.names:
             return list(self.names)
-        components = [f"component_{i}" for i in range(self.width - self.residuals)]
-        return components + ["squared_residual"] * self.residuals
+        units = [f"{self.unit}_{i}" for i in range(self.width - self.residuals)]
+        return units + ["squared_residual"] * self.residuals
 
     @property
     def texts(self) -> list[str]:
