@@ -105,8 +105,8 @@ def transform(
             score(scorer, opened, output_opener(output, options["overwrite"]), **how)
         except ConvergenceError:
             raise click.ClickException(
-                f"the neurons do not settle by --respond {options['respond']} to the precision asked for: take "
-                "--respond fixed-point, which solves for where they would, or a larger --tol"
+                f"the neurons do not settle by --respond {options['respond']} to the precision asked for: "
+                "take --respond fixed-point, which solves for where they would, or a larger --tol"
             ) from None
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
@@ -119,7 +119,9 @@ def _response(options: dict[str, Any]) -> dict[str, Any] | None:
     """How outputs of neurons settle; None to write scores."""
     settling, tol = options["respond"], options["tol"]
     if tol is not None and settling not in ("jacobi", "gauss-seidel"):
-        raise click.UsageError("--tol says when dynamics have settled: it needs --respond jacobi or gauss-seidel")
+        raise click.UsageError(
+            "--tol says when dynamics have settled: it needs --respond jacobi or gauss-seidel"
+        )
     if settling is None:
         return None
     return {"settling": settling} | ({} if tol is None else {"tol": tol})
