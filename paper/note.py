@@ -3,8 +3,14 @@
     eigenstream reproduce --out build/reproduction
     python paper/note.py build/reproduction
 
-In note.template.md stand, in double braces: ITEM.SENTENCE.FIELD for a field of a claim (ITEM.SENTENCE.2.FIELD
-for the second of that name), ``sheet: ITEM: TITLE`` for a table, and single words for what is counted here.
+In note.template.md stand, in double braces:
+
+    ITEM.SENTENCE.FIELD      a field of a claim that is alone in its name
+    ITEM.SENTENCE.2.FIELD    that of the second of several, as where each regularizer has one
+    ITEM.SENTENCE.all.FIELD  those of all of several, each after what it is about
+    sheet: ITEM: TITLE       a table
+    words                    what is counted here
+
 The PDF is printed by Chromium, which Debian has (apt-get install chromium).
 """
 
@@ -65,16 +71,36 @@ def filled(template, items, page):
 
 
 def field(items, what):
-    """A field of a claim, named ITEM.SENTENCE.FIELD or ITEM.SENTENCE.NUMBER.FIELD."""
+    """A field of a claim, or of all claims of a name: ITEM.SENTENCE.FIELD, with a number or "all" between."""
     parts = what.split(".")
     if len(parts) not in (3, 4) or parts[0] not in items:
         raise SystemExit(f"the template asks for {what!r}: the report's items are {', '.join(items)}")
-    item, sentence, *number, name = parts
+    item, sentence, *which, name = parts
     claims = [claim for claim in items[item]["claims"] if claim["name"] == sentence]
-    place = int(number[0]) - 1 if number else 0
-    if place >= len(claims):
-        raise SystemExit(f"the template asks for {what!r}: {item} has {len(claims)} claims of that name")
-    return claims[place][name]
+    if which == ["all"] and len(claims) > 1:
+        return "; ".join(f"*{label}*: {c[name]}" for label, c in zip(labels(claims), claims, strict=True))
+    place = int(which[0]) if which and which[0].isdigit() else 1
+    # A sentence without a number that means one of several would pass one regularizer off as all of them.
+    if place > len(claims) or which == ["all"] or (not which and len(claims) > 1):
+        raise SystemExit(
+            f"the template asks for {what!r}: {item} has {len(claims)} claims of that name; between name and "
+            "field say which (1, 2, ...), all of several, or nothing for the only one"
+        )
+    return claims[place - 1][name]
+
+
+def labels(claims):
+    """Subjects of several claims, such as regularizers: the last part of each place that not all have."""
+    parts = [claim["where"].removeprefix("ours: ").split(", ") for claim in claims]
+    found = [
+        next((part for part in reversed(own) if not all(part in other for other in parts)), "")
+        for own in parts
+    ]
+    if "" in found or len(set(found)) < len(found):
+        raise SystemExit(
+            f"claims cannot be told apart by their places: {[claim['where'] for claim in claims]}"
+        )
+    return found
 
 
 def table(items, item, title):

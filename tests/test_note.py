@@ -19,10 +19,12 @@ PAGE = "<p>Python 3.11.0, eigenstream 1.2.3, numpy 2.0.</p>"
 
 @pytest.fixture
 def items():
-    claim = {"where": "ours: a", "verdict": "holds", "reason": "", "value": "0.125", "name": "size"}
-    other = {**claim, "where": "Section I", "verdict": "holds with a correction", "reason": "B < A"}
+    claim = {"where": "ours: a, Fig. 1", "verdict": "holds", "reason": "", "value": "0.125", "name": "size"}
+    other = {**claim, "where": "Section I, Fig. 1", "value": "0.5"}
+    other |= {"verdict": "holds with a correction", "reason": "B < A"}
+    only = {**claim, "value": "7", "name": "age"}
     sheet = {"title": "Sizes: all", "columns": ["a|b", "c"], "rows": [["1", "2"]], "note": "n"}
-    return {"toy": {"item": "toy", "seed": 7, "claims": [claim, other], "sheets": [sheet]}}
+    return {"toy": {"item": "toy", "seed": 7, "claims": [claim, other, only], "sheets": [sheet]}}
 
 
 def test_every_sentence_and_table_that_the_template_asks_for_exists():
@@ -50,16 +52,35 @@ def test_no_measured_number_stands_in_the_template():
 
 
 def test_fields_tables_and_counts_are_filled_in(items):
-    text = "{{toy.size.value}} {{toy.size.2.verdict}} {{number}} {{ours_number}} {{seed}} {{version}}\n"
+    text = "{{toy.age.value}} {{toy.size.2.verdict}} {{number}} {{ours_number}} {{seed}} {{version}}\n"
     text += "{{corrections}}"
     found = note["filled"](text, items, PAGE)
-    assert found == "0.125 holds with a correction 2 1 7 1.2.3\n- Section I: B < A."
+    assert found == "7 holds with a correction 3 2 7 1.2.3\n- Section I, Fig. 1: B < A."
     table = note["filled"]("{{sheet: toy: Sizes: all}}", items, PAGE)
     assert table.splitlines()[:3] == ["| a\\|b | c |", "| --- | --- |", "| 1 | 2 |"]
 
 
+def test_claims_of_one_name_are_all_told_with_what_each_is_about(items):
+    """Never one regularizer's number in a sentence about several."""
+    found = note["filled"]("{{toy.size.all.value}}", items, PAGE)
+    assert found == "*a*: 0.125; *Section I*: 0.5"
+    items["toy"]["claims"][1]["where"] = "ours: a, Fig. 1"
+    with pytest.raises(SystemExit, match="cannot be told apart"):
+        note["filled"]("{{toy.size.all.value}}", items, PAGE)
+
+
+@pytest.mark.parametrize("file", ["note.template.md"])
+def test_no_python_stands_in_the_note(file):
+    text = (ROOT / "paper" / file).read_text("utf-8")
+    assert not re.findall(r"\[\(|\(\d+,\)|\barray\(|\bnp\.|\bNone\b|\bTrue\b|\bFalse\b|\bnan\b", text)
+
+
 @pytest.mark.parametrize(
-    "asked", ["toy.height.value", "toy.size.3.value", "other.size.value", "sheet: toy: None"]
+    "asked",
+    [
+        *("toy.height.value", "toy.size.3.value", "other.size.value", "sheet: toy: None"),
+        *("toy.size.value", "toy.age.all.value"),
+    ],
 )
 def test_what_the_report_does_not_have_is_named(items, asked):
     with pytest.raises(SystemExit, match="the template asks for"):

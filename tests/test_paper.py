@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -195,6 +196,7 @@ def test_claims_come_out_as_expected_and_could_fail(name, smaller):
         assert bool(claim.reason) == (claim.expected is not ClaimVerdict.HOLDS)
         assert not (claim.where.startswith("ours") and claim.quote)
         assert not any(sign in text for text in asdict(claim).values() for sign in "$\\{")  # no TeX
+        assert not re.search(r"\[\(|\(\d+,\)|\barray\(|\bNone\b|\bTrue\b|\bFalse\b", claim.value)  # no Python
     for sheet in sheets_of(item, settings, tables):
         assert {len(row) for row in sheet.rows} == {len(sheet.columns)}
     if name in NUMBERS:

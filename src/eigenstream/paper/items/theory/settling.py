@@ -165,9 +165,13 @@ def relaxation_rows(tables: Sequence[Table]) -> list[Row]:
     for name, listed in tables[0]["points"].items():
         stable = [kept for kept, top in listed if top < 1e-6]
         case = f"{name}: {len(listed)} stationary points"
-        kept = ", ".join(str([mode + 1 for mode in kept]) for kept in stable)
-        found.append(("stable points", case, "the top modes above θ alone", f"modes {kept}", ""))
+        found.append(("stable points", case, "modes 1, 2, 3 alone", _modes(stable), ""))
     return found
+
+
+def _modes(points: Sequence[Sequence[int]]) -> str:
+    """Modes that pass at each of some points, counted from 1."""
+    return " and ".join("modes " + ", ".join(str(mode + 1) for mode in kept) for kept in points) or "none"
 
 
 def draw_stability(axis: Axes, tables: Sequence[Table]) -> str:
@@ -192,7 +196,9 @@ def relaxation_claims(tables: Sequence[Table]) -> list[Claim]:
     }
     stable = {name: [kept for kept, top in found if top < 1e-6] for name, found in listed.items()}
     unstable = min(top for found in listed.values() for _, top in found if top >= 1e-6)
-    words = "; ".join(f"{name}: {len(found)} points, stable {stable[name]}" for name, found in listed.items())
+    words = "; ".join(
+        f"{name}: {len(found)} points, stable: {_modes(stable[name])}" for name, found in listed.items()
+    )
     alone = all(found == [(0, 1, 2)] for found in stable.values()) and unstable > 0.01
     relaxed = _relaxations(tables)
     value = "; ".join(f"λ/θ = {lam / SINGLE_THETA:g}: {m:.2f}, predicted {p:.2f}" for lam, p, m in relaxed)
