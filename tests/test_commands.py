@@ -181,9 +181,12 @@ def test_transform_says_what_does_not_fit(folder):
 
 def test_inspect_tells_what_a_model_is(folder):
     shown = call("inspect", "sensors.model", "--picture", "picture.svg")
-    assert "3,000 samples of 8 numbers" in shown
+    assert "a model of 3,000 samples of 8 numbers" in shown
     assert "rank 2" in shown
-    assert "input-output" in shown
+    assert re.search(r"--components +auto", shown), "options have the names by which they are given"
+    assert re.search(r"--seed +0", shown)
+    assert "random_state" not in shown
+    assert "None" not in shown, "all rows were read"
     assert "<svg" in (folder / "picture.svg").read_text()
     facts = json.loads(call("inspect", "sensors.model", "--json"))
     assert facts["rank"] == 2
@@ -239,13 +242,13 @@ def test_inspect_refuses_what_is_not_a_model(folder):
 
 
 def test_calibrate_gives_the_alpha_that_is_asked_for(folder, X):
-    facts = json.loads(call("calibrate", "sensors.csv", "--n-components", "1", "--json"))
+    facts = json.loads(call("calibrate", "sensors.csv", "--components", "1", "--json"))
     for name, alpha in facts["alpha"].items():
         assert alpha == pytest.approx(eigenstream.calibrate_alpha(X, name, n_components=1))
     facts = json.loads(call("calibrate", "sensors.csv", "--threshold", "1.5", "--json"))
     assert facts["alpha"]["scale-dependent"] == 1.5
     np.testing.assert_allclose(facts["eigenvalues"], np.linalg.eigvalsh(np.cov(X.T, bias=True))[::-1])
-    assert "either --n-components or --threshold" in call("calibrate", "sensors.csv", code=2)
+    assert "either --components or --threshold" in call("calibrate", "sensors.csv", code=2)
 
 
 def test_merge_is_the_merge(folder, X):

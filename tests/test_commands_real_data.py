@@ -96,7 +96,7 @@ def test_a_note_says_what_to_do_about_units(X):
 
 def test_calibrate_by_standardized_and_embedded_rows(X):
     found = json.loads(
-        call("calibrate", "plant.csv", "--n-components", 4, "--standardize", "--lags", 1, "--json")
+        call("calibrate", "plant.csv", "--components", 4, "--standardize", "--lags", 1, "--json")
     )
     E = embedded(X, 1)
     expected = calibrate_alpha((E - E.mean(axis=0)) / E.std(axis=0), "input-output", n_components=4)

@@ -138,7 +138,7 @@ def test_a_tracker_drives_the_shards_as_it_drives_any_learner(client):
     X[:, 4] = 7.0
     model = OnlineAdaptivePCA(solver="subspace", max_components=4).fit(X)
     sharded = FeatureShardedPCA(max_components=4).fit(in_shards(X, 3))
-    ours, theirs = sharded.fitted(), model.fitted()
+    ours, theirs = sharded._tracked(), model._tracked()
     assert (ours.time, ours.look_at, ours.blocks.waiting.number) == (300, theirs.look_at, 300 % 64)
     assert sharded.tally_ == model.tally_
     np.testing.assert_allclose(ours.last_look.kept, theirs.last_look.kept, rtol=1e-8)

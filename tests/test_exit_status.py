@@ -66,8 +66,8 @@ def test_transform_and_calibrate_say_so_too(folder):
     assert code == 4
     assert "100 of 500 rows were left out" in said
     assert len(Path("s.csv").read_text().splitlines()) == 401
-    assert call("calibrate", "bad.csv", "--on-bad-row", "skip", "--n-components", "1")[0] == 4
-    assert call("calibrate", "good.csv", "--n-components", "1")[0] == 0
+    assert call("calibrate", "bad.csv", "--on-bad-row", "skip", "--components", "1")[0] == 4
+    assert call("calibrate", "good.csv", "--components", "1")[0] == 0
 
 
 @pytest.mark.parametrize(

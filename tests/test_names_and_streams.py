@@ -38,7 +38,7 @@ def commands(source):
         ("run", source, "--save", model, "--picture", "p.png", "--output", source.with_suffix(".npy")),
         ("inspect", model, "--picture", "q.png"),
         ("merge", model, "--save", model, "--overwrite"),
-        ("calibrate", source, "--n-components", "1"),
+        ("calibrate", source, "--components", "1"),
         ("transform", model, source),
     ]
 
@@ -105,7 +105,7 @@ def test_a_reader_that_leaves_early_is_no_error(folder, command):
     [
         ("run - <&-", "standard input is closed"),
         ("transform m - <&-", "standard input is closed"),
-        ("calibrate - --n-components 1 <&-", "standard input is closed"),
+        ("calibrate - --components 1 <&-", "standard input is closed"),
         ("run x.csv --output - >&-", "standard output is closed"),
         ("transform m x.csv >&-", "standard output is closed"),
         ("run x.csv --rate 1e-300", "not in the range"),

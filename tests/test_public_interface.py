@@ -62,7 +62,7 @@ def test_the_interface_is_the_one_that_was_agreed():
     expected, found = SNAPSHOT.read_text().splitlines(), interface()
     gone = sorted(set(expected) - set(found))
     new = sorted(set(found) - set(expected))
-    assert not gone, f"gone from the interface: {gone}; {RENEW}"
+    assert not gone, f"gone from the interface: {gone} (new: {new}); {RENEW}"
     assert not new, f"new in the interface: {new}; {RENEW}"
 
 

@@ -120,9 +120,9 @@ def test_calibrate_skips_rows_that_lack_values():
         np.savetxt("gaps.csv", X, delimiter=",")
         np.savetxt("whole.csv", Y, delimiter=",")
         assert "--missing skip leaves such rows out" in call(
-            "calibrate", "gaps.csv", "--n-components", "1", code=1
+            "calibrate", "gaps.csv", "--components", "1", code=1
         )
-        command = ("--n-components", "1", "--json")
+        command = ("--components", "1", "--json")
         found = call("calibrate", "gaps.csv", "--missing", "skip", *command)
         assert json.loads(found) == json.loads(call("calibrate", "whole.csv", *command))
         assert "needs a model" in call("calibrate", "gaps.csv", "--missing", "impute", *command, code=2)

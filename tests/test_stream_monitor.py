@@ -229,6 +229,21 @@ def test_contributions_add_up(lags):
         np.testing.assert_allclose(added[name].sum(axis=1), getattr(verdicts, name), rtol=1e-8)
 
 
+def test_rows_are_blamed_on_inputs_as_alarms_are():
+    X = in_control("gaussian", 1500, seed=6)
+    monitor = StreamMonitor().fit(X[:1400])
+    fault = X[1400:].copy()
+    fault[:, 3] += 10 * X[:, 3].std()
+    blamed = monitor.blame(fault)
+    assert blamed[0][0] == "x3"
+    assert blamed[0][1] > 0.5
+    assert [share for _, share in blamed] == sorted((share for _, share in blamed), reverse=True)
+    monitor.learn_many(fault)
+    assert monitor.alarms_[-1].contributors[0][0] == "x3"
+    assert monitor.blame(fault[:1])[0][0] == "x3", "of one row"
+    assert StreamMonitor().partial_fit(X[:2]).blame(fault) == (), "nothing is known yet"
+
+
 @pytest.mark.parametrize("solver", ["subspace", slow("exact")])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_one_sensor_is_blamed_on_it(fault, solver):

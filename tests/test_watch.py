@@ -334,6 +334,7 @@ def test_run_does_not_drop_a_monitor(plant, folder):
 def test_inspect_knows_a_monitor(plant, folder):
     watch(plant, *TIMED, "--save", "m", "--quiet")
     shown = CliRunner().invoke(main, ["inspect", "m", "--picture", "m.png"])
+    assert "m: a monitor of" in shown.output
     assert "alarms: " in shown.output
     facts = json.loads(CliRunner().invoke(main, ["inspect", "m", "--json"]).output)
     assert facts["watching"]["watched"] == ROWS

@@ -108,7 +108,7 @@ def check_source(number, folder):
             span = ["--rows", "0:100", "--on-bad-row", options["on_bad_row"]]
             command([
                 ["transform", folder / "model", path, "--output", folder / "out.csv", "--overwrite", *span],
-                ["calibrate", path, "--n-components", "1", *span],
+                ["calibrate", path, "--components", "1", *span],
                 ["run", path, "--quiet", "--save", folder / "y", "--overwrite", *span],
                 ["watch", path, "--quiet", "--save", folder / "y", "--overwrite", *span],
                 ["run", folder / "first.csv", path, "--quiet", "--save", folder / "y", "--overwrite", *span],

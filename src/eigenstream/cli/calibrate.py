@@ -24,9 +24,11 @@ MOST_COLUMNS = 10_000
 """Columns: the second moment of more takes over 800 MB."""
 
 
-@click.command(cls=SectionedCommand, epilog="Example: eigenstream calibrate sensors.csv --n-components 3")
+@click.command(cls=SectionedCommand, epilog="Example: eigenstream calibrate sensors.csv --components 3")
 @source_argument(required=True)
-@Section.LEARN.option("--n-components", type=click.IntRange(min=1), help="Number of components to keep.")
+@Section.LEARN.option(
+    "--components", "n_components", type=click.IntRange(min=1), help="Number of components to keep."
+)
 @Section.LEARN.option("--threshold", type=float, help="Threshold on variances.")
 @Section.LEARN.option("--center/--no-center", default=True, help="Subtract the mean.")
 @standardize_option
@@ -61,7 +63,7 @@ def calibrate(
     from ..regularizers import REGULARIZERS
 
     if (n_components is None) == (threshold is None):
-        raise click.UsageError("give either --n-components or --threshold")
+        raise click.UsageError("give either --components or --threshold")
     if missing == "impute":
         raise click.UsageError(
             "--missing impute needs a model: use skip, which leaves out rows that lack values"

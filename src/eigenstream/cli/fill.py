@@ -170,7 +170,7 @@ def _keyed_filler(model: str | None, half_life: Any, save: str | None, how: Any)
 
 @click.command(cls=SectionedCommand, epilog="Example: eigenstream forecast sensors.model --steps 12")
 @click.argument("model", type=click.Path(exists=True, dir_okay=False))
-@Section.LEARN.option("--steps", type=click.IntRange(min=1), default=1, help="Number of rows to forecast.")
+@Section.WRITE.option("--steps", type=click.IntRange(min=1), default=1, help="Number of rows to forecast.")
 @Section.WRITE.option("--output", default="-", help="Write CSV to this file.  [default: the terminal]")
 @Section.WRITE.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def forecast(model: str, steps: int, output: str, overwrite: bool) -> None:

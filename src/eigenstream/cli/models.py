@@ -248,7 +248,8 @@ def _show(name: str, point: StartingPoint) -> None:
     from ..monitoring import MonitoredModel
 
     console, model = Console(), point.model
-    say(console, f"{name}: a model of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
+    what = "monitor" if isinstance(model, MonitoredModel) else "model"
+    say(console, f"{name}: a {what} of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
     if isinstance(model, MonitoredModel):
         print_watching(console, watched(model))
     print_model(console, model, point.names, model.advice_)
@@ -259,14 +260,33 @@ def _show(name: str, point: StartingPoint) -> None:
         kept = f"{model.n_components_} are kept, though the rule edge finds {by_edge} at this moment"
         say(console, f"{kept}: the rank follows a change once it is clear or has lasted")
     made = table("made with", "value")
-    for parameter, value in {**plain(model.parameters), **_made_by(point.record)}.items():
-        if value is not None:
-            made.add_row(Text(shown(parameter)), Text(shown(str(value))))
+    for option, value in _options({**plain(model.parameters), **_made_by(point.record)}).items():
+        made.add_row(Text(shown(option)), Text(shown(value)))
     console.print(made)
     if learnt := _sources(point.record):
         listed = ", ".join(learnt[-SHOWN:])
         more = f", and {len(learnt) - SHOWN} before" if len(learnt) > SHOWN else ""
         say(console, f"sources learnt completely: {listed}{more}")
+
+
+def _options(parameters: dict[str, Any]) -> dict[str, str]:
+    """Parameters as a person would give them to `run` or `watch`; without those that have no value."""
+    from .run import run, watch
+
+    called = {option.name: option.opts[0] for command in (watch, run) for option in command.params}
+    called["source"] = "SOURCE"
+    given = {name: value for name, value in parameters.items() if value not in (None, [0, None])}
+    return {called.get(name, name): _as_given(value) for name, value in given.items()}
+
+
+def _as_given(value: Any) -> str:
+    """A value as it is written on the command line; yes or no for an option without a value."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        ends = len(value) == 2 and not any(isinstance(end, str) for end in value)
+        return (":" if ends else ",").join("" if end is None else str(end) for end in value)
+    return str(value)
 
 
 def _made_by(record: Record | None) -> dict[str, Any]:

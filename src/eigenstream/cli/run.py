@@ -206,13 +206,15 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
     """Watch a stream: an alarm when rows leave its usual pattern.
 
     Alarms name the inputs to blame. SOURCE is anything that eigenstream run reads. Each row is judged by what
-    was learnt before it, by three numbers with a limit each: T² (how far off within the usual pattern), SPE
-    (how far off the pattern) and distance (how far off in any direction). Rows that exceed a limit are not
-    learnt. If they go on for --accept-after rows, they are the new normal.
+    was learnt before it, by five numbers with a limit each: T² (how far off within the usual pattern), SPE
+    (how far off the pattern), distance (how far off in any direction), average (the distance of the last rows
+    together) and pair (that of the row with the one before). A row that exceeds a limit is learnt with less
+    weight; while most rows exceed, nothing is learnt, for up to 250 rows. If they go on for --accept-after
+    rows, they are the new normal.
 
     Alarms are lines on standard output; everything else goes to standard error. There is no alarm before
-    there is a basis for one: about 128 normal rows, more where there are many inputs. Where normal rows are
-    in another file, name that file first.
+    there is a basis for one: about a hundred normal rows, more where there are many inputs or rows resemble
+    each other. Where normal rows are in another file, name that file first.
 
     With --key, each key has a monitor of its own, the same as if its rows came alone, with its own clock;
     alarms name the key, and --live and --picture show all keys. With --model, a monitor, or a bank of them,

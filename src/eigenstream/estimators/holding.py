@@ -14,10 +14,14 @@ class HoldsModel:
     _model: StreamModel
 
     @property
-    def callers(self) -> Callers:
+    def _callers(self) -> Callers:
         """Whoever learns with this estimator at this moment."""
         found: Callers | None = self.__dict__.get("_callers")
         return found or self.__dict__.setdefault("_callers", Callers())
+
+    @_callers.setter
+    def _callers(self, callers: Callers) -> None:
+        self.__dict__["_callers"] = callers
 
     def _reverting(self) -> Callable[[], None]:
         return reverting(self, vars(self).get("_model"))

@@ -249,7 +249,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         if not tracker.plan.plain or timestamp is not None:
             return self._learn_timed_one(row, timestamp)
         # What `whole_call` does, in less time: most rows only join those that wait for their block.
-        call, callers, mark = object(), self.callers, None
+        call, callers, mark = object(), self._callers, None
         try:
             callers.enter(call)
             mark = tracker.mark_for_one()
@@ -341,11 +341,11 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         return self._in_step().forecast(steps)
 
     def _expected(self, rows: Floats) -> tuple[Floats, NDArray[np.float64]]:
-        return self.callers.read(lambda: self._tracker.imputed(rows))
+        return self._callers.read(lambda: self._tracker.imputed(rows))
 
     def _encoded(self, X: ArrayLike) -> Floats:
         rows, scores = checked(self, X), self._checked_scores()
-        return self.callers.read(lambda: self._tracker.encode(rows, self.missing, scores))
+        return self._callers.read(lambda: self._tracker.encode(rows, self.missing, scores))
 
     def respond(
         self, X: ArrayLike, settling: Settling = "fixed-point", **options: Unpack[Iteration]
@@ -402,15 +402,15 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
 
     @property
     def feedforward_weights_(self) -> NDArray[np.float64]:
-        return network_weights(self.fitted()).W_yx
+        return network_weights(self._tracked()).W_yx
 
     @property
     def lateral_weights_(self) -> NDArray[np.float64]:
-        return network_weights(self.fitted()).W_yy
+        return network_weights(self._tracked()).W_yy
 
     @property
     def cumulative_activity_(self) -> NDArray[np.float64]:
-        return network_weights(self.fitted()).mu
+        return network_weights(self._tracked()).mu
 
     @property
     def position_(self) -> Any:
@@ -437,7 +437,8 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
     def _hold(self, model: StreamModel) -> None:
         """Learn with this model from now on."""
         model.features = [str(name) for name in getattr(self, "feature_names_in_", ())]
-        model.warned, model.callers = set(), self.callers
+        model.warned = set()
+        model.share(self._callers)
         self._model = model
 
     def _in_step(self) -> StreamModel:
@@ -458,7 +459,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         )
         return tags
 
-    def fitted(self) -> Tracker:
+    def _tracked(self) -> Tracker:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(
                 f"this {type(self).__name__} has not learnt anything yet: call fit or partial_fit"
@@ -472,7 +473,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
     def _rows(self, X: ArrayLike) -> Floats:
         """Checked rows, embedded; with ``missing="impute"`` filled where anything is observed."""
         rows = checked(self, X)
-        return self.callers.read(lambda: self._tracker.completed(rows, self.missing))
+        return self._callers.read(lambda: self._tracker.completed(rows, self.missing))
 
 
 def require_online(model: object) -> None:

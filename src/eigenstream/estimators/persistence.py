@@ -44,5 +44,5 @@ def estimator_of(stored: StreamModel) -> OnlineAdaptivePCA | StreamMonitor:
     if not isinstance(stored, MonitoredModel):
         return model
     monitor = StreamMonitor(OnlineAdaptivePCA(**stored.parameters), **asdict(stored.settings))
-    monitor.model_, monitor._model, monitor._callers = model, stored, stored.callers
+    monitor.model_, monitor._model, monitor._callers = model, stored, model._callers
     return monitor

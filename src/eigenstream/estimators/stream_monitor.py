@@ -28,6 +28,7 @@ from ..monitoring import (
     Verdict,
     Verdicts,
 )
+from ..monitoring.events import Contributors
 from ..monitoring.settings import confirmation
 from ..plotting.notebook import ShownAsCard
 from .holding import HoldsModel
@@ -189,7 +190,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     def score_samples(self, X: ArrayLike) -> Floats:
         """The severity of each row, judged for itself, with a minus: low is unusual."""
         rows = self._checked(X)
-        verdicts = self.callers.read(lambda: self._fitted().judge(rows, self.model_.missing, alone=True))
+        verdicts = self._callers.read(lambda: self._fitted().judge(rows, self.model_.missing, alone=True))
         if not self._fitted().limits.told.any():
             warnings.warn(
                 f"after {self.n_rows_seen_:,} rows there is no basis for limits yet, so every row counts as "
@@ -201,12 +202,31 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     def judge(self, X: ArrayLike) -> Verdicts:
         """Verdicts on rows as a stretch of their own, by everything learnt so far; nothing is learnt."""
         rows = self._checked(X)
-        return self.callers.read(lambda: self._fitted().judge(rows, self.model_.missing))
+        return self._callers.read(lambda: self._fitted().judge(rows, self.model_.missing))
 
     def contributions(self, X: ArrayLike) -> dict[str, NDArray[np.float64]]:
         """Part of each input in each statistic of each row of a stretch: never negative, adding up to it."""
         rows = self._checked(X)
-        return self.callers.read(lambda: self._fitted().contributions(rows, self.model_.missing))
+        return self._callers.read(lambda: self._fitted().contributions(rows, self.model_.missing))
+
+    def blame(self, X: ArrayLike) -> Contributors:
+        """Inputs to blame for rows that share a fault, with their shares, largest first: see `Alarm`.
+
+        The input whose best value takes away most of the rows' distance from the usual mean comes first. One
+        row names the inputs for that row, all rows of a fault those for the fault.
+
+        Examples
+        --------
+        >>> from eigenstream import StreamMonitor, streams
+        >>> rows = next(streams.paper_stream(batch_size=1000, random_state=0))
+        >>> monitor = StreamMonitor().fit(rows)
+        >>> fault = rows[:10].copy()
+        >>> fault[:, 2] += 12
+        >>> monitor.blame(fault)[0][0]
+        'x2'
+        """
+        rows = self._checked(X)
+        return self._callers.read(lambda: self._fitted().blame(rows, self.model_.missing))
 
     @whole_call
     def freeze(self) -> Self:
@@ -240,13 +260,13 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
 
     @property
     def limits_(self) -> dict[str, float]:
-        limits = self.callers.read(self._fitted().limits_now)
+        limits = self._callers.read(self._fitted().limits_now)
         return dict(zip(STATISTICS, map(float, limits), strict=True))
 
     @property
     def drift_(self) -> Drift:
         monitor = self._fitted()
-        return self.callers.read(lambda: monitor.drift)
+        return self._callers.read(lambda: monitor.drift)
 
     @property
     def n_rows_seen_(self) -> int:
@@ -318,8 +338,8 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
             begun = given.__sklearn_is_fitted__()
             rows = shaped(given, X, reset=not begun)
             model = MonitoredModel(settings, **given._parameters())
-            model.tracker, model.position_ = given.fitted() if begun else None, given.position_
-            given._callers = self.callers
+            model.tracker, model.position_ = given._tracked() if begun else None, given.position_
+            given._callers = self._callers
             given._hold(model)
             self.model_, self._model = given, model
         else:

@@ -162,7 +162,7 @@ class Bank(KeyedModels):
     def model(self, key: Key) -> StreamModel:
         """The model of this key as a model of its own; a copy. Its position is the bank's."""
         model = StreamModel(**self.parameters)
-        model.tracker, model.position_ = self.callers.read(lambda: self._copied(key)), self.position_
+        model.tracker, model.position_ = self._callers.read(lambda: self._copied(key)), self.position_
         model.features = list(self.features or [])
         return model
 

@@ -45,7 +45,7 @@ class KeyedModels(ABC):
         self.calls: int = self.store.fact("calls")
         self._changed: dict[Key, int] = {}
         """Keys in memory that have learnt since they were stored, with the number of their last call."""
-        self.callers = Callers()
+        self._callers = Callers()
         self._undo: list[Callable[[], object]] = []
         """Steps that take back what the present call has done so far, the last one first."""
 

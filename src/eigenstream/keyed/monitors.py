@@ -168,7 +168,7 @@ class MonitorBank(KeyedModels):
 
     def model(self, key: Key) -> MonitoredModel:
         """The monitor of this key as a monitor of its own; a copy. Its position is the bank's."""
-        model = self.callers.read(lambda: self._copied(key))
+        model = self._callers.read(lambda: self._copied(key))
         model.position_ = self.position_
         return model
 

@@ -84,40 +84,40 @@ class ReadingAttributes:
 
 
 class HistoryAttributes(ReadingAttributes):
-    """Abstract: attributes of a model that provides ``fitted``, which returns its tracker or raises."""
+    """Abstract: attributes of a model that provides ``_tracked``, which returns its tracker or raises."""
 
-    callers: Callers
+    _callers: Callers
     """Whoever learns with the model at this moment."""
 
-    def fitted(self) -> Tracker:
+    def _tracked(self) -> Tracker:
         """The tracker of what has been learnt; AttributeError if there is none."""
         raise NotImplementedError
 
     @property
     def _reading(self) -> Reading:  # type: ignore[override]
-        tracker = self.fitted()
-        return self.callers.read(tracker.reading).astype(tracker.plan.dtype)
+        tracker = self._tracked()
+        return self._callers.read(tracker.reading).astype(tracker.plan.dtype)
 
     @property
     def rank_history_(self) -> list[RankChange]:
-        return list(self.fitted().changes)
+        return list(self._tracked().changes)
 
     @property
     def spectrum_history_(self) -> SpectrumHistory:
-        return self.fitted().history.history()
+        return self._tracked().history.history()
 
     @property
     def n_samples_seen_(self) -> int:
-        return self.fitted().time
+        return self._tracked().time
 
     @property
     def n_samples_effective_(self) -> float:
         """Number of independent samples that the samples are worth, by what the components leave of them."""
-        return self.fitted().n_independent()
+        return self._tracked().n_independent()
 
     @property
     def tally_(self) -> Tally:
-        return replace(self.fitted().tally)
+        return replace(self._tracked().tally)
 
     @property
     def alpha_(self) -> float:
@@ -125,12 +125,12 @@ class HistoryAttributes(ReadingAttributes):
 
     @property
     def beta_(self) -> float:
-        tracker = self.fitted()
+        tracker = self._tracked()
         return tracker.plan.beta if tracker.plan.seconds is None else math.sqrt(tracker.beta2)
 
     @property
     def max_components_(self) -> int:
-        return self.fitted().plan.k
+        return self._tracked().plan.k
 
 
 class TrackedAttributes(HistoryAttributes):
@@ -138,10 +138,10 @@ class TrackedAttributes(HistoryAttributes):
 
     @property
     def advice_(self) -> str:
-        return self.callers.read(self.fitted().advice)
+        return self._callers.read(self._tracked().advice)
 
     @property
     def other_ranks_(self) -> dict[str, int]:
         """Rank that each rule of `eigenstream.rules` would find, by its text."""
-        tracker = self.fitted()
-        return other_ranks(self.callers.read(tracker.evidence)) if self._reading.count > 0 else {}
+        tracker = self._tracked()
+        return other_ranks(self._callers.read(tracker.evidence)) if self._reading.count > 0 else {}

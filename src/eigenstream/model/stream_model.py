@@ -91,7 +91,7 @@ class StreamModel(TrackedAttributes):
         self.on_rank_change: Callable[[RankChange], object] | None = None
         self.warned: set[str] | None = None
         """Warnings given so far; None gives none."""
-        self.callers = Callers()
+        self._callers = Callers()
 
     def mark(self) -> Callable[[], None]:
         """Remember the present state, cheaply; `revert` goes back to it."""
@@ -162,13 +162,13 @@ class StreamModel(TrackedAttributes):
         if not tracker.plan.anywhere:
             rows = host(rows)
         missing, scores = self.parameters["missing"], self.parameters["scores"]
-        return self.callers.read(lambda: tracker.encode(rows, missing, scores))
+        return self._callers.read(lambda: tracker.encode(rows, missing, scores))
 
     def respond(self, rows: NDArray[Any], settling: Settling = "fixed-point", **options: Any) -> NDArray[Any]:
         """Outputs y of the network to each row, as `OnlineAdaptivePCA.respond`."""
         tracker = self.fitted()
         rows, missing = self._typed(host(as_numbers(rows)), tracker), self.parameters["missing"]
-        return self.callers.read(lambda: network_response(tracker, rows, missing, settling, **options))
+        return self._callers.read(lambda: network_response(tracker, rows, missing, settling, **options))
 
     @whole_call
     def learn_and_impute(
@@ -193,7 +193,7 @@ class StreamModel(TrackedAttributes):
                 f"forecasts need missing='impute' and the exact or the subspace solver, which follow the "
                 f"past of each input; got missing={self.missing!r} and the {solver} solver"
             )
-        found = self.callers.read(lambda: tracker.forecast(steps))
+        found = self._callers.read(lambda: tracker.forecast(steps))
         if found is None:
             raise ValueError(
                 f"{tracker.time} rows say too little about time: forecasts begin after the first block of "
@@ -205,7 +205,7 @@ class StreamModel(TrackedAttributes):
         """Squared distance of each row from what the components can express; NaN where values are missing."""
         tracker = self.fitted()
         rows = self._typed(as_numbers(rows), tracker)
-        rows = self.callers.read(lambda: tracker.completed(rows, self.missing))
+        rows = self._callers.read(lambda: tracker.completed(rows, self.missing))
         return self._reading.beside(rows).squared_residuals(rows)
 
     def learn(
@@ -301,13 +301,20 @@ class StreamModel(TrackedAttributes):
         """The tracker; AttributeError before the first row, RuntimeError while another thread learns."""
         if self.tracker is None:
             raise AttributeError("this model has not learnt anything yet")
-        if self.callers.inside:
-            self.callers.refuse_reader()
+        if self._callers.inside:
+            self._callers.refuse_reader()
         return self.tracker
+
+    def _tracked(self) -> Tracker:
+        return self.fitted()
+
+    def share(self, callers: Callers) -> None:
+        """Let the calls of a front end that holds this model, and those of the model, exclude each other."""
+        self._callers = callers
 
     def save(self, path: str | os.PathLike[str], position: Any = None) -> None:
         """Write the model to a file: it holds the old content or the new, never a part."""
-        arrays, document = self._content(position)
+        arrays, document = self.content(position)
         self._rebuilt(arrays, document)  # raises, rather than replace a file by one that could not be read
         checkpoint.write(path, arrays, document)
 
@@ -324,16 +331,16 @@ class StreamModel(TrackedAttributes):
 
     def to_bytes(self, position: Any = None) -> bytes:
         """The content of the file that `save` would write."""
-        return checkpoint.packed(*self._content(position))
+        return checkpoint.packed(*self.content(position))
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str = "model") -> Self:
         """The model of `to_bytes`, as `load`; messages call it by its name."""
         return cls.from_stored(*checkpoint.unpacked(content, name), name)
 
-    def _content(self, position: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays and document from which `_rebuilt` makes the same model."""
-        arrays, document = self.callers.read(self._stored)
+    def content(self, position: Any = None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays and document from which `from_stored` makes the same model."""
+        arrays, document = self._callers.read(self._stored)
         return arrays, document | {"position": position}
 
     def _stored(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

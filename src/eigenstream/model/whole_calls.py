@@ -97,7 +97,7 @@ class Revertible(Protocol):
     """A front end whose calls are whole."""
 
     @property
-    def callers(self) -> Callers:
+    def _callers(self) -> Callers:
         """Whoever learns with it at this moment."""
 
     def _reverting(self) -> Callable[[], None]:
@@ -113,7 +113,7 @@ def whole_call(method: Method) -> Method:
 
     @wraps(method)
     def whole(self: Revertible, *given: Any, **named: Any) -> Any:
-        call, callers, revert = object(), self.callers, None
+        call, callers, revert = object(), self._callers, None
         try:
             callers.enter(call)
             revert = self._reverting()

@@ -278,6 +278,14 @@ class Monitor(Marked):
             return {name: np.full((len(rows), plan.width), np.nan) for name in STATISTICS}
         return {name: per_input(added, plan.width) for name, added in contributions(reference, rows).items()}
 
+    def blame(self, rows: Floats, missing: Missing = "raise") -> Contributors:
+        """Inputs to blame for rows that share a fault, compared with the mean; none if nothing is known."""
+        reference, rows = self._reference_now(), self.tracker.prepared(rows, missing)
+        usable = rows[~np.isnan(rows).any(axis=1)]
+        if reference is None or not len(usable):
+            return ()
+        return blame(reference, usable, reference.mean, self.names, self.tracker.plan.width).contributors
+
     def begin(self) -> None:
         """Judge rows by what the tracker knows already."""
         self._renew()

@@ -89,7 +89,7 @@ class FeatureShardedPCA(HistoryAttributes):
         self.half_life = half_life
         self.center = center
         self.scores = scores
-        self.callers = Callers()
+        self._callers = Callers()
         self._tracker: Tracker | None = None
         self._read: Reading | None = None
 
@@ -112,7 +112,7 @@ class FeatureShardedPCA(HistoryAttributes):
         a stream without end, call this now and then. The shards pass through this process one by one. After
         it, a worker that dies takes its shard with it: the next call says so.
         """
-        tracker = self.fitted()
+        tracker = self._tracked()
         with _losses_explained():
             _learner(tracker).pin()
         self._tracker, self._read = copy(tracker), None  # a copy remembers no reading, which has a history
@@ -130,19 +130,19 @@ class FeatureShardedPCA(HistoryAttributes):
 
     @property
     def n_features_in_(self) -> int:
-        return self.fitted().plan.n
+        return self._tracked().plan.n
 
     @property
     def _reading(self) -> Reading:  # type: ignore[override]
         if self._read is None:
-            tracker = self.fitted()
+            tracker = self._tracked()
             with _losses_explained():
                 reading, k = tracker.reading(), tracker.plan.k
                 mean, axes = _learner(tracker).client.persist([reading.mean, reading.axes[:k]])
             self._read = replace(reading, mean=mean, axes=axes, variances=reading.variances[:k])
         return self._read
 
-    def fitted(self) -> Tracker:
+    def _tracked(self) -> Tracker:
         """The tracker of what has been learnt; AttributeError before the first row."""
         if self._tracker is None:
             raise AttributeError("this model has not learnt anything yet: call fit or partial_fit")

@@ -15,10 +15,11 @@ from .features import Features, KnownFeatures, for_width, let_in, row_of
 class AnomalyMonitor(base.AnomalyDetector):
     """A monitor for river: how far a sample leaves the usual pattern, by limits that keep their word.
 
-    The score is the largest ratio of a statistic (T², SPE, distance) to its limit: above 1 is an alarm, which
-    comes at ``false_alarm_rate`` on an undisturbed stream. It is 0 before there is a basis for limits, after
-    64 samples or more. Samples that alarm are not learnt, unless they go on for so long that they are the new
-    normal.
+    The score is the severity of a sample, ``ln(p) / ln(false_alarm_rate)``, where p says how rare it is by
+    T², SPE, distance, average and pair: above 1 is an alarm, which comes at ``false_alarm_rate`` on an
+    undisturbed stream. It is 0 before there is a basis for limits, about a hundred samples. A sample that
+    alarms is learnt with less weight, and while most of them alarm nothing is, unless they go on for so long
+    that they are the new normal.
 
     Features may come and go, as of `StreamingPCA`. After a new one there has to be a new basis for limits.
 
@@ -27,7 +28,7 @@ class AnomalyMonitor(base.AnomalyDetector):
     false_alarm_rate
         Share of usual samples that alarm.
     learn_from_alarms
-        True to learn samples that alarm, too.
+        True to learn samples that alarm like all others.
     n_components, max_components, half_life, seed
         As of `StreamingPCA`.
 
@@ -64,7 +65,7 @@ class AnomalyMonitor(base.AnomalyDetector):
         self.inputs = KnownFeatures()
 
     def learn_one(self, x: Features) -> None:
-        """Judge one sample, and learn it unless it alarms."""
+        """Judge one sample, and learn it, with less weight if it alarms."""
         row = row_of(x)
         refuse_huge(row)  # now, since a refused call leaves the model as it was
         for rows, new in self.inputs.parts(list(x), row):
@@ -74,7 +75,7 @@ class AnomalyMonitor(base.AnomalyDetector):
                 self.model.judge_many(rows)
 
     def score_one(self, x: Features) -> float:
-        """Severity of the sample: its distance in units of the limit."""
+        """Severity of the sample: above 1 it alarms."""
         if self.model is None or self.model.monitor is None:
             return 0.0
         severity = self.model.monitor.severity_of(self.inputs.of(list(x), row_of(x)), "impute")

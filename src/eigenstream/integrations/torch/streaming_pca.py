@@ -97,7 +97,7 @@ class StreamingPCA(torch.nn.Module):
             raise ValueError(f"expected rows of {expected} features, got shape {tuple(rows.shape)}")
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        arrays, document = self.model._stored() if self.model.is_fitted else ({}, None)
+        arrays, document = self.model.content() if self.model.is_fitted else ({}, None)
         text = json.dumps(document).encode()
         destination[prefix + DOCUMENT] = torch.tensor(list(text), dtype=torch.uint8)
         for name, array in arrays.items():
@@ -126,9 +126,9 @@ class StreamingPCA(torch.nn.Module):
             if document is None:
                 self.model = type(self.model)(**self.model.parameters)
             else:
-                self.model = self.model._rebuilt(stored, document | {"position": None})
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-            error_msgs.append(f"what {prefix!r} holds is not the state of a StreamingPCA: {error!r}")
+                self.model = self.model.from_stored(stored, document, prefix + DOCUMENT)
+        except ValueError as error:
+            error_msgs.append(f"what {prefix!r} holds is not the state of a StreamingPCA: {error}")
 
 
 def follow(model: torch.nn.Module, layer: str, pca: Any, *, dim: int = -1) -> Any:
