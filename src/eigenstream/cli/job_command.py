@@ -126,7 +126,7 @@ def _check_options(given: dict[str, Any]) -> None:
     if given.get("solver") == "paper" and given["alpha"] is None and not goes_on:
         raise click.UsageError(
             "--solver paper learns locally, with the alpha it is given: give --alpha (0.1 is a tenth of the "
-            "input's variance; eigenstream calibrate SOURCE --n-components 3 finds one), or take --solver "
+            "input's variance; eigenstream calibrate SOURCE --components 3 finds one), or take --solver "
             "network, which finds alpha by itself"
         )
     for name, needed, why in NEEDS:
