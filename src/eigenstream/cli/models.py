@@ -116,7 +116,7 @@ def transform(
 
 
 def _response(options: dict[str, Any]) -> dict[str, Any] | None:
-    """How outputs of neurons settle; None to write scores."""
+    """Way in which outputs of neurons settle; None to write scores."""
     settling, tol = options["respond"], options["tol"]
     if tol is not None and settling not in ("jacobi", "gauss-seidel"):
         raise click.UsageError(

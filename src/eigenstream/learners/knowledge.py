@@ -15,6 +15,7 @@ from .arrays import host
 from .lags import LagSums as LagSums
 from .scale import gain_of, scale_of
 
+# Inputs.
 WIDEST = 1024
 """Most inputs that a profile shows, of wider input half of them those with the largest variances. It bounds
 the cost of a decision, which is that of a product of a profile."""

@@ -20,6 +20,7 @@ from .stored import stored_array
 LAGS = (0, 1, 2, 4, 8, 16, 32)
 """Distances between the rows of a pair."""
 
+# Axes. Each costs a product per lag in every block; bounds the time and the memory of wide models.
 DIRECTIONS = 16
 """Most axes along which sums are kept. What is left after these stands for what is left after more."""
 
@@ -29,9 +30,11 @@ OFTEN, OFTEN_ALIKE, STRIDES = 4, 32, (1, 2, 4, 8, 16)
 """The first `OFTEN` blocks (`OFTEN_ALIKE` where rows are alike) are all summed up; then every second of twice
 that number, and so on."""
 
+# Blocks. Two tell whether rows are alike; how much so needs more of them, since it decides the rank.
 PER_WINDOW, PER_WINDOW_ALIKE = 2, 16
 """Blocks that are summed up per window of a stream that forgets, at least."""
 
+# A correlation rho. Rows are worth (1 - rho^2) / (1 + rho^2) of as many independent ones: 92 % here.
 ALIKE = 0.2
 """Rows are alike where an autocorrelation from row to row exceeds this."""
 
@@ -39,6 +42,8 @@ ALIKE = 0.2
 NEGLIGIBLE = 0.1
 """An autocorrelation below this counts as none, and so do all at larger distances."""
 
+# A correlation of white noise strays by 1 / sqrt(pairs): beyond twice that, on top of `NEGLIGIBLE`, it does
+# so less than once in twenty cases.
 DEVIATIONS = 2.0
 """Standard deviations of white noise by which an autocorrelation has to exceed that for rows to be alike."""
 
@@ -65,9 +70,11 @@ BY_CHANCE = 1.25
 BETWEEN = 0.6
 """Place of the norm of covariances' variances between the mean of all (0) and that of the diagonal (1)."""
 
+# A correlation: over the 64 rows of a block it falls to 0.88, and rows are worth one independent one in 500.
 SLOWEST = 0.998
 """An input that is slower has no first-order autocorrelation that could be told from 1."""
 
+# Correlations. The lower one guards a logarithm; the upper one makes 10,000 rows worth one independent row.
 SMALLEST, LARGEST = 1e-6, 0.9999
 """Autocorrelations beyond these count as these: rows that never change are not infinitely alike."""
 

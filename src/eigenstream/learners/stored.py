@@ -16,6 +16,7 @@ LARGEST_VALUE: dict[Any, float] = {np.float64: 1e70, np.float32: 1e12}
 """No value of a row that can be learnt, and no mean of rows, comes near: the sum of 10^9 squares of it stays
 below `LARGEST`."""
 
+# Samples. Floats count exactly up to here.
 LATEST = 2**52
 """A number of samples that no stream reaches."""
 

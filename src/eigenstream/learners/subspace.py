@@ -44,6 +44,7 @@ from .threads import one_thread
 TILE = 4096
 """Columns of ``P' [L; R]`` computed at a time: the result replaces L without a second array of its size."""
 
+# Columns. Bounds the memory of the product; few launches matter more than caches there.
 DEVICE_TILE = 262_144
 """The same on a device, which is faster with a few large products."""
 

@@ -31,11 +31,13 @@ LONGEST_CALM = 32
 # Averages exceed for some rows in sequence by chance: with an eighth (six rows), learning stopped for nothing
 # often enough to treble the rate of a drifting stream.
 NEWEST = 0.0625
+# A share: most of them.
 DENSE = 0.5
 """Share of the last rows that exceed from which on a fault is on."""
 
 # The same for rows that only the anchor sees: 44 rows in sequence make a half.
 NEWEST_OF_DRIFT = 1 / 64
+# A share, half of `DENSE`: a drift must not flicker around one line.
 DRIFT_ENDS = 0.25
 """Share of the last rows that only the anchor sees below which a drift is over."""
 

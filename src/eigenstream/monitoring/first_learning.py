@@ -23,6 +23,7 @@ from .limits import Limits
 from .reference import STATISTICS, Reference
 from .trail import Trail
 
+# As in fivefold cross-validation: a block is judged by a model of four fifths of the rows, nearly the whole.
 BLOCKS = 5
 """Blocks that are left out in turn."""
 

@@ -24,6 +24,7 @@ from .events import Notice
 
 KINDS = ("flat", "lively", "gone")
 
+# Rows. Guards against one large step that passes for liveliness; few enough to see a burst early.
 TILE = 8
 """Rows whose steps are summed up together."""
 
@@ -55,9 +56,11 @@ REMEMBERED = 2000.0
 MORE = 0.3
 """Distance from the largest usual liveliness from which on an input is lively."""
 
+# A logarithm, beyond those of all squares in float64 (709). Stands for none yet.
 LARGEST = 1e3
 """Logarithm that no liveliness has."""
 
+# A logarithm: a tenth. Guards against notices about inputs that are always equally lively.
 LEAST_SPREAD = 0.1
 """Least spread of the logarithm of an input's liveliness."""
 

@@ -24,6 +24,7 @@ NEWEST = 0.2
 DOUBT = 16.0
 """Prior weight on rows that are independent."""
 
+# A correlation: 1,000 rows are worth one independent row. Guards a division by 1 - rho^2.
 MOST_ALIKE = 0.999
 """Correlations with the predecessor beyond this count as this: rows that never change are no proof."""
 

@@ -24,6 +24,7 @@ from ..learners.knowledge import Matrix, Vector
 from ..learners.marks import Marked
 from .reference import STATISTICS, Reference
 
+# Of a statistic 20 logarithms, of the whole 32 surprises: see `WIDTH`.
 BINS = 320
 """Bins of a histogram; all of them take 15 kB."""
 
@@ -77,6 +78,8 @@ UNCALIBRATED = math.log(2)
 APART = math.log(np.exp(-BUDGET).sum())
 """Most that the largest surprise of several is worth less than it would be alone, on a stream."""
 
+# Rows. Between two of them an autocorrelation is taken to fall by a constant factor; powers of two need eight
+# sums for a memory of some hundred rows.
 LAGS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Distances between the rows of a pair."""
 
@@ -90,6 +93,7 @@ NEGLIGIBLE = 0.05
 BEYOND, BEYOND_DECLARED, UNSUPPORTED = 0.4, 2.0, 14.0
 """Distance from the largest value that was counted where its tail ends, and the surprise from there on."""
 
+# A logarithm; histograms end at 14. Guards sums of these against statistics that are infinite.
 LARGEST_VALUE = 50.0
 """Logarithms beyond this count as this: far beyond what the histograms tell apart."""
 

@@ -53,6 +53,7 @@ from .verdicts import Counts, Findings, Verdicts
 STEPS = 8
 """Corrections of the limits, and new references, in as many rows as are remembered."""
 
+# Rows. As many as limits leave out (`LATE`): earlier, a correction would have none to count.
 FIRST_CORRECTION = 16
 """Rows between corrections of the limits at first."""
 
@@ -76,6 +77,7 @@ EXCESS = math.log(2)
 AFTERMATH = 64
 """Rows after an alarm in which another one is compared with what came before the first."""
 
+# In units of the line. Zero is kept for rows that could not be judged.
 LEAST_SEVERITY = 0.01
 """Severity of rows like most."""
 

@@ -23,6 +23,7 @@ from .reference import STATISTICS, Reference
 ANCHORED = 1000
 """Rows that have to be counted before the model is taken for an anchor."""
 
+# Normals. Each is asked about every row that exceeds, and stored with the monitor: bounds time and file.
 MODES = 3
 """Normals of before that are remembered."""
 

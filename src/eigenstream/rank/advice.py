@@ -9,19 +9,24 @@ import numpy as np
 
 from . import Evidence, FixedRank, NoiseEdge, ParallelAnalysis, Rule, other_ranks
 
+# Samples per input. The edge of white noise lies at (1 + sqrt(1/4))^2 = 2.25 times its mean there.
 FEW_SAMPLES = 4
 """Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
 
+# Rows. Guards against a sentence about rows that are nearly independent; not measured.
 ALIKE = 2
 """Rows that say as much as one independent row, from which on that is told."""
 
+# A ratio of variances: of standard deviations it is 32. Guards against advice about inputs in one unit.
 UNLIKE = 1e3
 """Ratio of the largest to the median variance of inputs above which they may well have different units."""
 
+# A share of the variance.
 UNSETTLED = 0.05
 """Excess over all of the variance from which variances are not those of the stream yet. A random start reads
 1.05 times it after 100 rows of the paper's stream, and less from 1,000 on; few rows read several times it."""
 
+# A ratio. Guards against a note where rules differ by a few of many components; not measured.
 CLEARLY = 2
 """Ratio of two ranks that differ clearly."""
 

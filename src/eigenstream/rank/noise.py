@@ -13,6 +13,8 @@ from .edges import edges_at, edges_of_noise, independence_edges
 from .evidence import Evidence, Vector
 from .rule import TINY, Judgement, Rule
 
+# Eigenvalues. Components of one size, fewer than these, are not compared with each other; over more of them a
+# smooth spectrum would fall by more than `STANDING_OUT`.
 NEIGHBOURS = 8
 """Eigenvalues further down at which a component is compared with the spectrum; fewer if it is narrow."""
 
@@ -35,20 +37,28 @@ tails do, and margins grow in proportion to them."""
 CORRECTED = 0.5
 """Most of the margins that the line by independent samples has: the line by rows has them all."""
 
+# In units of the noise's mean, added to the edge. The second guards against a steep spectrum that hides
+# everything: what exceeds the noise tenfold is a component, however even the fall to its neighbours.
 UNEVEN, VERY_UNEVEN = 1.2, 9.3
 """Ratio by which noise may exceed the edge of white noise of its mean: where nothing is known of single
 inputs, and where a component does not stand out from its neighbours."""
 
+# A ratio. Spares the lines of uneven inputs, each of which costs a product of the profile: they lie above the
+# line of even ones, so that what is this far below needs none.
 DOUBTFUL = 0.7
 """Below this share of the lowest line that there may be, an eigenvalue is no component in any case."""
 
+# Samples. Guards against components of a handful of rows, which any few rows have.
 PER_COMPONENT = 4
 """Samples that there must be for each component; of independent ones as many again for what they leave."""
 
+# Samples per input.
 PER_INPUT = 2
 """Independent samples for each input in what a component leaves, from which on that is lively. Walks, whose
 first component leaves a quarter of its variance to the second, stay below."""
 
+# A ratio. Finds many components in little noise, where eight neighbours further down there are components,
+# too; neighbours in the upper half of a spectrum of noise differ by less.
 GAP = 2.5
 """A drop between two neighbours by this factor separates components from noise, wherever it is."""
 
@@ -109,7 +119,7 @@ class NoiseEdge(Rule):
         return np.asarray(np.maximum(by_rows, alike))
 
     def _judged(self, evidence: Evidence, largest: float) -> Judgement:
-        """The opinion on each eigenvalue by itself, with so much of the margins at most."""
+        """The opinion on each eigenvalue by itself, with this share of the margins at most."""
         lam, n = evidence.variances, evidence.n_inputs
         r = lam.shape[-1]
         samples = evidence.independent(r + 1)

@@ -32,6 +32,7 @@ LARGE, SMALL = State._fields[:2], State._fields[2:]
 """Arrays of the state that change with every fourth sample, and with every sample."""
 
 
+# Rows: the block of the other learners, so that `LagSums` mean the same for all of them.
 TOGETHER = 64
 """Rows that are compared with their predecessors at a time, as other learners do by blocks."""
 

@@ -15,6 +15,7 @@ from .state import COUNT, EXTRA, TAU, THETA0, TRACE, WEIGHT, Floats, NetworkRule
 Sample = tuple[float, float, float, int]
 """Squared length of the input, its weight, amplitude of spontaneous activity, and the time."""
 
+# An output. Its square, 1e-280, is still normal (above 2e-308), also times a small weight.
 VANISHING = 1e-140
 """Outputs below this count as zero, since their squares would be denormal: a hundred times slower to add."""
 

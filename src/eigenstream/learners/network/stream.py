@@ -19,6 +19,7 @@ from .state import DECAY, RECENT, TAU, THETA0, TIME, WAITING, WEIGHT, Floats, Ne
 CLEANING = 64
 """Samples between searches for numbers that have decayed beyond meaning."""
 
+# Columns: 4 KiB per row in float64, of which a cache of 32 KiB holds eight.
 TILE = 512
 """Columns that a group of samples is worked on at a time: what the first-level cache holds."""
 
