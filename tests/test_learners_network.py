@@ -16,8 +16,8 @@ from eigenstream.learners.network.optimum import random_start
 from eigenstream.learners.network.state import (
     DECAY,
     NetworkRule,
-    from_weights,
     input_output_sum,
+    new_state,
     read_spectrum,
     response_filter,
     threshold,
@@ -30,6 +30,13 @@ from tests.online_model import needs_compilation, paper
 from tests.oracle import DirectNetwork, accumulate
 
 pytestmark = pytest.mark.kernel
+
+
+def from_weights(W_yx, W_yy, mu, theta):
+    """The state of a network given by its weights; theta says how mu splits into S_ii + theta."""
+    S = mu[:, None] * W_yy
+    np.fill_diagonal(S, mu - theta)
+    return new_state(mu[:, None] * W_yx, (S + S.T) / 2, theta)
 
 
 @pytest.mark.parametrize("name", sorted(REGULARIZERS))

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..learners.learner import PAUSE
+
 LIMIT = 512
 """Most moments remembered: a picture has about twice as many pixels."""
-
-FAR = 16.0
-"""Gaps over 16 mean steps are pauses; both sides of a pause are remembered."""
 
 
 @dataclass
@@ -33,8 +32,9 @@ class Times:
     def add(self, came: int, seconds: NDArray[np.float64], *, begins: bool) -> None:
         """Note the times of samples that follow ``came`` others.
 
-        Both sides of each pause are remembered, and of the beginning where a batch ``begins``. A pause
-        depends on the samples before it alone: the pieces in which a pipe delivers rows must not matter.
+        Both sides of each pause are remembered, and of the beginning where a batch ``begins``. A pause, a
+        step of more than `PAUSE` mean ones, depends on the samples before it alone: the pieces in which a
+        pipe delivers rows must not matter.
         """
         if not len(seconds):
             return
@@ -42,7 +42,7 @@ class Times:
         counts = np.concatenate(([last[0]], came + 1 + np.arange(len(seconds))))
         moments = np.concatenate(([last[1]], seconds))
         ages, spans = counts[:-1] - first[0], np.abs(moments[:-1] - first[1])
-        noted = np.abs(np.diff(moments)) * ages > FAR * spans
+        noted = np.abs(np.diff(moments)) * ages > PAUSE * spans
         noted[0] |= begins or not self.pairs
         kept = self.pairs[:-1]
         for i in np.flatnonzero(noted):

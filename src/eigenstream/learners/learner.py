@@ -69,9 +69,10 @@ class Steps:
         return [slice(*ends) for ends in pairwise([0, *after_pause.tolist(), len(passed)])]
 
 
-# A ratio of times. Readers of files call the same a pause.
+# A ratio of times, the same in pictures and in what is remembered of times. Guards against steps of a stream
+# that comes a little unevenly; a stop for a night or a day is far beyond.
 PAUSE = 16
-"""A step this many times as long as the median one of its block parts rows that are no neighbours."""
+"""Number of usual steps in one from which on it is a pause: rows on both sides are no neighbours."""
 
 
 class BlockTotals(NamedTuple):

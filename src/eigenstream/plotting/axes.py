@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io.files import shown
+from ..learners.learner import PAUSE
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -27,10 +28,8 @@ Model: TypeAlias = Any
 
 LONGEST_NAME = 24
 """Letters of an input's name that are shown: names stand side by side below an axis."""
-FAR = 16.0
-"""Multiple of the usual step from which on a step is a pause ..."""
 SEEN = 0.01
-"""... if it takes this share of the axis: shorter ones could hardly be seen."""
+"""Least share of the axis that a pause takes: shorter ones could hardly be seen."""
 
 
 def fitted(model: Model) -> Any:
@@ -129,7 +128,7 @@ def pauses(counts: NDArray[np.int64], times: Times) -> NDArray[np.int64]:
     if not some.any():
         return np.array([], dtype=np.int64)
     usual = np.median(spans[some] / np.diff(counts)[some])
-    limit = max(FAR * usual, SEEN * (moments[-1] - moments[0]))
+    limit = max(PAUSE * usual, SEEN * (moments[-1] - moments[0]))
     first: NDArray[np.int64] = counts[:-1]
     last: NDArray[np.int64] = counts[1:]
     while True:  # halve the stretches that are long enough for a pause, until they are single steps

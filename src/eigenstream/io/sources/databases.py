@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from urllib.parse import quote, unquote
 from ..files import printable, shown, without_secret
 from .batch import SourceError
 from .options import ReadOptions
+from .patience import ask_again
 from .sql import Answer, Database, Question, SqlReader
 
 PASSWORD = "EIGENSTREAM_SQL_PASSWORD"
@@ -22,8 +22,6 @@ PASSWORD = "EIGENSTREAM_SQL_PASSWORD"
 FIRST_PATIENCE, PATIENCE = 5.0, 30.0
 """Seconds to ask a server again that does not answer: before the first row, when a person waits and the
 address may be wrong, and later, long enough for it to restart."""
-PAUSE = 0.2
-"""Seconds between two questions to a server that does not answer."""
 MOST_STEPS, STEPS = 2_000_000_000, 100_000
 """Most steps of SQLite's machine without a row, and between two looks at them: about a minute, a sort of a
 hundred million rows. A file may hold a view without an end."""
@@ -193,24 +191,24 @@ class Alchemy:
     def ask(self, question: Question, collect: Callable[[Iterable[Any]], list[Any]]) -> Answer:
         import sqlalchemy
 
-        until = time.monotonic() + self._patience
         values = {f"v{i}": value for i, value in enumerate(question.values)}
         # A colon of the user's own would stand for a value, too.
         text = sqlalchemy.text(question.text.replace(":", "\\:").replace(MARK, ":"))
-        while True:
-            try:
-                with self.engine.connect() as connection, connection.begin() as transaction:
-                    found = connection.execute(text, values)
-                    answer = Answer(list(found.keys()), collect(tuple(row) for row in found))
-                    transaction.rollback()  # nothing is changed, whatever the query calls
-                self._patience = PATIENCE
-                return answer
-            except (sqlalchemy.exc.OperationalError, sqlalchemy.exc.InterfaceError) as error:
-                if time.monotonic() >= until:
-                    raise self._refused(error) from None
-                time.sleep(PAUSE)
-            except sqlalchemy.exc.SQLAlchemyError as error:
-                raise self._refused(error) from None
+
+        def asked() -> Answer:
+            with self.engine.connect() as connection, connection.begin() as transaction:
+                found = connection.execute(text, values)
+                answer = Answer(list(found.keys()), collect(tuple(row) for row in found))
+                transaction.rollback()  # nothing is changed, whatever the query calls
+            return answer
+
+        unanswered = (sqlalchemy.exc.OperationalError, sqlalchemy.exc.InterfaceError)
+        try:
+            answer = ask_again(asked, unanswered, self._patience, self._refused)
+        except sqlalchemy.exc.SQLAlchemyError as error:
+            raise self._refused(error) from None
+        self._patience = PATIENCE
+        return answer
 
     def _refused(self, error: Any) -> SourceError:
         words = getattr(error, "orig", None) or error

@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from ..files import printable
 from .batch import SourceError
 from .mqtt_spool import IDENTITY, Out
+from .patience import PAUSE, ask_again
 
 PASSWORD = "EIGENSTREAM_MQTT_PASSWORD"
 """Variable of the environment with the password of the broker, where the address has none."""
@@ -22,8 +24,6 @@ TIME, TOPIC = "mqtt_time", "mqtt_topic"
 """Columns of each line besides those of the message: when it came, and under which topic."""
 PATIENCE = 5.0
 """Seconds to wait for a broker at first: the address may be wrong, and a person waits."""
-PAUSE = 0.2
-"""Seconds between two tries to connect, and between two looks at the clock."""
 WAITING = 1000
 """Most messages that wait to be written; then the broker has to wait."""
 LARGEST_MESSAGE = 1 << 20
@@ -118,15 +118,12 @@ class Recorder:
         client.username_pw_set(self.broker.user, self.broker.password)
         if self.broker.encrypted:
             client.tls_set()
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                client.connect(self.broker.host, self.broker.port)
-                break
-            except (OSError, ValueError) as error:
-                if time.monotonic() >= until:
-                    raise SourceError(f"{self.broker.name}: the broker does not answer: {error}") from None
-                time.sleep(PAUSE)
+
+        def refusal(error: Exception) -> SourceError:
+            return SourceError(f"{self.broker.name}: the broker does not answer: {error}")
+
+        connect = partial(client.connect, self.broker.host, self.broker.port)
+        ask_again(connect, (OSError, ValueError), PATIENCE, refusal)
         client.loop_start()
         answered = self._answered.wait(PATIENCE)
         if not answered or self._refusal is not None:

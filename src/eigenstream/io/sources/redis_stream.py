@@ -15,12 +15,11 @@ import numpy as np
 from .batch import BadValue, Chunk, Place, Reader, SourceError, texts_of
 from .lines import is_text, shortened
 from .options import MISSING, ReadOptions
+from .patience import ask_again
 
 BEGINNING = "0-0"
 PATIENCE = 30.0
 """Seconds to ask a server again that does not answer: long enough for it to restart."""
-PAUSE = 0.2
-"""Seconds between two questions to a server that does not answer."""
 BLOCK = 1000
 """Milliseconds to wait for entries per question: so often Ctrl-C and ``idle`` are noticed."""
 
@@ -248,8 +247,7 @@ def answer(name: str, question: Callable[[], Any], patience: float) -> Any:
     """Return the server's answer; ask again for ``patience`` seconds if there is none."""
     import redis
 
-    until = time.monotonic() + patience
-    while True:
+    def ask() -> Any:
         try:
             return question()
         except redis.AuthenticationError as error:
@@ -257,10 +255,11 @@ def answer(name: str, question: Callable[[], Any], patience: float) -> Any:
                 f"{name}: the server refuses the user or the password: {error}; the password stands in the "
                 f"address (redis://:PASSWORD@HOST) or in the variable {PASSWORD} of the environment"
             ) from None
-        except (redis.ConnectionError, redis.TimeoutError) as error:
-            if time.monotonic() >= until:
-                raise SourceError(f"{name}: the server does not answer: {error}") from None
-            time.sleep(PAUSE)
+
+    def refusal(error: Exception) -> SourceError:
+        return SourceError(f"{name}: the server does not answer: {error}")
+
+    return ask_again(ask, (redis.ConnectionError, redis.TimeoutError), patience, refusal)
 
 
 def _entry(found: Any) -> Entry:

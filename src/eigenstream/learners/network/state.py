@@ -164,13 +164,6 @@ def input_output_sum(state: State) -> NDArray[np.float64]:
     return np.asarray(state.totals[DECAY] * state.N + waiting)
 
 
-def from_weights(W_yx: Floats, W_yy: Floats, mu: Floats, theta: float, dtype: Any = np.float64) -> State:
-    """The state of a network given by its weights; theta says how mu splits into S_ii + theta."""
-    S = mu[:, None] * W_yy
-    np.fill_diagonal(S, mu - theta)
-    return new_state(mu[:, None] * W_yx, (S + S.T) / 2, theta, dtype)
-
-
 class Weights(NamedTuple):
     """The network's own view: what `eigenstream.network.HebbianNetwork` holds."""
 
