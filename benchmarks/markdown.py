@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+
+NUMBER = re.compile(r"\**[-+]?[\d.,]+(e[-+]?\d+)?( ?%|x)?\**|")
+"""A cell of figures: a number, a share, a ratio, one of them in bold, or nothing."""
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table: the first column to the left, the others to the right."""
-    lines = [headings, ["---", *["---:"] * (len(headings) - 1)], *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+    """A Markdown table: numbers to the right, all else and the first column to the left."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    columns = [[row[i] for row in cells] for i in range(1, len(headings))]
+    lines = [headings, ["---", *map(_alignment, columns)], *cells]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _alignment(column: Sequence[str]) -> str:
+    return "---:" if all(map(NUMBER.fullmatch, column)) else "---"
 
 
 def number(value: float) -> str:

@@ -28,6 +28,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_click",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 root_doc = "docs/index"
@@ -35,6 +36,7 @@ include_patterns = [
     "docs/*.md",
     "docs/*.rst",
     "docs/evaluation/*.md",
+    "docs/jobs/*.md",
     "docs/gallery/*.rst",
     "docs/generated/*.rst",
     "benchmarks/results/*.md",
@@ -65,7 +67,7 @@ html_theme_options = {
 html_extra_path = [str(folder) for folder in [ROOT / "build" / "site"] if folder.exists()]
 
 myst_heading_anchors = 4
-myst_enable_extensions = ["attrs_inline"]
+myst_enable_extensions = ["attrs_inline", "colon_fence"]
 
 highlight_language = "none"  # a block without a language is what a command prints
 smartquotes = False  # what is quoted is to be typed
@@ -140,7 +142,7 @@ def words_of_attributes(app, what, name, thing, options, lines):
 def to_the_gallery(app, doctree):
     """A link to the folder of examples is one to the gallery that is made of it."""
     for link in doctree.findall(pending_xref):
-        if link["reftarget"] == "../examples":
+        if link["reftarget"] in ("../examples", "../../examples"):
             link["refdomain"], link["reftype"], link["reftarget"] = "std", "doc", "/docs/gallery/index"
 
 

@@ -1,46 +1,25 @@
-"""Put the table of docs/evaluation/README.md into README.md: a part of `make evaluate`."""
+"""Put results of the evaluation into README.md, docs/index.md and docs/measured.md, after `make evaluate`."""
 
+import json
 import re
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
+EVALUATION = ROOT / "docs" / "evaluation"
 BEGIN, END = "<!-- docs/readme_table.py writes what follows -->", "<!-- up to here -->"
-OURS = "eigenstream"
-COLUMNS = {
-    0: "question",
-    1: "who wins most cases",
-    2: "won / lost / even",
-    3: "ours is, in the median",
-    5: "where ours loses most",
-}
-"""Those that a newcomer needs, by their numbers."""
+OURS, INCREMENTAL = "eigenstream", "IncrementalPCA"
+COLUMNS = (0, 1, 2, 3, 5)
+"""Columns of the evaluation's first table that a newcomer needs, by their numbers."""
 
 
-def table() -> str:
-    """The table, with links that lead there from the root, and what it says in a sentence."""
-    lines = [line for line in _first_table() if not line.startswith("| ---")]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
-    told = ([in_times(row[i]) for i in COLUMNS] for row in rows)
-    shown = [list(COLUMNS.values()), ["---"] * len(COLUMNS), *told]
-    text = "\n".join(f"| {' | '.join(row)} |" for row in shown)
-    return re.sub(r"\(([a-z-]+\.md)\)", r"(docs/evaluation/\1)", f"{text}\n\n{_in_words(rows)}")
-
-
-def in_times(cell: str) -> str:
-    """The cell with words in place of a ratio: "0.5x" is "2 times worse"; other cells stay as they are."""
-    found = re.fullmatch(r"(?:(.*): (.*), )?([\d.,e+-]+)x", cell)
-    if found is None:
-        return cell
-    case, rival, ratio = found[1], found[2], float(found[3].replace(",", ""))
-    if ratio == 1:
-        return "as good"
-    words = f"{_rounded(max(ratio, 1 / ratio))} times {'better' if ratio >= 1 else 'worse'}"
-    return words if case is None else f"{case}: {words} than {rival}"
-
-
-def _rounded(number: float) -> str:
-    """Three digits; how much more than a thousand it is says nothing to a newcomer."""
-    return "over 1,000" if number > 1000 else f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+def table(folder: str) -> str:
+    """The table, with links that lead to this folder, and what it says in a sentence."""
+    page = (EVALUATION / "README.md").read_text()
+    lines = page[page.index("\n| ") :].strip().split("\n\n")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    text = "\n".join(f"| {' | '.join(row[i] for i in COLUMNS)} |" for row in rows)
+    return re.sub(r"\(([a-z-]+\.md)\)", rf"({folder}\1)", f"{text}\n\n{_in_words(rows[2:])}")
 
 
 def _in_words(rows: list[list[str]]) -> str:
@@ -48,16 +27,39 @@ def _in_words(rows: list[list[str]]) -> str:
     return f"**Ours wins most cases of {', '.join(won)}, and loses most of {', '.join(lost) or 'none'}.**"
 
 
-def _first_table() -> list[str]:
-    page = (ROOT / "docs" / "evaluation" / "README.md").read_text()
-    return page[page.index("\n| ") :].strip().split("\n\n")[0].splitlines()
+def figures() -> str:
+    """Ours beside IncrementalPCA, from the evaluation's rows of time and its targets of accuracy."""
+    results = json.loads((EVALUATION / "results.json").read_text())
+    rows = [(row["anchor"].split("/"), row["values"]) for row in results["rows"] if row["anchor"][0] == "c"]
+    times = [(kind, int(width), one) for (_, kind, width, *_), one in rows]
+    fits = sorted((width, one[INCREMENTAL] / one[OURS]) for kind, width, one in times if kind == "fit")
+    ratios = [ratio for _, ratio in fits]
+    alone = next(one for kind, _, one in times if kind == "one-by-one")
+    accuracy = next(one for one in results["targets"] if "with as many components" in one["target"])
+    return (
+        f"- [`fit`](evaluation/time.md), {len(fits)} sizes from {fits[0][0]} to {fits[-1][0]:,} inputs: "
+        f"{min(ratios):.1f} times faster at the worst, {median(ratios):.1f} in the median, "
+        f"{ratios[-1]:.1f} at the widest.\n"
+        f"- [The top axes](evaluation/accuracy.md) on real data: {accuracy['measured']}.\n"
+        f"- [One row at a time](evaluation/time.md) at 64 inputs: `learn_one` took {alone[OURS]:.0f} "
+        f"microseconds in the mean, `partial_fit` of `{INCREMENTAL}` {alone[INCREMENTAL]:.0f}."
+    )
 
 
-def readme() -> str:
-    """README.md with the table as it is now."""
-    before, _, rest = (ROOT / "README.md").read_text().partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{table()}\n\n{END}{rest.partition(END)[2]}"
+PARTS = {
+    "README.md": lambda: table("docs/evaluation/"),
+    "docs/index.md": lambda: table("evaluation/"),
+    "docs/measured.md": figures,
+}
+"""What stands between the two marks, by page."""
+
+
+def renewed(name: str) -> str:
+    """A page with the results as they are now."""
+    before, _, rest = (ROOT / name).read_text().partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{PARTS[name]()}\n\n{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":
-    (ROOT / "README.md").write_text(readme())
+    for page in PARTS:
+        (ROOT / page).write_text(renewed(page))

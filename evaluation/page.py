@@ -15,7 +15,7 @@ from benchmarks.markdown import mark, number, table
 from eigenstream.paper.reproduction.item import ClaimVerdict
 from eigenstream.paper.reproduction.runner import JudgedItem
 from evaluation.methods import why_not_process_improve
-from evaluation.question import OURS, Row, median_ratio, times, worst
+from evaluation.question import OURS, Row, in_words, median_ratio, worst
 
 TABLE, OVERVIEW = "results.json", "README.md"
 COLOURS = 64
@@ -101,11 +101,11 @@ def _results(outcomes: Sequence[JudgedItem], found: dict[str, list[Row]]) -> dic
 
 def _overview(outcomes: Sequence[JudgedItem], found: dict[str, list[Row]], quick: bool) -> str:
     parts = [
-        "# The field, measured",
+        "# Evaluation",
         "Written by `make evaluate`, from the numbers alone; nothing here is edited by hand. Every row has a "
-        f"name in [{TABLE}]({TABLE}). A *case* is one setting with ours and all rivals on the same rows; the "
-        "ratio is how many times better ours is than the best rival of that case, whichever that is: below "
-        "1, ours loses.",
+        f"name in [{TABLE}]({TABLE}). A *case* is one setting with ours and all rivals on the same rows. "
+        "Ours is compared with the best rival of that case, whichever that is: *2 times better* means half "
+        "the error, the time or the memory, or twice the score where more is better.",
     ]
     if quick:
         parts.append("**Quick settings: these figures show that it runs, nothing else.**")
@@ -127,11 +127,11 @@ def _summary(outcomes: Sequence[JudgedItem], found: dict[str, list[Row]]) -> str
             lines.append((name, "skipped", "", "", "", ""))
             continue
         most = worst(rows)
-        where = f"{most.case}: {most.best_rival}, {times(most.ratio)}" if most else "nowhere"
         published = [row.as_published() for row in rows]
-        ratio = times(median_ratio(rows))
+        where = f"{most.case}: {most.loss_in_words}" if most else "nowhere"
+        ratio = in_words(median_ratio(rows))
         lines.append((name, _winner(rows), _counts(rows), ratio, _counts(published), where))
-    headings = ("question", "who wins most cases", "won / lost / even", "ratio, median")
+    headings = ("question", "who wins most cases", "won / lost / even", "ours is, in the median")
     return table((*headings, "against rivals as published", "where ours loses most"), lines)
 
 
@@ -180,12 +180,12 @@ def _tables(rows: Sequence[Row]) -> list[str]:
             (
                 row.case,
                 *(_cell(row, name) for name in methods),
-                times(row.ratio) if row.contest else "",
+                row.in_words if row.contest else "",
                 f"`{row.anchor}`",
             )
             for row in mine
         ]
-        parts += [f"## {measure[:1].upper()}{measure[1:]}", table(("", *methods, "ratio", "row"), lines)]
+        parts += [f"## {measure[:1].upper()}{measure[1:]}", table(("", *methods, "ours is", "row"), lines)]
     return parts
 
 

@@ -25,6 +25,10 @@ from eigenstream.paper.reproduction.item import Claim, verdict
 
 OURS = "eigenstream"
 HINDSIGHT = "best in hindsight"
+EXACT = {float("inf"): "ours is exact", 0.0: "the rival is exact"}
+"""Ratios where only one of both is down at the floor, in words."""
+MOST = 1000
+"""The largest ratio that is written out, in times: how much larger one is says nothing more to a reader."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,20 @@ class Row:
         return self.against(*(name for name in self.values if not name.endswith(HINDSIGHT)))
 
     @property
+    def in_words(self) -> str:
+        """How ours compares with the best rival, for reading."""
+        if self.smaller_is_better or self.ratio not in EXACT:
+            return in_words(self.ratio)
+        return "only ours scores" if self.ratio else "only the rival scores"
+
+    @property
+    def loss_in_words(self) -> str:
+        """How much worse than the best rival ours is, which it names."""
+        if self.ratio:
+            return f"{self.in_words} than {self.best_rival}"
+        return f"{self.best_rival} is exact" if self.smaller_is_better else f"only {self.best_rival} scores"
+
+    @property
     def lost(self) -> bool:
         return self.contest and self.ratio < 1
 
@@ -114,6 +132,10 @@ def target(says: str, measured_by: str, value: str, met: bool) -> Claim:
     return Claim("ours: a target", says, measured_by, value, verdict(met))
 
 
-def times(ratio: float) -> str:
-    """A ratio for reading."""
-    return {float("inf"): "ours is exact", 0.0: "the rival is exact"}.get(ratio, f"{number(ratio)}x")
+def in_words(ratio: float, better: str = "better", worse: str = "worse") -> str:
+    """A ratio for reading: 0.5 is "2 times worse"."""
+    if ratio in EXACT:
+        return EXACT[ratio]
+    factor = max(ratio, 1 / ratio)
+    times = f"over {MOST:,}" if factor > MOST else number(factor)
+    return "as good" if times == "1" else f"{times} times {better if ratio > 1 else worse}"

@@ -58,6 +58,16 @@ def load(name: str, most: int) -> Array | None:
 
     Sensors that never change within these rows are left out.
     """
+    X = read(name, most)
+    if X is None:
+        return None
+    X = X[:, np.isfinite(X).all(axis=0)]
+    X = X[:, X.std(axis=0) > 0]
+    return np.asarray((X - X.mean(axis=0)) / X.std(axis=0))
+
+
+def read(name: str, most: int) -> Array | None:
+    """The first rows of a set as they are; None if the wheel is not there."""
     path = wheel()
     if path is None:
         return None
@@ -66,7 +76,4 @@ def load(name: str, most: int) -> Array | None:
     lines = [line for line in text.splitlines() if line.strip()]
     if any(letter.isalpha() and letter not in "eEnaN" for letter in lines[0]):
         lines = lines[1:]
-    X = np.loadtxt(io.StringIO("\n".join(lines[:most]).replace(",", " ")), ndmin=2)
-    X = X[:, np.isfinite(X).all(axis=0)]
-    X = X[:, X.std(axis=0) > 0]
-    return np.asarray((X - X.mean(axis=0)) / X.std(axis=0))
+    return np.loadtxt(io.StringIO("\n".join(lines[:most]).replace(",", " ")), ndmin=2)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = ("src", "tests", "docs", "examples", "benchmarks", "evaluation")
+SHIPPED = ("src", "tests", "docs", "examples", "benchmarks", "evaluation", "paper")
 """Folders of the sdist: whoever has it can run the tests and build the documentation."""
 BESIDE = ("pyproject.toml", "Makefile", "conftest.py", "README.md", "CHANGELOG.md", "LICENSE", "CITATION.cff")
 TRY = """

@@ -9,10 +9,11 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from benchmarks.markdown import table
 from click.testing import CliRunner
 from evaluation import methods, page, sensors
 from evaluation.__main__ import SOURCES, main
-from evaluation.question import HINDSIGHT, OURS, Row, median_ratio, target, times, worst
+from evaluation.question import HINDSIGHT, OURS, Row, in_words, median_ratio, target, worst
 from evaluation.questions import QUESTIONS, memory, missing
 from evaluation.questions.rank import changing as changing_rank
 from evaluation.questions.rank import real, slow, slow_results
@@ -107,11 +108,40 @@ def test_the_ratio_says_how_many_times_better_ours_is():
     assert not row(3.0, {"A": 1.0}, contest=False).lost
 
 
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (1.42, "1.42 times better"),
+        (1.0, "as good"),
+        (1.0004, "as good"),
+        (0.25, "4 times worse"),
+        (47_666, "over 1,000 times better"),
+        (1e-5, "over 1,000 times worse"),
+        (float("inf"), "ours is exact"),
+        (0.0, "the rival is exact"),
+    ],
+)
+def test_ratios_are_words(ratio, words):
+    assert in_words(ratio) == words
+
+
+def test_no_page_has_a_ratio_that_is_no_words():
+    for path in DOCS.glob("*.md"):
+        assert not re.findall(r"\| [\d.,e+-]+x \| `", path.read_text()), path.name
+
+
+def test_numbers_stand_to_the_right_and_words_to_the_left():
+    text = table(("case", "error", "share", "who"), [("1", "**0.5**", "12 %", "A"), ("2", "", "1,000", "3")])
+    assert text.splitlines()[1] == "| --- | ---: | ---: | --- |"
+
+
 def test_what_is_below_the_floor_is_exact():
     assert row(1e-15, {"A": 1e-14}, floor=1e-12).ratio == 1.0
     assert row(1e-15, {"A": 0.1}, floor=1e-12).ratio == float("inf")
     assert row(0.1, {"A": 1e-15}, floor=1e-12).lost
-    assert times(float("inf")) == "ours is exact"
+    assert row(1e-15, {"A": 0.1}, floor=1e-12).in_words == "ours is exact"
+    nothing = row(0.0, {"A": 0.1}, smaller_is_better=False)
+    assert (nothing.in_words, nothing.loss_in_words) == ("only the rival scores", "only A scores")
     assert row(1e-15, {"A": 0.1}, floor=1e-12).as_json()["ratio"] is None
 
 
@@ -133,9 +163,9 @@ def outcome_of(rows, claims=()):
 def test_the_summary_names_the_rival_that_wins_and_the_worst_loss():
     rows = [row(4.0, {"A": 1.0, "B": 9.0}), row(4.0, {"A": 3.0, "B": 9.0}), row(1.0, {"A": 2.0, "B": 9.0})]
     text = page._summary([outcome_of(rows)], {"x": rows})
-    assert "| A | 1 / 2 / 0 | 0.75x | 1 / 2 / 0 | a case: A, 0.25x |" in text
+    assert "| A | 1 / 2 / 0 | 1.33 times worse | 1 / 2 / 0 | a case: 4 times worse than A |" in text
     text = page._summary([outcome_of(rows[2:])], {"x": rows[2:]})
-    assert "| eigenstream | 1 / 0 / 0 | 2x | 1 / 0 / 0 | nowhere |" in text
+    assert "| eigenstream | 1 / 0 / 0 | 2 times better | 1 / 0 / 0 | nowhere |" in text
 
 
 def test_a_missed_target_is_said_to_be_missed():

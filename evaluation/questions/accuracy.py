@@ -18,7 +18,7 @@ from eigenstream import offline
 from eigenstream.paper.reproduction.item import Claim, Table
 from evaluation import rivals
 from evaluation.methods import CENTERING, Learner, Make, Ours, bytes_of, learnt, methods_for, present
-from evaluation.question import OURS, Row, median_ratio, target, times, worst
+from evaluation.question import OURS, Row, in_words, median_ratio, target, worst
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,7 +152,7 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
         target(
             f"errors {TIMES:g} times smaller than IncrementalPCA's in the median",
             "ratio of errors, median over all cases",
-            times(typical),
+            in_words(typical, "smaller", "larger"),
             typical >= TIMES,
         ),
         _never("never less accurate than a rival at equal bytes", by_bytes),
@@ -163,7 +163,7 @@ def _never(says: str, found: Sequence[Row]) -> Claim:
     lost, most = [row for row in found if row.lost], worst(found)
     value = f"less accurate in {len(lost)} of {len(found)} cases"
     if most:
-        value += f", at worst by {times(most.ratio)} against {most.best_rival}: {most.case}"
+        value += f", at worst {in_words(most.ratio)} than {most.best_rival}: {most.case}"
     return target(says, "error of the top m axes", value, not lost)
 
 

@@ -13,7 +13,7 @@ from benchmarks.sections.accuracy.passes import error
 from eigenstream.paper.reproduction.item import Claim, Table
 from eigenstream.streams import random_orthonormal
 from evaluation.methods import METHODS, Make, Ours, learnt, methods_for, present
-from evaluation.question import OURS, Row, target, times, worst
+from evaluation.question import OURS, Row, in_words, target, worst
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,11 +98,7 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
             "with outliers capped, never less accurate than a rival",
             "error of the axes",
             f"less accurate in {sum(row.lost for row in found)} of {len(found)} cases"
-            + (
-                f", at worst {times(1 / most.ratio)} the error of {most.best_rival}: {most.case}"
-                if most
-                else ""
-            ),
+            + (f", at worst {in_words(most.ratio)} than {most.best_rival}: {most.case}" if most else ""),
             most is None,
         )
     ]

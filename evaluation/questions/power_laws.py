@@ -17,7 +17,7 @@ from eigenstream.paper.reproduction.item import Claim, Table
 from eigenstream.streams import random_orthonormal
 from evaluation import rivals
 from evaluation.methods import METHODS, Ours, learnt
-from evaluation.question import OURS, Row, median_ratio, target, times, worst
+from evaluation.question import OURS, Row, in_words, median_ratio, target, worst
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,7 +104,7 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
         target(
             "never less accurate than Federated PCA on its own test bed",
             "error of the axes, median over seeds",
-            f"{times(median_ratio(pairs))} in the median" + (f", behind at {most.case}" if most else ""),
+            f"{in_words(median_ratio(pairs))} in the median" + (f", behind at {most.case}" if most else ""),
             most is None,
         )
     ]
