@@ -24,6 +24,7 @@ pytest.importorskip("bokeh")
 from eigenstream.live import Page
 from eigenstream.live.fleet import FleetBoard
 from eigenstream.live.fleet_session import fleet_tiles
+from eigenstream.live.session import alarm_entry
 from tests.browser import BOUND, drawn, opened, shows
 
 pytestmark = pytest.mark.xdist_group("live page")  # one browser for all of them
@@ -106,7 +107,10 @@ def test_the_board_shows_what_is_wanted(watched: Any) -> None:
 
 def test_the_page_lists_keys_finds_them_and_shows_the_charts_of_one(watched: Any, browser: Any) -> None:
     bank, overview, keys, X = watched
-    with Page("fleet.csv", list("abcd"), watching=True, fleet=True) as page, opened(browser, page) as tab:
+    with (
+        Page("fleet.csv", list("abcd"), watching=True, fleet=True, timed=True) as page,
+        opened(browser, page) as tab,
+    ):
         page.update_fleet(bank, overview, rows_per_second=10.0)
         shows(tab, "#key-count", "6")
         shows(tab, "#on-count", "0")
@@ -114,7 +118,10 @@ def test_the_page_lists_keys_finds_them_and_shows_the_charts_of_one(watched: Any
         overview.take_in(keys[-30:], bank.judge_many(keys[-30:], X[-30:]).severity)
         traces = FleetTraces()
         traces._kept["unit 4"] = X[[key == "unit 4" for key in keys]][-60:]
-        page.update_fleet(bank, overview, rows_per_second=10.0, traces=traces.of)
+        cycles, rows = [[1, 1000.0], [200, 1199.0]], {195: 1174}
+        page.update_fleet(
+            bank, overview, rows_per_second=10.0, traces=traces.of, places=lambda key, model: (cycles, rows)
+        )
         page._board.look()
         tab.wait_for_selector(".key-row[data-key='unit 4'][data-on=true]", timeout=BOUND)
         first = tab.evaluate(
@@ -127,7 +134,8 @@ def test_the_page_lists_keys_finds_them_and_shows_the_charts_of_one(watched: Any
         tab.locator(".key-row[data-key='unit 4']").click()
         shows(tab, "#chosen", "unit 4")
         tab.wait_for_function("document.documentElement.dataset.chosen == 'true'", timeout=BOUND)
-        assert drawn(tab, "spe", "began") == [195]
+        assert drawn(tab, "spe", "began") == [1195]  # on the axis of times
+        assert "alarm at row 1,174 (its own row 195), time 1195" in tab.locator("#blamed").inner_text()
         tab.wait_for_selector("#traces:not([hidden])", timeout=BOUND)
         assert tab.locator("#blame > div").first.locator("span").first.inner_text() == "c"
         tab.fill("#filter", "unit 3")
@@ -171,6 +179,55 @@ def test_a_job_keeps_the_overview_and_draws_it(tmp_path: Path, monkeypatch: Any)
     assert done.exit_code == 0, done.output
     assert Path("f.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads(done.stderr.splitlines()[-1])["keys"] == 6
+
+
+def test_text_page_and_picture_name_the_same_row_and_time_also_tomorrow(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Units one after the other, each with its own cycles; the second day's alarm is beside the first's."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    for day in range(2):
+        lines = []
+        for unit in range(3):
+            X = rng.standard_normal((150, 4)) * [4.0, 3.0, 0.5, 0.5]
+            X[120:124, 2] += 30.0 * (unit == 1)
+            lines += [f"u{unit},{200 * day + i}," + ",".join(map(repr, x)) for i, x in enumerate(X.tolist())]
+        Path(f"{day}.csv").write_text("\n".join(["unit,cycle,a,b,c,d", *lines]) + "\n")
+    asked = ("--key", "unit", "--time-column", "cycle", "--save", "fleet", "--json")
+    call = CliRunner().invoke(main, ["watch", "0.csv", *asked])
+    assert call.exit_code == 0, call.output
+    kept = {}
+
+    def keep(job: Any, glance: Any, name: str) -> Any:
+        model = job.model.model("u1")
+        kept.update(rows=job.alarm_rows(model, "u1"), alarms=model.alarms_, times=job.places("u1").times)
+        return drawn_before(job, glance, name)
+
+    from eigenstream.cli import closing
+
+    drawn_before = closing._fleet_drawn
+    monkeypatch.setattr(closing, "_fleet_drawn", keep)
+    figures = []
+    monkeypatch.setattr(closing, "save_picture", lambda figure, *_: figures.append(figure))
+    call = CliRunner().invoke(main, ["watch", "1.csv", "--model", "fleet", *asked, "--picture", "f.png"])
+    assert call.exit_code == 0, call.output
+    first, second = kept["alarms"]
+    assert [first.began, second.began] == [120, 270]  # as the monitor of the key counts
+    assert kept["rows"] == {120: 270, 270: 270}  # rows of yesterday's file, and of today's
+    np.testing.assert_allclose(kept["times"].at([121, 271]), [120.0, 320.0])
+    said = [json.loads(line) for line in call.stdout.splitlines()]
+    began = next(one for one in said if one["event"] == "alarm" and one["key"] == "u1")
+    assert (began["since"], began["time"]) == (270, 320.0)
+    (figure,) = figures
+    titles = [axis.get_title() for axis in figure.axes]
+    assert "u1: inputs to blame for the alarm at row 270" in titles
+    traced = figure.axes[titles.index("u1: inputs to blame for the alarm at row 270")]
+    assert 320.0 in traced.get_lines()[-1].get_xdata()
+    entry = alarm_entry(first, 120.0, 270)
+    assert (entry["when"], entry["where"]) == ("time 120", "row 270 (its own row 120), time 120")
+    call = CliRunner().invoke(main, ["watch", "1.csv", *asked[:4]])
+    assert "u1, row 270 (cycle 320): alarm began" in call.output
 
 
 @pytest.fixture(scope="module")

@@ -94,7 +94,7 @@ def test_clicking_an_alarm_shows_the_inputs_to_blame(browser: Any) -> None:
         shows(
             tab,
             "#blamed",
-            "alarm of 1,600, " + tab.locator("#alarms tr").first.locator("td").nth(3).inner_text(),
+            "alarm at row 1,600, " + tab.locator("#alarms tr").first.locator("td").nth(3).inner_text(),
         )
         assert tab.locator("#blame > div").first.locator("span").first.inner_text() == "heat"
         tab.locator("#alarms tr[data-key='1200']").click()
@@ -134,11 +134,11 @@ def test_clicking_an_alarm_shows_its_traces_and_zooms_to_it(browser: Any) -> Non
 
 def test_lines_break_at_pauses() -> None:
     model, board = watched(plant_rows(1800, FAULTS)), Board()
-    nights = [[1, 0.0], [900, 899.0], [901, 1e5], [1800, 1e5 + 899]]
+    nights = [[1, 1.7e9], [900, 1.7e9 + 899], [901, 1.7e9 + 1e5], [1800, 1.7e9 + 1e5 + 899]]
     board.update(model, 1e3, None, nights)
     assert board.latest is not None
     columns = ControlCharts(timed=True).show(board.latest)["control"]
-    at = columns["sample"]
+    at = columns["sample"] - 1.7e12
     (pause,) = np.flatnonzero((at[:-2] == 899e3) & np.isnan(columns["spe"][1:-1]) & (at[2:] == 1e8))
     assert np.isfinite(columns["spe"][[pause, pause + 2]]).all()
     board.update(learnt(1800), 1e3, 0.0, nights)

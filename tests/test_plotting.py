@@ -111,16 +111,26 @@ def test_rounding_does_not_stretch_the_axis(online, axis):
     assert axis.get_ylim()[0] > 1e-6
 
 
+BEGAN = 1_700_000_000.0
+"""The time from which these streams count, in seconds since 1970."""
+
+
 def test_times_make_an_axis_of_dates(online, axis):
-    plotting.plot_rank_history(online, axis, times=lambda counts: 60.0 * counts)
+    plotting.plot_rank_history(online, axis, times=lambda counts: BEGAN + 60.0 * counts)
     assert axis.get_xlabel() == "time (UTC)"
     first = int(online.spectrum_history_.sample[0])
-    assert axis.get_lines()[0].get_xdata()[0] == np.datetime64(60 * first, "s")
+    assert axis.get_lines()[0].get_xdata()[0] == np.datetime64(int(BEGAN) + 60 * first, "s")
+
+
+def test_times_that_are_no_dates_stay_numbers(online, axis):
+    plotting.plot_rank_history(online, axis, times=lambda counts: counts / 2)
+    assert axis.get_xlabel() == "time"
+    assert axis.get_lines()[0].get_xdata()[0] == online.spectrum_history_.sample[0] / 2
 
 
 def with_a_pause(counts):
     """A sample per minute; after sample 700 the stream pauses for ten days."""
-    return 60.0 * counts + 864_000.0 * (counts > 700)
+    return BEGAN + 60.0 * counts + 864_000.0 * (counts > 700)
 
 
 def pieces(line):
@@ -157,7 +167,7 @@ def test_control_charts_pause_and_so_do_alarms(watched):
     last = int(
         verdicts.row[np.flatnonzero(verdicts.alarm)[-1]]
     )  # the stream pauses right after the last alarm
-    pause = lambda counts: 60.0 * counts + 864_000.0 * (counts > last + 1)  # noqa: E731
+    pause = lambda counts: BEGAN + 60.0 * counts + 864_000.0 * (counts > last + 1)  # noqa: E731
     axis = plotting.plot_control_chart(verdicts, Figure().subplots(), times=pause)
     value, limit = axis.get_lines()
     assert len(pieces(value)) == len(pieces(limit)) == 2

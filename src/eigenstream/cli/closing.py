@@ -200,23 +200,24 @@ def drawn(
     model: Model,
     title: str,
     times: Callable[[ArrayLike], Any] | None,
-    traces: Sequence[Trace] = (),
+    trace: Trace | None = None,
 ) -> Figure:
     """The picture of a model: spectrum and rank over time, or the control charts of a monitor.
 
-    Below the charts are the traces of the inputs to blame for the alarm with the largest severity.
+    Below the charts are those of a ``trace``.
     """
     from ..plotting import draw_control, draw_history
 
     if not isinstance(model, MonitoredModel):
         return draw_history(model, title, times)
-    return draw_control(model, title, times, largest(model, traces))
+    return draw_control(model, title, times, trace)
 
 
-def largest(model: MonitoredModel, traces: Sequence[Trace]) -> Trace | None:
-    """The trace of the alarm with the largest severity."""
+def largest(model: MonitoredModel, traces: Sequence[Trace], source_rows: dict[int, int]) -> Trace | None:
+    """The trace of the alarm with the largest severity, with its row in the source."""
     peaks = {alarm.began: alarm.peak for alarm in model.alarms_}
-    return max(traces, key=lambda one: peaks.get(one.began, 0.0), default=None)
+    found = max(traces, key=lambda one: peaks.get(one.began, 0.0), default=None)
+    return None if found is None else found._replace(source_row=source_rows.get(found.began))
 
 
 def save_picture(figure: Figure, path: str, overwrite: bool) -> None:
@@ -239,8 +240,9 @@ def _drawn(job: Job, path: str, overwrite: bool, notes: list[str]) -> str | None
         traces = next((one.found for one in job.watchers if isinstance(one, Traces)), ())
         fleet = next((one for one in job.watchers if isinstance(one, FleetOverview)), None)
         name = shown(job.source.name)
+        trace = largest(job.model, traces, job.alarm_rows(job.model)) if traces else None
         figure = (
-            drawn(job.model, name, job.times.at_all, traces)
+            drawn(job.model, name, job.times.at_all, trace)
             if fleet is None
             else _fleet_drawn(job, fleet.overview.glance(), name)
         )
@@ -262,6 +264,6 @@ def _fleet_drawn(job: Job, glance: KeysAtOnce, name: str) -> Figure:
         if not glance.events[number] or kept is None:
             continue
         model = job.model.model(key)
-        if trace := largest(model, kept.of(key, model)):
-            return draw_fleet(glance, name, (key, trace))
+        if trace := largest(model, kept.of(key, model), job.alarm_rows(model, key)):
+            return draw_fleet(glance, name, (key, trace), job.places(key).times.at_all)
     return draw_fleet(glance, name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..io.durations import moment
+from ..io.durations import when
 from ..io.files import shown
 from ..jobs import Watcher
 from ..jobs.watcher import alarm_document, in_words, notice_document, notice_in_words
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..jobs.stage import Model
     from ..jobs.traces import FleetTraces, Traces
     from ..jobs.watcher import NoticeEvent
+    from ..keyed.bank_file import Key
     from ..keyed.overview import Overview
     from ..live import Page
     from ..model import RankChange
@@ -191,7 +192,8 @@ class OnPage(Watcher):
         lag, times = self.job.source.reader.behind(), self.job.times.pairs
         traces = () if self.traces is None else self.traces.found
         rate = self.rate.at(batch.count)
-        self.page.update(model, rows_per_second=rate, lag=lag, times=times, traces=traces)
+        rows = self.job.alarm_rows(model) if self.job.request.watches else None
+        self.page.update(model, rows_per_second=rate, lag=lag, times=times, traces=traces, source_rows=rows)
         self._hurry()
 
     def _hurry(self) -> None:
@@ -211,33 +213,43 @@ class OnFleetPage(OnPage):
 
     def learnt(self, model: Any, batch: Batch) -> None:
         lag, rate = self.job.source.reader.behind(), self.rate.at(batch.count)
-        self.page.update_fleet(model, self.overview, rows_per_second=rate, lag=lag, traces=self.traces_of)
+        places = self._places if self.job.request.watches else None
+        self.page.update_fleet(
+            model, self.overview, rows_per_second=rate, lag=lag, traces=self.traces_of, places=places
+        )
         self._hurry()
+
+    def _places(self, key: Key, model: Any) -> tuple[list[list[float]], dict[int, int]]:
+        """Times of the rows of a key, and the rows in the source at which its alarms began."""
+        return self.job.places(key).times.pairs, self.job.alarm_rows(model, key)
 
 
 class AlarmLines(Watcher):
     """A line for each alarm that begins to count or ends."""
 
-    def __init__(self, file: Callable[[], TextIO], *, as_json: bool) -> None:
-        self._file, self._told = file, _as_json if as_json else _as_words
+    def __init__(self, file: Callable[[], TextIO], *, as_json: bool, clock: str = "time") -> None:
+        self._file, self._as_json, self._clock = file, as_json, clock
 
     def alarmed(self, event: AlarmEvent) -> None:
         # Asked each time: on a terminal, a display may have put something before standard output meanwhile.
-        print(self._told(event), file=self._file(), flush=True)
+        self._say(alarm_document(event) if self._as_json else self._where(event) + _as_words(event))
 
     def noticed(self, event: NoticeEvent) -> None:
-        told = json.dumps(notice_document(event)) if self._told is _as_json else _notice_as_words(event)
-        print(told, file=self._file(), flush=True)
+        self._say(notice_document(event) if self._as_json else self._where(event) + notice_in_words(event))
 
+    def _say(self, told: str | dict[str, Any]) -> None:
+        line = shown(told) if isinstance(told, str) else json.dumps(told)
+        print(line, file=self._file(), flush=True)
 
-def _notice_as_words(event: NoticeEvent) -> str:
-    time = "" if event.time is None else f" ({moment(event.time).replace('T', ' ')})"
-    key = "" if event.key is None else f"{event.key}, "
-    return shown(f"{key}row {event.row:,}{time}: {notice_in_words(event)}")
+    def _where(self, event: AlarmEvent | NoticeEvent) -> str:
+        """Key, row and time of an event, in front of what has happened."""
+        time = "" if event.time is None else f" ({when(event.time, self._clock)})"
+        key = "" if event.key is None else f"{event.key}, "
+        return f"{key}row {event.row:,}{time}: "
 
 
 def _as_words(event: AlarmEvent) -> str:
-    alarm, time = event.alarm, "" if event.time is None else f" ({moment(event.time).replace('T', ' ')})"
+    alarm = event.alarm
     peak = f"{alarm.peak:.3g} at row {alarm.peak_row:,}"
     if event.state == "began":
         since = f", since row {alarm.began:,}" if alarm.began != event.row else ""
@@ -247,15 +259,10 @@ def _as_words(event: AlarmEvent) -> str:
         exceeded = f"{alarm.rows:,} row{'s' if alarm.rows > 1 else ''} exceeded a limit"
         said = f"alarm {how}: {exceeded}, the last was row {alarm.last:,}; largest severity {peak}"
     said += f", {STATISTIC_NAMES[alarm.statistic]}; {in_words(alarm.contributors)}{_reads(alarm)}"
-    key = "" if event.key is None else f"{event.key}, "
-    return shown(f"{key}row {event.row:,}{time}: {said}")
+    return said
 
 
 def _reads(alarm: Alarm) -> str:
     """Say the reading of the input to blame first, and its expected reading."""
     first = alarm.readings[:1]
     return "".join(f"; {name} should read {should:.4g}, reads {reads:.4g}" for name, reads, should in first)
-
-
-def _as_json(event: AlarmEvent) -> str:
-    return json.dumps(alarm_document(event))

@@ -65,7 +65,7 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
         watches, before, skipped = job.request.watches, counted_before(job), _skipped(job)
         # Scores may go to standard output; of a job that watches, only alarms do.
         words = sys.stderr if watches or given["output"] == "-" else sys.stdout
-        telling = [*_alarm_lines(given, watches), *([] if notices is None else [notices])]
+        telling = [*_alarm_lines(given, job), *([] if notices is None else [notices])]
         shelving = _shelving(given, job, telling)
         told = telling if shelving is None else [shelving]
         outcome, notes = _run(job, [*told, *watchers], _display(job, given, words))
@@ -208,14 +208,16 @@ def _shelving(given: dict[str, Any], job: Job, telling: list[Any]) -> Shelving |
     return Shelving(telling, shelves)
 
 
-def _alarm_lines(given: dict[str, Any], watches: bool) -> list[Watcher]:
+def _alarm_lines(given: dict[str, Any], job: Job) -> list[Watcher]:
     """Alarms on standard output, or on standard error if the table goes there."""
-    if not watches:
+    if not job.request.watches:
         return []
     from .display import AlarmLines
 
     to_error = given["output"] == "-"
-    return [AlarmLines(lambda: sys.stderr if to_error else sys.stdout, as_json=given["as_json"])]
+    column = job.request.reading.time_column
+    clock = column if isinstance(column, str) else "time"
+    return [AlarmLines(lambda: sys.stderr if to_error else sys.stdout, as_json=given["as_json"], clock=clock)]
 
 
 def _display(job: Job, given: dict[str, Any], words: TextIO) -> Watcher | None:
@@ -302,7 +304,7 @@ def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
     where, timed = (given["live_address"], given["live_port"]), source.clock is not None
     unit, watching = source.reader.unit, job.request.watches
     fleet = job.request.key is not None
-    timed = timed and not fleet  # each key has its own clock
+    timed = timed and (watching or not fleet)  # models of many keys do not remember when rows came
     page = Page(source.name, names, *where, lag_unit=unit, timed=timed, watching=watching, fleet=fleet)
     url = page.start()
     stack.callback(page.stop)

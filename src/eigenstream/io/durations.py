@@ -103,6 +103,25 @@ def as_seconds(timestamps: Any) -> NDArray[np.float64]:
     return np.asarray(found)
 
 
+def is_date(value: float) -> bool:
+    """True for seconds since 1970 between 1973 and the year 5138.
+
+    Smaller numbers count from the start of a recording, in seconds or, such as cycles, in no unit of time.
+    """
+    return 1e8 < value < 1e11
+
+
+def when(value: float, column: str = "time") -> str:
+    """Return the time of a row in words: a date, or the number with the name of the column it stands in.
+
+    Examples
+    --------
+    >>> when(1.7e9), when(138.0, "cycle")
+    ('2023-11-14 22:13:20', 'cycle 138')
+    """
+    return moment(value).replace("T", " ") if is_date(value) else f"{column} {value:.15g}"
+
+
 def moment(value: float) -> str:
     """Return a time stamp in words: as a date if it is one after 1973, else in seconds.
 
@@ -111,8 +130,7 @@ def moment(value: float) -> str:
     >>> moment(12.5), moment(1.7e9)
     ('12.5 s', '2023-11-14T22:13:20')
     """
-    # Seconds since 1970 between 1973 and the year 5138: smaller numbers count from the start of a recording.
-    if not 1e8 < value < 1e11:
+    if not is_date(value):
         return f"{value:.15g} s"
     whole = datetime.fromtimestamp(math.floor(value), UTC).replace(tzinfo=None)
     return (whole + timedelta(seconds=value - math.floor(value))).isoformat()

@@ -18,15 +18,16 @@ from ..io.sources.several import Identity, identities
 from ..keyed import Bank, MonitorBank
 from ..model import StreamModel
 from ..monitoring import MonitoredModel
-from .judging import Judging, KeyedJudging
+from .judging import Judging, KeyedJudging, RowPlaces
 from .model_file import ModelFile, RunError
 from .record import FleetStart, Record, Request
 from .stage import KeyedScoring, KeyedStage, Scoring, Stage
 from .times import Times
 from .waiting import ReadAhead, StopRequest, WaitEnded
-from .watcher import AlarmEvent, NoticeEvent, Outcome, Watcher
+from .watcher import LISTED, AlarmEvent, NoticeEvent, Outcome, Watcher
 
 if TYPE_CHECKING:
+    from ..keyed.bank_file import Key
     from ..model import RankChange
 
 SLOWEST = 1e-3
@@ -124,6 +125,17 @@ class Job:
         stage = self._new_stage() if self.known else self._stage
         assert isinstance(stage, KeyedStage)
         return stage
+
+    def places(self, key: Key | None = None) -> RowPlaces:
+        """Places in the source of the rows of the monitor, or of that of a key; the job has run."""
+        if key is not None:
+            return RowPlaces.of(self.model.position_of(key))
+        return RowPlaces((self._new_stage() if self.known else self._stage).numbering, self.times)
+
+    def alarm_rows(self, model: MonitoredModel, key: Key | None = None) -> dict[int, int]:
+        """Rows of the source at which the latest alarms began, by the monitor's own numbers of them."""
+        began = (alarm.began for alarm in model.alarms_[-LISTED:])
+        return self.places(key).numbering.numbers(began)
 
     def close(self) -> None:
         """Close the source and the model file, whether or not the job has run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from ..monitoring import (
 )
 from .record import SETTINGS_OF_MONITOR, STANDSTILL, FleetStart, Request, Scalar
 from .stage import KeyedStage, Said, Stage
-from .watcher import AlarmEvent, NoticeEvent, Numbering, in_words
+from .times import OF_A_KEY, Times
+from .watcher import LISTED, AlarmEvent, NoticeEvent, Numbering, in_words
 
 if TYPE_CHECKING:
     from ..io.sinks.sink import Texts
@@ -113,6 +114,7 @@ class Judging(Stage):
         named = [] if on is None else [on.began, on.counts_from, on.last, on.peak_row]
         named += [began for began, _ in monitor.inputs.on.values()]
         named += [] if monitor.watch.drift is None else [monitor.watch.drift.began]
+        named += [alarm.began for alarm in [*monitor.watch.past][-LISTED:]]
         self.numbering.forget(row for row in named if row is not None)
         return said
 
@@ -190,6 +192,20 @@ class Judging(Stage):
         )
 
 
+class RowPlaces(NamedTuple):
+    """Numbers and times that rows of a monitor have in their sources, as far as they are remembered."""
+
+    numbering: Numbering
+    times: Times
+
+    @classmethod
+    def of(cls, position: Any) -> RowPlaces:
+        """Those of one key, from the position that is saved with its monitor; None: nothing is known."""
+        held = position or {"numbering": [], "times": []}
+        pairs = [list(pair) for pair in held["times"]]
+        return cls(Numbering([list(pair) for pair in held["numbering"]]), Times(pairs, **OF_A_KEY))
+
+
 class KeyedJudging(KeyedStage):
     """Judges each row by the monitor of its key, before that learns it."""
 
@@ -222,9 +238,14 @@ class KeyedJudging(KeyedStage):
             if frozen and not _can_freeze(monitor):
                 self._leave(key, len(rows))
                 return []
-            stage = Judging(monitor, self.request.parameters, self.names, monitor.position_ or [])
-            said = stage.learn(_part(batch, rows), scored=scored, residuals=False)
-            monitor.position_ = stage.numbering.breaks  # saved with the monitor
+            before, part = RowPlaces.of(monitor.position_), _part(batch, rows)
+            stage = Judging(monitor, self.request.parameters, self.names, before.numbering.breaks)
+            came, times = stage.came, before.times
+            said = stage.learn(part, scored=scored, residuals=False)
+            if part.times is not None:
+                times.add(came, part.times, begins=False)
+            # Saved with the monitor.
+            monitor.position_ = {"numbering": stage.numbering.breaks, "times": times.pairs}
             if said is not None:
                 numbers[rows], texts[rows] = said
             assert stage.verdicts is not None

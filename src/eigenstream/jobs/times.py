@@ -13,6 +13,9 @@ from ..learners.learner import PAUSE
 LIMIT = 512
 """Most moments remembered: a picture has about twice as many pixels."""
 
+OF_A_KEY = {"limit": 64, "every": 32}
+"""Settings of the times of one key of many: some kilobytes, and a moment at least every 32 rows at first."""
+
 
 @dataclass
 class Times:
@@ -28,6 +31,9 @@ class Times:
     """
 
     pairs: list[list[float]] = field(default_factory=list)
+    limit: int = LIMIT
+    every: int = 0
+    """Samples after which one is remembered in any case; 0: none is."""
 
     def add(self, came: int, seconds: NDArray[np.float64], *, begins: bool) -> None:
         """Note the times of samples that follow ``came`` others.
@@ -44,11 +50,13 @@ class Times:
         ages, spans = counts[:-1] - first[0], np.abs(moments[:-1] - first[1])
         noted = np.abs(np.diff(moments)) * ages > PAUSE * spans
         noted[0] |= begins or not self.pairs
+        if self.every:
+            noted |= counts[1:] % self.every == 0
         kept = self.pairs[:-1]
         for i in np.flatnonzero(noted):
             for count, moment in zip(counts[i : i + 2].tolist(), moments[i : i + 2].tolist(), strict=True):
                 if not kept or count > kept[-1][0]:
-                    kept = _thinned([*kept, [count, moment]])
+                    kept = _thinned([*kept, [count, moment]], self.limit)
         self.pairs = [*kept, [counts[-1].item(), moments[-1].item()]]
 
     @property
@@ -62,9 +70,9 @@ class Times:
         return np.asarray(np.interp(np.asarray(samples, dtype=np.float64), known[:, 0], known[:, 1]))
 
 
-def _thinned(pairs: list[list[float]]) -> list[list[float]]:
+def _thinned(pairs: list[list[float]], limit: int) -> list[list[float]]:
     """Drop moments that lie most nearly on a line with their neighbours, once there are too many."""
-    if len(pairs) < LIMIT:
+    if len(pairs) < limit:
         return pairs
     count, moment = np.array(pairs).T
     middle = np.arange(1, len(pairs) - 1, 2)

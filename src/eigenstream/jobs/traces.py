@@ -14,7 +14,7 @@ from ..io.sources import open as open_source
 from ..keyed.keyed_models import factorized, grouped
 from ..model.delays import embedded
 from ..model.expectation import Trace, expectations
-from .watcher import Numbering, Watcher
+from .watcher import LISTED, Numbering, Watcher
 
 if TYPE_CHECKING:
     from ..io.sources import Batch, Floats
@@ -29,8 +29,6 @@ LONGEST = 400
 """Rows of a trace: about as many as a chart of its size can show apart."""
 INPUTS = 3
 """Inputs of an alarm, those to blame most, whose traces are kept."""
-REMEMBERED = 200
-"""Alarms, the latest, whose traces are kept: as many as the live page lists."""
 CELLS = 2**20
 """Numbers of past rows that are kept: 8 MB, whatever their width."""
 
@@ -57,7 +55,7 @@ class Traces(Watcher):
         if job.position is None or not source.reader.files or getattr(model, "monitor", None) is None:
             return
         came, numbering = model.monitor.counts.came, Numbering([list(pair) for pair in job.numbering])
-        first = min((alarm.began for alarm in model.alarms_[-REMEMBERED:]), default=came) - AROUND
+        first = min((alarm.began for alarm in model.alarms_[-LISTED:]), default=came) - AROUND
         most = min(came - first, CELLS // source.width, source.count)
         if most <= 0 or not numbering.breaks:
             return
@@ -76,10 +74,10 @@ class Traces(Watcher):
         self._follow_all(model)
 
     def _follow_all(self, model: Any) -> None:
-        for alarm in model.alarms_[-REMEMBERED:]:
+        for alarm in model.alarms_[-LISTED:]:
             if alarm.began not in self._done:
                 self._follow(model, alarm)
-        for began in [*self._found][: max(len(self._found) - REMEMBERED, 0)]:
+        for began in [*self._found][: max(len(self._found) - LISTED, 0)]:
             del self._found[began]
 
     def _keep(self, batch: Batch) -> None:
@@ -120,14 +118,14 @@ class FleetTraces(Watcher):
         self._recent.append((own, batch.rows))
         while len(self._recent) > 1 and sum(rows.size for _, rows in self._recent) > CELLS:
             self._recent.popleft()
-        most = max(4 * CELLS // (REMEMBERED * batch.rows.shape[1]), LONGEST // 4)
+        most = max(4 * CELLS // (LISTED * batch.rows.shape[1]), LONGEST // 4)
         for key in self._kept.keys() & own.keys():
             self._kept[key] = np.vstack((self._kept[key], batch.rows[own[key]]))[-most:]
         for key in self._begun:
             known = self._kept.pop(key, None)
             self._kept[key] = self._rows(key)[-most:] if known is None else known
         self._begun = []
-        for key in [*self._kept][: max(len(self._kept) - REMEMBERED, 0)]:
+        for key in [*self._kept][: max(len(self._kept) - LISTED, 0)]:
             del self._kept[key]
 
     def _rows(self, key: Key) -> Floats:
@@ -141,7 +139,7 @@ class FleetTraces(Watcher):
             return ()
         came = model.monitor.counts.came
         rows = np.arange(came - len(values), came)
-        found = (traced(model, alarm, rows, values) for alarm in model.alarms_[-REMEMBERED:])
+        found = (traced(model, alarm, rows, values) for alarm in model.alarms_[-LISTED:])
         return tuple(trace for trace in found if trace is not None)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..io.durations import moment
+from ..io.durations import is_date, moment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from .stage import Model
 
 MOST_BREAKS = 256
-"""Last jumps of row numbers that are remembered, beside one for each row that an alarm which is on names."""
+"""Last jumps of row numbers that are remembered, beside one for each row that is still needed."""
+LISTED = 200
+"""Alarms, the latest, that pages list and whose row numbers stay known."""
 
 
 @dataclass
@@ -48,13 +50,19 @@ class Numbering:
         self.breaks += [[int(rows[i]), int(numbers[i])] for i in jumps]
 
     def forget(self, needed: Iterable[int]) -> None:
-        """Forget all but the last jumps, and those that tell the numbers of the rows that are still needed.
+        """Forget all but the last jumps, and the numbers of the rows that are still needed.
 
         So an alarm that never ends takes bounded memory, however often rows of its source are left out.
         """
-        recent = len(self.breaks) - MOST_BREAKS
-        kept = sorted({at for at in map(self._at, needed) if at < recent})
-        self.breaks = [self.breaks[at] for at in kept] + self.breaks[max(recent, 0) :]
+        recent = self.breaks[-MOST_BREAKS:]
+        if len(recent) < len(self.breaks):
+            older = sorted({row for row in needed if self.breaks[0][0] <= row < recent[0][0]})
+            self.breaks = [[row, self.number(row)] for row in older] + recent
+
+    def numbers(self, rows: Iterable[int]) -> dict[int, int]:
+        """Numbers of rows that were needed all the time, without those from before the first number."""
+        known = [row for row in rows if self.breaks and row >= self.breaks[0][0]]
+        return {row: self.number(row) for row in known}
 
     def number(self, row: int) -> int:
         """The number of a row of the monitor, one of the last or one that is still needed."""
@@ -110,7 +118,7 @@ def notice_document(event: NoticeEvent) -> dict[str, Any]:
     facts: dict[str, Any] = {"event": "notice", "kind": notice.kind, "state": event.state, "row": event.row}
     facts |= {"input": notice.input} if notice.input else {}
     facts |= {} if event.key is None else {"key": event.key}
-    return facts | ({} if event.time is None else {"time": moment(event.time)}) | {"since": notice.began}
+    return facts | ({} if event.time is None else {"time": _stamp(event.time)}) | {"since": notice.began}
 
 
 def notice_in_words(event: NoticeEvent) -> str:
@@ -137,11 +145,16 @@ def alarm_document(event: AlarmEvent) -> dict[str, Any]:
     if event.key is not None:
         facts["key"] = event.key
     if event.time is not None:
-        facts["time"] = moment(event.time)
+        facts["time"] = _stamp(event.time)
     facts |= {"since": alarm.began, "last": alarm.last, "rows": alarm.rows, "length": event.length}
     facts |= {"peak": alarm.peak, "peak_row": alarm.peak_row, "statistic": alarm.statistic}
     readings = {name: {"reads": reads, "should_read": should} for name, reads, should in alarm.readings}
     return facts | {"contributors": dict(alarm.contributors), "readings": readings}
+
+
+def _stamp(time: float) -> str | float:
+    """A time for programs: an ISO date, or the number as it stands in the source."""
+    return moment(time) if is_date(time) else time
 
 
 def in_words(contributors: Contributors) -> str:

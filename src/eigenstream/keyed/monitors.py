@@ -172,6 +172,15 @@ class MonitorBank(KeyedModels):
         model.position_ = self.position_
         return model
 
+    def position_of(self, key: Key) -> Any:
+        """The ``position_`` that a ``judge`` of `each` gave the monitor of this key last."""
+        return self.callers.read(lambda: self._positioned(key))
+
+    def _positioned(self, key: Key) -> Any:
+        held = self._monitors.get(key)
+        model = self._restored(key) if held is None else held
+        return None if model is None else model.position_
+
     def _copied(self, key: Key) -> MonitoredModel:
         held = key in self._monitors
         model = MonitoredModel.from_bytes(self._packed(key)[1]) if held else self._restored(key)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -88,9 +88,11 @@ class Watching(NamedTuple):
     """Number of alarms."""
     alarmed: int
     """Rows that alarmed."""
-    traces: tuple[Trace, ...] = ()
+    traces: tuple[Trace, ...]
     """Traces of the inputs to blame around the latest alarms."""
-    notices: str = ""
+    source_rows: Mapping[int, int]
+    """Number in the source of the first row of an alarm, by its number here; those that are known."""
+    notices: str
     """Inputs out of order and drifts that are on, as a text behind others."""
 
 
@@ -134,7 +136,9 @@ class Board:
         self.latest: Snapshot | None = None
         self.message: str | None = None
         """The message for a stream that has ended."""
-        self._seen: tuple[TrackedAttributes, float, float, Pairs, tuple[Trace, ...]] | None = None
+        self._seen: (
+            tuple[TrackedAttributes, float, float, Pairs, tuple[Trace, ...], Mapping[int, int]] | None
+        ) = None
         self._touched = self._due = -math.inf
         self.looked_at: object = None
         """For whoever looks only where something has changed."""
@@ -149,9 +153,11 @@ class Board:
         lag: float | None,
         times: Pairs = (),
         traces: tuple[Trace, ...] = (),
+        source_rows: Mapping[int, int] | None = None,
     ) -> None:
         """Note the model after a batch; returns at once unless a look is due."""
-        self._seen = model, rows_per_second, math.nan if lag is None else lag, times, traces
+        lagging = math.nan if lag is None else lag
+        self._seen = model, rows_per_second, lagging, times, traces, source_rows or {}
         self._touched = monotonic()
         if self._touched >= self._due:
             self.look()
@@ -204,6 +210,7 @@ class Board:
         lag: float,
         times: Pairs,
         traces: tuple[Trace, ...],
+        source_rows: Mapping[int, int],
     ) -> Snapshot:
         spectrum = model.spectrum_
         monitor: Monitor | None = getattr(model, "monitor", None)
@@ -221,7 +228,7 @@ class Board:
             loadings=thinned(model.components_),
             times=np.array(times, dtype=np.float64).reshape(-1, 2),
             events=tuple((e.sample, e.before, e.after) for e in model.rank_history_[-MOST_EVENTS:]),
-            watching=None if monitor is None else _watching(monitor, traces),
+            watching=None if monitor is None else _watching(monitor, traces, source_rows),
         )
 
     def _remember(self, now: Moment) -> None:
@@ -241,7 +248,7 @@ def _rows(model: TrackedAttributes) -> int:
     return model.n_samples_seen_ if monitor is None else monitor.counts.came
 
 
-def _watching(monitor: Monitor, traces: tuple[Trace, ...]) -> Watching:
+def _watching(monitor: Monitor, traces: tuple[Trace, ...], source_rows: Mapping[int, int]) -> Watching:
     alarms = tuple(replace(alarm) for alarm in list(monitor.watch.past)[-MOST_EVENTS:])
     counts = monitor.counts
     on = [
@@ -250,7 +257,10 @@ def _watching(monitor: Monitor, traces: tuple[Trace, ...]) -> Watching:
         if one.ended is None
     ]
     notices = "".join(f"; {one}" for one in on[-MOST_NOTICES:])
-    return Watching(monitor.stretches.history(), alarms, counts.alarms, counts.alarmed, traces, notices)
+    return Watching(
+        *(monitor.stretches.history(), alarms, counts.alarms, counts.alarmed),
+        *(traces, source_rows, notices),
+    )
 
 
 def thinned(components: NDArray[np.floating[Any]]) -> Loadings:

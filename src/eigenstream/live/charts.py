@@ -11,6 +11,7 @@ from bokeh.models.annotations.geometry import Span
 from bokeh.plotting import figure as Figure
 from numpy.typing import ArrayLike, NDArray
 
+from ..io.durations import is_date
 from ..model.expectation import BAND, Trace
 from ..model.history import STATISTIC_NAMES
 from ..plotting.axes import BrokenLine
@@ -44,6 +45,8 @@ class ChartSet(ABC):
     """Data of the figures, by name."""
     over_samples: tuple[Figure, ...]
     """The figures that share the axis of samples."""
+    timed_figures: tuple[Figure, ...]
+    """Those and others that show times, if any are known."""
     figures: tuple[Figure, ...]
     """All of them."""
 
@@ -51,6 +54,8 @@ class ChartSet(ABC):
         self.snapshot: Snapshot | None = None
         """The one shown."""
         self.timed = timed
+        self.dated: bool | None = None
+        """True if times are dates, False if they count from some start; None until the first has come."""
         self.samples = Range1d(start=0, end=1)
         self.ranges: dict[str, Any] = {"samples": self.samples}
         """Ranges that `frame` sets, by name."""
@@ -60,6 +65,14 @@ class ChartSet(ABC):
     @abstractmethod
     def show(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
         """The columns that a browser puts into its sources to show this; those left out stay as they are."""
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Take this for the one shown; the first with times says what the axes show."""
+        self.snapshot = snapshot
+        if self.timed and self.dated is None and len(snapshot.times):
+            self.dated = is_date(float(snapshot.times[0, 1]))
+            for figure in self.timed_figures:
+                figures.show_times(figure, self.dated)
 
     def scale(self, log: bool) -> None:  # noqa: B027
         """Show variances on a logarithmic scale, or on a linear one."""
@@ -77,12 +90,12 @@ class ChartSet(ABC):
         return {"samples": (float(left - 0.01 * (right - left)), float(right + 0.01 * (right - left)))}
 
     def along(self, samples: ArrayLike) -> NDArray[np.float64]:
-        """Places of samples on the axis: their counts, or their times in milliseconds."""
+        """Places of samples on the axis: their counts, or their times, those of dates in milliseconds."""
         counts = np.asarray(samples, dtype=np.float64)
         known = np.zeros((0, 2)) if self.snapshot is None else self.snapshot.times
         if not self.timed or not len(known):
             return counts
-        return np.asarray(1e3 * np.interp(counts, known[:, 0], known[:, 1]))
+        return np.asarray((1e3 if self.dated else 1.0) * np.interp(counts, known[:, 0], known[:, 1]))
 
     def broken(
         self, counts: NDArray[Any], values: NDArray[Any], *, held: bool = False
@@ -93,17 +106,17 @@ class ChartSet(ABC):
         known = self.snapshot.times
         line = BrokenLine(np.asarray(counts, np.int64), lambda at: np.interp(at, known[:, 0], known[:, 1]))
         places, values = line.through(values, held=held)
-        return places.astype("datetime64[ms]").astype(np.float64), values
+        dates = places.astype("datetime64[ms]") if self.dated else places
+        return dates.astype(np.float64), values
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Line of a tooltip that names the place on the axis."""
+        return figures.SAMPLE if self.dated is None else figures.DATE if self.dated else figures.TIME
 
     def at_rows(self, rows: ArrayLike) -> NDArray[np.float64]:
         """Places of rows, which are numbered from 0: row 0 was taken when the first sample was."""
         return self.along(np.asarray(rows, dtype=np.float64) + self.timed)
-
-    def show_times(self) -> None:
-        """Have axes show times, if there are any."""
-        if self.timed:
-            for figure in self.over_samples:
-                figures.show_times(figure)
 
 
 def source(*columns: str) -> ColumnDataSource:
@@ -143,13 +156,13 @@ class Charts(ChartSet):
         self.pace = figures.pace(x_range, here, pace, lag_unit)
         self.components = figures.components(loadings)
         self.ranges["components"] = self.components.y_range
-        self.over_samples = (self.log, self.linear, self.rank, self.pace)
-        self.show_times()
+        self.over_samples = self.timed_figures = (self.log, self.linear, self.rank, self.pace)
         self.figures = (*self.over_samples, self.components)
         self.scale(log=True)
 
     def show(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
-        old, self.snapshot = self.snapshot, snapshot
+        old = self.snapshot
+        self.take(snapshot)
         events = np.array(snapshot.events, dtype=np.float64).reshape(-1, 3)
         changes, (at, rate, lag) = steps(snapshot), snapshot.pace
         changes, events[:, 0] = [*self.broken(*changes, held=True)], self.along(events[:, 0])
@@ -189,7 +202,7 @@ class Charts(ChartSet):
         added = [f"v{i}" for i in range(self._tracks, width)]
         for figure in (self.log, self.linear):
             figures.add_tracks(figure, self.sources["timeline"], added)
-            figures.list_values(figure, figures.timeline_rows(variances.shape[1], self.timed))
+            figures.list_values(figure, figures.timeline_rows(variances.shape[1], self.place))
         self._tracks = max(width, self._tracks)
         named = dict(zip(("sample", "threshold", "rank"), numbers(along, threshold, rank), strict=True))
         return {**named, **{f"v{i}": column for i, column in enumerate(columns)}}
@@ -253,13 +266,10 @@ class ControlCharts(ChartSet):
         around = Range1d(start=0, end=1)
         self.ranges["around"] = around
         traced = [figures.trace(name, around, one, alarm) for name, one in traces.items()]
-        self.show_times()
-        for figure in traced if timed else ():
-            figures.show_times(figure)
-        self.figures = (*traced, *self.over_samples)
+        self.figures = self.timed_figures = (*traced, *self.over_samples)
 
     def show(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
-        self.snapshot = snapshot
+        self.take(snapshot)
         watching = snapshot.watching
         if watching is None:
             return {}

@@ -104,26 +104,28 @@ def number(label: str, column: str) -> tuple[str, str]:
     return label, f"@{{{column}}}{{%.4g}}"
 
 
-SAMPLE, TIME = ("sample", "@sample{0,0}"), ("time", "@sample{%F %T}")
-"""Line of a tooltip that names the place on the axis."""
+SAMPLE, DATE, TIME = ("sample", "@sample{0,0}"), ("time", "@sample{%F %T}"), ("time", "@sample{0,0.[000]}")
+"""Line of a tooltip that names the place on the axis; times are dates, or numbers from some start."""
 
 
-def show_times(figure: Figure) -> None:
+def show_times(figure: Figure, dated: bool) -> None:
     """Have the axis and the pointer show times, which stand where sample counts did."""
-    figure.xaxis.update(ticker=DatetimeTicker(desired_num_ticks=6), formatter=DatetimeTickFormatter())
+    if dated:
+        figure.xaxis.update(ticker=DatetimeTicker(desired_num_ticks=6), formatter=DatetimeTickFormatter())
     for axis in figure.xaxis:
         if axis.axis_label:
-            axis.axis_label = "time (UTC)"
+            axis.axis_label = "time (UTC)" if dated else "time"
     for tool in figure.tools:
         if isinstance(tool, HoverTool) and isinstance(tool.tooltips, list):
-            tool.tooltips = [TIME if row == SAMPLE else row for row in tool.tooltips]
-            tool.formatters = {**tool.formatters, "@sample": "datetime"}
+            tool.tooltips = [(DATE if dated else TIME) if row == SAMPLE else row for row in tool.tooltips]
+            if dated:
+                tool.formatters = {**tool.formatters, "@sample": "datetime"}
 
 
-def timeline_rows(count: int, timed: bool = False) -> Rows:
+def timeline_rows(count: int, place: tuple[str, str] = SAMPLE) -> Rows:
     """Lines of the tooltip at a moment with this number of eigenvalues."""
     leading = [number(str(i), track) for i, track in enumerate(TRACKS[:count])]
-    return [TIME if timed else SAMPLE, ("rank", "@rank"), number("threshold", "threshold"), *leading]
+    return [place, ("rank", "@rank"), number("threshold", "threshold"), *leading]
 
 
 def component_rows(count: int) -> Rows:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .board import Board, Snapshot
+from .board import Board, Pairs, Snapshot
 
 if TYPE_CHECKING:
     from ..keyed import Bank, MonitorBank
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 TracesOf = Callable[["Key", Any], "tuple[Trace, ...]"]
 """Function from a key and its monitor to the traces of the inputs to blame around its alarms."""
+PlacesOf = Callable[["Key", Any], "tuple[Pairs, Mapping[int, int]]"]
+"""Function from a key and its monitor to the times of its rows, and the source rows of its alarms."""
 
 
 class FleetSnapshot(NamedTuple):
@@ -52,9 +54,10 @@ class FleetBoard(Board):
         rows_per_second: float,
         lag: float | None,
         traces: TracesOf | None = None,
+        places: PlacesOf | None = None,
     ) -> None:
         """Note the bank after a batch; returns at once unless a look is due."""
-        seen: Any = bank, overview, rows_per_second, math.nan if lag is None else lag, traces
+        seen: Any = bank, overview, rows_per_second, math.nan if lag is None else lag, traces, places
         self._seen = seen
         self._touched = monotonic()
         if self._touched >= self._due:
@@ -76,7 +79,7 @@ class FleetBoard(Board):
         super().look_if_quiet()
 
     def _snapshot(self, *seen: Any) -> Any:
-        bank, overview, rows_per_second, lag, traces = seen
+        bank, overview, rows_per_second, lag, traces, places = seen
         glance = overview.glance()
         rows = dict(zip(glance.keys, glance.rows.tolist(), strict=True))
         self._boards = {key: board for key, board in self._boards.items() if key in self.wanted}
@@ -87,7 +90,9 @@ class FleetBoard(Board):
             board = self._boards.setdefault(key, Board())
             if board.latest is None or board.looked_at != rows.get(key):
                 model = bank.model(key)
-                board.update(model, math.nan, None, traces=() if traces is None else traces(key, model))
+                times, source_rows = ((), {}) if places is None else places(key, model)
+                around = () if traces is None else traces(key, model)
+                board.update(model, math.nan, None, times, around, source_rows)
                 board.look()
                 board.looked_at = rows.get(key)
             if board.latest is not None:

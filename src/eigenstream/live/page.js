@@ -44,7 +44,7 @@ function showEvents(events) {
 
 let clicked = null  // the alarm whose inputs are shown; until one is clicked, the latest
 function showBlame(alarm) {
-  at("blamed").textContent = alarm == null ? "" : `alarm of ${alarm.when}, ${alarm.statistic}`
+  at("blamed").textContent = alarm == null ? "" : `alarm at ${alarm.where}, ${alarm.statistic}`
   const bars = (alarm?.contributors ?? []).map(([name, percent]) => {
     const bar = document.createElement("div")
     for (const tag of ["span", "i", "span"]) bar.append(document.createElement(tag))
@@ -63,6 +63,7 @@ function showAlarms(alarms) {
     row.dataset.key = alarm.key
     row.dataset.state = alarm.state
     row.tabIndex = 0
+    row.title = alarm.where
     row.ariaSelected = String(alarm == chosen)
     for (const text of [alarm.when, alarm.rows, alarm.peak, alarm.statistic, alarm.state]) {
       row.insertCell().textContent = text

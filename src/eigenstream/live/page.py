@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..io.files import shown
 from ..io.serving import EVERYWHERE
 from .board import Board
-from .fleet import FleetBoard, TracesOf
+from .fleet import FleetBoard, PlacesOf, TracesOf
 from .process import PageSettings, ServerProcess
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class Page:
         lag: float | None = None,
         times: Sequence[Sequence[float]] = (),
         traces: Sequence[Trace] = (),
+        source_rows: Mapping[int, int] | None = None,
     ) -> None:
         """Tell the page about a model, after every batch; returns at once.
 
@@ -127,8 +128,10 @@ class Page:
             Times of some samples: pairs of a sample count and seconds since 1970, in order.
         traces
             Of a monitor: the inputs to blame in the rows around alarms (`eigenstream.jobs.traces.Traces`).
+        source_rows
+            Of a monitor: the numbers that the first rows of its alarms have in their source, by their own.
         """
-        self._board.update(model, rows_per_second, lag, times, tuple(traces))
+        self._board.update(model, rows_per_second, lag, times, tuple(traces), source_rows)
 
     def update_fleet(
         self,
@@ -138,6 +141,7 @@ class Page:
         rows_per_second: float = float("nan"),
         lag: float | None = None,
         traces: TracesOf | None = None,
+        places: PlacesOf | None = None,
     ) -> None:
         """Tell the page about a bank of models or monitors, after every batch; returns at once.
 
@@ -151,9 +155,11 @@ class Page:
             As of `update`.
         traces
             Returns the traces of a key, given its monitor (`eigenstream.jobs.traces.FleetTraces.of`).
+        places
+            Returns ``times`` and ``source_rows`` of a key, as of `update`, given its monitor.
         """
         assert isinstance(self._board, FleetBoard), "make the page with fleet=True"
-        self._board.update_fleet(bank, overview, rows_per_second, lag, traces)
+        self._board.update_fleet(bank, overview, rows_per_second, lag, traces, places)
 
     def hurry(self) -> None:
         """Show the last update at once: something has happened that must not wait for the next look."""

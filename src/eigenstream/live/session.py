@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from time import monotonic
 from typing import Any
 
+import numpy as np
 from bokeh.core import properties as bokeh
 from bokeh.core.templates import get_env
 from bokeh.document import Document
@@ -17,6 +17,8 @@ from bokeh.model import DataModel
 from bokeh.models import CustomJS
 from jinja2 import Template
 
+from ..io.durations import is_date, when
+from ..model.expectation import row_in_words
 from ..model.history import STATISTIC_NAMES
 from ..monitoring import Alarm
 from .board import MOST_COMPONENTS, REFRESH, Shown, Snapshot, Watching
@@ -143,10 +145,12 @@ class Session:
         """Alarms for the list, the latest first."""
         if shown is None or shown.watching is None:
             return []
-        timed = self._charts.timed and len(shown.times) > 0
-        times = self._charts.at_rows([alarm.began for alarm in shown.watching.alarms])
-        pairs = zip(shown.watching.alarms, times.tolist(), strict=True)
-        return [alarm_entry(alarm, time if timed else None) for alarm, time in pairs][::-1]
+        charts, rows = self._charts, shown.watching.source_rows
+        times = charts.at_rows([alarm.began for alarm in shown.watching.alarms])
+        if charts.dated is None or not len(shown.times):
+            times[:] = np.nan
+        pairs = zip(shown.watching.alarms, (times / (1e3 if charts.dated else 1)).tolist(), strict=True)
+        return [alarm_entry(alarm, time, rows.get(alarm.began)) for alarm, time in pairs][::-1]
 
     def _painted(self, attribute: str, old: int, new: int) -> None:
         """Send less to a browser that takes long, or whose computer is busy learning."""
@@ -257,22 +261,29 @@ def _of_monitor(watching: Watching) -> dict[str, str]:
     }
 
 
-def alarm_entry(alarm: Alarm, milliseconds: float | None) -> dict[str, Any]:
-    """An alarm as the list shows it; with the time at which it began, if that is known.
+def alarm_entry(alarm: Alarm, time: float = math.nan, source_row: int | None = None) -> dict[str, Any]:
+    """An alarm as the list shows it; with time and row of the source at which it began, if they are known.
 
     Examples
     --------
     >>> alarm = Alarm(1200, 1244, 31, ended=1245, peak=3.21, statistic="spe", contributors=(("valve", 0.6),))
-    >>> alarm_entry(alarm, None)["when"], alarm_entry(alarm, 1.7e12)["when"]
-    ('1,200', '2023-11-14 22:13:20')
+    >>> alarm_entry(alarm)["when"], alarm_entry(alarm, 1.7e9)["when"], alarm_entry(alarm, 12.5, 3260)["when"]
+    ('1,200', '2023-11-14 22:13:20', 'time 12.5')
+    >>> alarm_entry(alarm)["where"], alarm_entry(alarm, 12.5, 3260)["where"]
+    ('row 1,200', 'row 3,260 (its own row 1,200), time 12.5')
     """
-    when = f"{alarm.began:,}"
-    if milliseconds is not None:
-        when = datetime.fromtimestamp(milliseconds / 1e3, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    began, where = (
+        f"{alarm.began if source_row is None else source_row:,}",
+        row_in_words(alarm.began, source_row),
+    )
+    if not math.isnan(time):
+        began = when(round(time) if is_date(time) else float(f"{time:.6g}"))
+        where += f", {began}"
     state = "on" if alarm.ended is None else "accepted" if alarm.accepted else "ended"
     return {
         "key": alarm.began,
-        "when": when,
+        "when": began,
+        "where": where,
         "rows": f"{alarm.rows:,}",
         "peak": brief(alarm.peak),
         "statistic": STATISTIC_NAMES[alarm.statistic],

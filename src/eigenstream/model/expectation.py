@@ -34,6 +34,26 @@ class Trace(NamedTuple):
     """Expected value of each, given all other inputs (m, c)."""
     deviation: NDArray[np.float64]
     """Standard deviation of each around that while nothing is wrong (c)."""
+    source_row: int | None = None
+    """Number of the first row of the alarm in its source; None: as the monitor counts."""
+
+    @property
+    def at(self) -> str:
+        """The first row of the alarm in words."""
+        return row_in_words(self.began, self.source_row)
+
+
+def row_in_words(own: int, source_row: int | None) -> str:
+    """The number of a row in its source, if that is known and another than the monitor's own, and that.
+
+    Examples
+    --------
+    >>> row_in_words(198, 3258), row_in_words(198, None)
+    ('row 3,258 (its own row 198)', 'row 198')
+    """
+    if source_row is None or source_row == own:
+        return f"row {own:,}"
+    return f"row {source_row:,} (its own row {own:,})"
 
 
 def expectations(reading: Reading, rows: Floats, inputs: Sequence[int]) -> tuple[Matrix, Vector]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.durations import is_date
 from ..io.files import shown
 from ..learners.learner import PAUSE
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Times = Callable[[NDArray[Any]], NDArray[np.float64]]
-"""Function from sample counts to times, in seconds since 1970."""
+"""Function from sample counts to times: seconds since 1970, or numbers that count from some start."""
 
 Model: TypeAlias = Any
 """A fitted `AdaptivePCA`, `OnlineAdaptivePCA`, `StreamModel` or `StreamMonitor`."""
@@ -96,7 +97,19 @@ def legend_below(figure: Figure, handles: list[Artist]) -> None:
 
 def on_axis(counts: NDArray[np.int64], times: Times | None) -> NDArray[Any]:
     """Positions of samples on the horizontal axis: their counts, or their times."""
-    return counts if times is None else (times(counts) * 1e3).astype("datetime64[ms]")
+    if times is None:
+        return counts
+    return (times(counts) * 1e3).astype("datetime64[ms]") if _dated(times) else times(counts)
+
+
+def axis_label(times: Times | None, counted: str = "rows") -> str:
+    """Label of the horizontal axis; ``counted`` is what counts are of."""
+    return counted if times is None else "time (UTC)" if _dated(times) else "time"
+
+
+def _dated(times: Times) -> bool:
+    """True if times are dates; false if they count from the start of a recording."""
+    return is_date(float(times(np.array([1]))[0]))
 
 
 def short(name: object) -> str:

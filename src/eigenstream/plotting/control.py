@@ -9,7 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..model.expectation import BAND, Trace
 from ..model.history import STATISTIC_NAMES, ControlHistory
-from .axes import BrokenLine, Times, given_or_new, legend_below, legend_inside, on_axis, panels, short
+from .axes import (
+    BrokenLine,
+    Times,
+    axis_label,
+    given_or_new,
+    legend_below,
+    legend_inside,
+    on_axis,
+    panels,
+    short,
+)
 from .palette import BLUE, ORANGE, RED
 
 if TYPE_CHECKING:
@@ -96,7 +106,7 @@ def draw_control(
         for number, axis in enumerate(axes[charts:]):
             draw_trace(axis, trace, number, times)
             axis.set_xlabel("" if number + 1 < inputs else axis.get_xlabel())
-        axes[charts].set_title(f"inputs to blame for the alarm at row {trace.began:,}", fontsize="medium")
+        axes[charts].set_title(f"inputs to blame for the alarm at {trace.at}", fontsize="medium")
         handles += trace_handles()
     axes[0].set_title(title, parse_math=False)  # a name with $ in it is no formula
     legend_below(figure, handles)
@@ -135,7 +145,7 @@ def draw_trace(axis: Axes, trace: Trace, number: int, times: Times | None) -> No
     last = min(trace.last, int(trace.rows[-1]))
     for stretch in line.stretches(trace.began + (times is not None), last + 1 + (times is not None)):
         axis.axvspan(*stretch, color=ORANGE, alpha=0.3, linewidth=0)
-    axis.set(xlabel="rows" if times is None else "time (UTC)")
+    axis.set(xlabel=axis_label(times))
     axis.set_ylabel(short(trace.names[number]), parse_math=False)
 
 
@@ -236,7 +246,7 @@ def _draw_chart(axis: Axes, chart: Chart, name: str, times: Times | None) -> Non
     for alarm in _stretches(chart.alarm):
         for stretch in line.stretches(begins[alarm[0]], ends[alarm[-1]]):
             axis.axvspan(*stretch, color=ORANGE, alpha=0.3, linewidth=0)
-    axis.set(yscale="log", ylabel=name, xlabel="rows" if times is None else "time (UTC)")
+    axis.set(yscale="log", ylabel=name, xlabel=axis_label(times))
     if len(begins):
         axis.set_xlim(*on_axis(np.array([begins[0], ends[-1]]), times))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..keyed.overview import LEAST, MOST, KeysAtOnce
-from .axes import legend_below, mosaic, short
+from .axes import Times, axis_label, legend_below, mosaic, short
 from .control import draw_trace, trace_handles
 from .palette import BLUE, RED
 
@@ -22,7 +22,9 @@ NAMED = 24
 """Keys that have a line and a name; of all others there is the image."""
 
 
-def draw_fleet(glance: KeysAtOnce, title: str, alarm: tuple[Key, Trace] | None = None) -> Figure:
+def draw_fleet(
+    glance: KeysAtOnce, title: str, alarm: tuple[Key, Trace] | None = None, times: Times | None = None
+) -> Figure:
     """A figure of the keys with an alarm on or the largest severity or rank, and an image of all keys.
 
     Parameters
@@ -33,6 +35,8 @@ def draw_fleet(glance: KeysAtOnce, title: str, alarm: tuple[Key, Trace] | None =
         The name of the stream.
     alarm
         A key, and the inputs to blame around one of its alarms, which are drawn below.
+    times
+        A function from row counts of that key to seconds since 1970: their axis then shows times.
     """
     order = glance.order
     below = [] if alarm is None else [f"trace {i}" for i in range(len(alarm[1].names))]
@@ -42,7 +46,7 @@ def draw_fleet(glance: KeysAtOnce, title: str, alarm: tuple[Key, Trace] | None =
     _draw_lines(axes["lines"], glance, order[:NAMED])
     _draw_image(axes["image"], glance, order)
     if alarm is not None:
-        _draw_traces([axes[name] for name in below], *alarm)
+        _draw_traces([axes[name] for name in below], *alarm, times)
         legend_below(figure, trace_handles())
     on = int(np.count_nonzero(glance.on))
     number = f"{int(glance.events.sum()):,}"
@@ -54,12 +58,12 @@ def draw_fleet(glance: KeysAtOnce, title: str, alarm: tuple[Key, Trace] | None =
     return figure
 
 
-def _draw_traces(axes: list[Axes], key: Key, trace: Trace) -> None:
+def _draw_traces(axes: list[Axes], key: Key, trace: Trace, times: Times | None) -> None:
     """The inputs to blame for an alarm of one key."""
     for number, axis in enumerate(axes):
-        draw_trace(axis, trace, number, None)
-        axis.set_xlabel("rows of the key" if number + 1 == len(axes) else "")
-    title = f"{short(key)}: inputs to blame for the alarm at its row {trace.began:,}"
+        draw_trace(axis, trace, number, times)
+        axis.set_xlabel(axis_label(times, "rows of the key") if number + 1 == len(axes) else "")
+    title = f"{short(key)}: inputs to blame for the alarm at {trace.at}"
     axes[0].set_title(title, fontsize="medium", parse_math=False)
 
 

@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.history import ROUNDING, SpectrumHistory, above_rounding
-from .axes import BrokenLine, Times, fitted, given_or_new, legend_below, legend_inside, on_axis, panels
+from .axes import (
+    BrokenLine,
+    Times,
+    axis_label,
+    fitted,
+    given_or_new,
+    legend_below,
+    legend_inside,
+    on_axis,
+    panels,
+)
 from .palette import BLUE, RED
 
 if TYPE_CHECKING:
@@ -179,7 +189,7 @@ def _mark_changes(
     axis: Axes, counts: NDArray[np.int64], rank: NDArray[np.int64], times: Times | None
 ) -> None:
     """Name the horizontal axis, and mark where the rank changes on it."""
-    axis.set_xlabel("samples" if times is None else "time (UTC)")
+    axis.set_xlabel(axis_label(times, "samples"))
     for change in on_axis(counts, times)[1:][np.diff(rank) != 0]:
         axis.axvline(change, color="0.5", linewidth=0.8, linestyle=":", zorder=0)
 
