@@ -56,6 +56,27 @@ def cells_of(path, delimiter=";"):
         return list(csv.reader(file, delimiter=delimiter))
 
 
+def test_empty_lines_at_the_end_are_copied_and_are_no_rows(european, tmp_path):
+    """As spreadsheets leave them."""
+    european.write_bytes(european.read_bytes() + b";;;;;;;\r\n" * 49)
+    said = call("fill", european, "--na", "-200", "--output", tmp_path / "whole.csv")
+    assert said.startswith("300 rows, ")
+    assert "50 lines of delimiters alone are no rows" in said
+    whole = (tmp_path / "whole.csv").read_bytes()
+    assert whole.endswith(b";;;;;;;\r\n" * 50)
+    assert whole.count(b"\r\n") == 351
+    plain = tmp_path / "plain.csv"
+    X, _ = plant()
+    lines = [";".join(f"{v:.2f}" for v in row) for row in X]
+    lines[200] = f";;{X[200, 2]:.2f};"
+    plain.write_text("\n".join(["a;b;c;d", *lines, ";;;", ";;;"]) + "\n")
+    said = json.loads(call("fill", plain, "--output", tmp_path / "filled.csv", "--json"))
+    assert said == {"rows": 300, "gaps": 3, "filled": 3, "left": 0, "skipped": 0, "empty": 2}
+    filled = (tmp_path / "filled.csv").read_text().splitlines()
+    assert filled[-2:] == [";;;", ";;;"]
+    assert "" not in filled[201].split(";")
+
+
 @pytest.mark.parametrize("ahead", [False, True])
 def test_a_european_file_is_filled_by_one_command_and_equal_in_every_cell_that_was_there(
     european, tmp_path, ahead
@@ -78,7 +99,7 @@ def test_a_european_file_is_filled_by_one_command_and_equal_in_every_cell_that_w
     assert all("," in new for old, new in filled[::2] if old == "-200")  # one decimal, as others have
     assert all("," not in new for old, new in filled[1::2] if old == "-200")
     assert output.read_bytes().count(b"\r\n") == european.read_bytes().count(b"\r\n")
-    assert "left as they are" in result.output  # the last line has no value at all
+    assert "1 line of delimiters alone is no row" in result.output
 
 
 def test_flags_and_deviations_in_more_columns_or_in_a_file(european, tmp_path):

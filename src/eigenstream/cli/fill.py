@@ -106,10 +106,13 @@ def fill(
         name = f"{copy}: " if len(pairs) > 1 else ""
         if as_json:
             counts: dict[str, Any] = {"output": copy} if name else {}
-            counts |= {one: getattr(found, one) for one in ("rows", "gaps", "filled", "left", "skipped")}
+            counts |= {
+                one: getattr(found, one) for one in ("rows", "gaps", "filled", "left", "skipped", "empty")
+            }
             click.echo(json.dumps(counts), err=output == "-")
         else:
             left = f", {found.left:,} left as they are: nothing was known yet" if found.left else ""
+            left += f"; {found.empty:,} empty lines at the end left as they are" if found.empty else ""
             said = f"{name}{found.rows:,} rows, {found.gaps:,} gaps: {found.filled:,} filled{left}"
             click.echo(said, err=output == "-")
             for note in opened.notes:

@@ -189,6 +189,19 @@ def refilled(
             yield line
 
 
+def empty_at_end(path: Path, reader: LineReader) -> set[int]:
+    """Numbers of the lines at the end of a CSV file that have delimiters and blanks alone."""
+    found = set[int]()
+    if isinstance(reader.parser, CsvParser) and reader.parser.delimiter != " ":
+        signs = reader.parser.delimiter.encode() + b" \t\r\n"
+        for number, line in _numbered(path):
+            if line.strip(signs):
+                found.clear()
+            elif line.strip():
+                found.add(number)
+    return found
+
+
 def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:
     """Lines of a text file, plain or gzip, with their numbers from 1."""
     file = PlainFile(path)

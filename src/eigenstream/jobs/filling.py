@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io import files, sources
-from ..io.refilled import Cell, dialect_of, refilled
+from ..io.refilled import Cell, dialect_of, empty_at_end, refilled
 from ..io.refilled_tables import write_sheet, write_table
 from ..io.sources import ReadOptions, Source, SourceError
 from ..io.sources.archives import ZippedFile, is_spreadsheet
@@ -47,6 +47,8 @@ class FillOutcome:
     """Gaps that were left as they are, because nothing was known of them yet."""
     skipped: int = 0
     """Rows that could not be read, and are copied as they are."""
+    empty: int = 0
+    """Lines at the end of delimiters alone, which are no rows and are copied as they are."""
 
     @property
     def filled(self) -> int:
@@ -152,6 +154,8 @@ def fill(
             found.skipped = opened.skipped
             names = opened.names or [f"x{i}" for i in range(opened.width)]
         model.features = list(opened.names or [])
+        if isinstance(reader, LineReader) and reader.kind != "xlsx":
+            _leave_empty(found, cells, lines, empty_at_end(path, reader), opened.width)
         by_line = {lines[row]: gaps for row, gaps in cells.items()} if lines else {}
         with _output(output) as file:
             if reader.kind == "xlsx":
@@ -173,6 +177,17 @@ def fill(
     if flag:
         files.replace(flag, _flags(cells, names))
     return found, opened
+
+
+def _leave_empty(
+    found: Filled, cells: dict[int, dict[int, Cell]], lines: dict[int, int], empty: set[int], width: int
+) -> None:
+    """Take out of everything the rows that are empty lines at the end, as spreadsheets leave them."""
+    for row in [row for row, line in lines.items() if line in empty]:
+        known = len(cells.pop(row, {}))
+        found.gaps, found.left = found.gaps - width, found.left - (width - known)
+        found.rows, found.empty = found.rows - 1, found.empty + 1
+        del lines[row]
 
 
 def _refuse_other_kinds(reader: Any, name: str) -> None:

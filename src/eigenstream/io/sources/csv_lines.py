@@ -238,6 +238,10 @@ class CsvParser(Parser):
             notes.append("a comma is taken for the decimal mark")
         return notes
 
+    def has_text(self, line: bytes) -> bool:
+        """Return True if a row has a text in one of its columns, read or not: a time, a name, a place."""
+        return not all(map(self._is_value, self._fields(self.options.decoded(line))))
+
     def may_count_rows(self) -> bool:
         """Return True if the first column has the name of an index that pandas writes."""
         return self.titles is not None and self.chosen[0] == 0 and self.titles[0] in INDEX_NAMES

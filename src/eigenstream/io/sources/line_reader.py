@@ -62,6 +62,8 @@ class LineReader(Reader):
         self._notes: list[str] = []
         self._blank, self._without_values = BLANK, 0
         """Bytes of a line that is no row; number of the lines passed over that had delimiters alone."""
+        self._worded: bool | None = False
+        """True if each row has a text, so that a line of delimiters alone is none; None: not known yet."""
         self._first = np.zeros(0)
         """First column of the first rows."""
         try:
@@ -72,8 +74,13 @@ class LineReader(Reader):
         self.full, self.width = self.parser.full, self.parser.width
         self.names, self.kept = self.parser.names, self.parser.kept
         self.column_numbers = self.parser.numbers
-        if self.kept and isinstance(self.parser, CsvParser) and self.parser.delimiter != " ":
-            # Where a row has a time or a key, a line of delimiters alone is none.
+        if isinstance(self.parser, CsvParser) and self.parser.delimiter != " ":
+            self._settle(True if self.kept else None)
+
+    def _settle(self, worded: bool | None) -> None:
+        """Go on with this: where rows have a time, a key or a text, a line of delimiters alone is none."""
+        self._worded = worded
+        if worded and isinstance(self.parser, CsvParser):
             self._blank = BLANK | (np.arange(256) == self.parser.delimiter.encode()[0])
 
     def _understand(self) -> Parser:
@@ -175,13 +182,17 @@ class LineReader(Reader):
     def notes(self) -> list[str]:
         notes = [f"{self.name}: {note}" for note in self.parser.notes()] + self._notes
         if self._without_values:
-            notes.append(f"{self.name}: {self._without_values:,} lines of delimiters alone are no rows")
+            many = f"{self._without_values:,} lines of delimiters alone are no rows"
+            said = "1 line of delimiters alone is no row" if self._without_values == 1 else many
+            notes.append(f"{self.name}: {said}")
         return notes
 
     def place(self) -> Callable[[], Place]:
         at: Place = {"row": self.row, "line": self.lines.line, "offset": self.lines.seen.offset}
         if isinstance(self.parser, CsvParser) and not self.parser.given:
             at["decimal"] = self.parser.mark
+        if self._worded and not self.kept:
+            at["worded"] = True
         seen = self.lines.fingerprint()
         return lambda: {**at, "fingerprint": seen()}
 
@@ -205,6 +216,8 @@ class LineReader(Reader):
         if self.file is not None and not self.file.ends_line(offset):
             raise SourceError(f"{self.name}, line {line}: it had no end when it was read, and may have grown")
         self._held, self.row = NOTHING, row
+        if row and self._worded is None:
+            self._settle(place.get("worded") is True)
         if isinstance(self.parser, CsvParser) and not self.parser.given and mark is not None:
             self.parser.settle(mark)
 
@@ -236,6 +249,10 @@ class LineReader(Reader):
 
     def _next(self, count: int) -> Piece:
         """Take lines that are not empty, at most ``count``, the held one first; none at the end."""
+        if self._worded is None:  # the first row decides, however many are taken at once
+            first = self._held.data if len(self._held) else self._peek()
+            assert isinstance(self.parser, CsvParser)
+            self._settle(first is not None and self.parser.has_text(first))
         piece, self._held = self._held, NOTHING
         if len(piece) and count > 1 and self.lines.has_come():
             piece = joined(piece, self._filled(self.lines.take(count - 1)))
