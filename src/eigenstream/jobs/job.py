@@ -132,7 +132,7 @@ class Job:
             return RowPlaces.of(self.model.position_of(key))
         return RowPlaces((self._new_stage() if self.known else self._stage).numbering, self.times)
 
-    def alarm_rows(self, model: MonitoredModel, key: Key | None = None) -> dict[int, int]:
+    def alarm_rows(self, model: Any, key: Key | None = None) -> dict[int, int]:
         """Rows of the source at which the latest alarms began, by the monitor's own numbers of them."""
         began = (alarm.began for alarm in model.alarms_[-LISTED:])
         return self.places(key).numbering.numbers(began)
