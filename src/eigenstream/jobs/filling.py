@@ -180,7 +180,7 @@ def fill(
 
 
 def _leave_empty(
-    found: Filled, cells: dict[int, dict[int, Cell]], lines: dict[int, int], empty: set[int], width: int
+    found: FillOutcome, cells: dict[int, dict[int, Cell]], lines: dict[int, int], empty: set[int], width: int
 ) -> None:
     """Take out of everything the rows that are empty lines at the end, as spreadsheets leave them."""
     for row in [row for row, line in lines.items() if line in empty]:

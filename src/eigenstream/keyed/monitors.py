@@ -174,7 +174,7 @@ class MonitorBank(KeyedModels):
 
     def position_of(self, key: Key) -> Any:
         """The ``position_`` that a ``judge`` of `each` gave the monitor of this key last."""
-        return self.callers.read(lambda: self._positioned(key))
+        return self._callers.read(lambda: self._positioned(key))
 
     def _positioned(self, key: Key) -> Any:
         held = self._monitors.get(key)
