@@ -158,6 +158,37 @@ def test_the_best_window_has_the_least_error():
     assert errors[1] < min(errors[0], errors[2])
 
 
+def test_the_window_of_least_bias_has_it():
+    speed, lam, theta, noise = 5e-4, 4.0, 1.0, 0.5
+    best = theory.least_bias_window(speed, lam, theta, noise)
+    biases = [
+        theory.output_bias(w, lam, theta, speed=speed, noise=noise) for w in (0.9 * best, best, 1.1 * best)
+    ]
+    assert biases[1] > max(biases[0], biases[2])
+
+
+@pytest.mark.parametrize(("p", "window"), [(1, 25), (3, 50)])
+def test_outputs_lack_as_much_variance_as_predicted(p, window):
+    """A network of its own beside the report's: the rules written out, equal modes, threshold 1."""
+    lam, theta, T, skipped = 2.0, 1.0, 20_000, 500
+    rng = np.random.default_rng(p)
+    X = np.sqrt(lam) * rng.standard_normal((T, p))
+    N, S, powers = lam * np.eye(p), (lam - theta) * np.eye(p), []
+    for x in X:
+        y = np.linalg.solve(S + theta * np.eye(p), N @ x)
+        powers.append(y @ y)
+        N += (np.outer(y, x) - N) / window
+        S += (np.outer(y, y) - S) / window
+    closed_form = np.sum(X[skipped:] ** 2) - theta * p * (T - skipped)
+    bias = np.sum(powers[skipped:]) / closed_form - 1
+    assert bias == pytest.approx(theory.output_bias(window, lam, theta, n_modes=p), rel=0.25)
+
+
+def test_what_turns_too_fast_is_lost():
+    assert theory.output_bias(100, 4.0, 1.0, speed=1.0, noise=0.5) == -1
+    assert theory.output_bias(1e9, 4.0, 1.0) == pytest.approx(0, abs=1e-8)
+
+
 def test_settling_diverges_above_the_bound_and_not_below():
     rng = np.random.default_rng(0)
     A = np.eye(5) + 0.4 * rng.standard_normal((5, 5)) * (1 - np.eye(5))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def score(
     try:
         for batch in source:
             scores = scorer.scores(batch)
-            unit = "component" if scorer.respond is None else "neuron"
+            unit: Literal["component", "neuron"] = "component" if scorer.respond is None else "neuron"
             layout = Layout(scores.shape[1], scores.dtype, source.kept, scorer.residuals, unit)
             output = output or sink(layout)
             output.write(batch.numbers, scores, batch.texts)

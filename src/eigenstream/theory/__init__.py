@@ -13,8 +13,13 @@ from .dynamics import effective_window as effective_window
 from .dynamics import growth_exponent as growth_exponent
 from .dynamics import growth_rate as growth_rate
 from .dynamics import jacobi_bound as jacobi_bound
+from .dynamics import jacobian as jacobian
 from .dynamics import jacobian_eigenvalues as jacobian_eigenvalues
+from .dynamics import least_bias_window as least_bias_window
+from .dynamics import output_bias as output_bias
 from .dynamics import relaxation_rates as relaxation_rates
+from .dynamics import start_cost as start_cost
+from .dynamics import start_cost_by_output as start_cost_by_output
 from .dynamics import stationary_point as stationary_point
 from .two_levels import GRID as GRID
 from .two_levels import AlphaRow as AlphaRow

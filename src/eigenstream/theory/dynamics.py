@@ -55,6 +55,35 @@ def growth_rate(lam: float, theta: float, beta: float) -> float:
     return float(weight @ np.log(factor) / weight.sum() / (1 - beta**2))
 
 
+def start_cost(lam: float, theta: float) -> float:
+    """Factor by which a start with gains ten times smaller lengthens the time to learn a mode, at beta = 1.
+
+    For a threshold that does not depend on the output. Time counts from where the initial activity would have
+    been gathered: from ``-activity / theta``.
+
+    Examples
+    --------
+    >>> start_cost(4.0, 2.0), start_cost(2.5, 2.0)
+    (10.0, 10000.0)
+    """
+    return float(10 ** (1 / growth_exponent(lam, theta)))
+
+
+def start_cost_by_output(lam: float, activity: float) -> float:
+    """Samples by which such a start lengthens it where the threshold is measured by the output (R_YY).
+
+    While outputs are small, nothing is added to the initial activity: a weak mode is multiplied by
+    ``1 + x^2 / activity`` a sample and grows exponentially, not like a power of T.
+
+    Examples
+    --------
+    >>> round(start_cost_by_output(4.0, 20.0), 1)
+    14.3
+    """
+    z, weight = np.polynomial.hermite_e.hermegauss(NODES)
+    return float(np.log(10) * weight.sum() / (weight @ np.log1p(lam / activity * z**2)))
+
+
 def effective_window(window: float, lam: float, noise: float) -> float:
     """Window with which plain discounted PCA would follow an axis as the network does: a little longer.
 
@@ -101,6 +130,62 @@ def best_window(speed: float, lam: float, noise: float, n: int) -> float:
     scatter = (n - 1) * noise / (lam - noise) / 2
     slope = (speed * effective_window(1.0, lam, noise)) ** 2
     return float((scatter / (2 * slope)) ** (1 / 3))
+
+
+def output_bias(
+    window: float, lam: float, theta: float, *, n_modes: int = 1, speed: float = 0.0, noise: float = 0.0
+) -> float:
+    """Relative bias of an output variance, which would be ``lam - theta``, by forgetting and by lag.
+
+    The first part comes from fluctuations of the sums over a window, in first order of ``1 / window``.
+    Scatter of the axis has no part in it: a neuron makes up in noise for what it loses in signal. The second
+    comes from the lag of an axis that turns.
+
+    Parameters
+    ----------
+    window
+        ``1 / (1 - beta^2)``, in samples.
+    lam, theta
+        Variance along the axis, and the threshold, which does not depend on the output.
+    n_modes
+        Modes of this variance that are transmitted: each fluctuates with all of them.
+    speed
+        Radians a sample by which the axis turns.
+    noise
+        Variance along the other axes, towards which it turns.
+
+    Examples
+    --------
+    >>> round(output_bias(25, 4.0, 1.0), 4), round(output_bias(25, 4.0, 1.0, n_modes=4), 4)
+    (-0.0093, -0.0233)
+    >>> round(output_bias(100, 4.0, 1.0, speed=1e-3, noise=0.5), 4)
+    -0.0174
+    """
+    # An axis that turns by `turn` a window stands still beside its sums where S + theta is the larger root of
+    # (lam/v - 1) (1 - noise/v) = turn^2; if there is none, the network cannot follow.
+    turn = 1 + (speed * window) ** 2
+    inside = (lam + noise) ** 2 - 4 * turn * lam * noise
+    v = (lam + noise + np.sqrt(inside)) / (2 * turn) if inside > 0 else theta
+    fluctuation = (n_modes + 1) / 2 * _fluctuation(lam, theta) / window
+    return float(max((v - lam) / (lam - theta) - fluctuation, -1.0))
+
+
+def _fluctuation(lam: float, theta: float) -> float:
+    """Share of its variance that one mode's output lacks by fluctuations of its sums, times the window."""
+    gain = 1 - theta / lam  # squared: output over input variance
+    return (1 - gain) * (1 + gain) / (gain * (1 + 2 * gain))
+
+
+def least_bias_window(speed: float, lam: float, theta: float, noise: float) -> float:
+    """Window at which `output_bias` of one mode is least, where lag is small.
+
+    Examples
+    --------
+    >>> round(least_bias_window(1e-3, 4.0, 1.0, 0.5))
+    42
+    """
+    lag = (speed * lam) ** 2 / ((lam - noise) * (lam - theta))
+    return float((_fluctuation(lam, theta) / (2 * lag)) ** (1 / 3))
 
 
 def jacobi_bound(A: ArrayLike) -> float:
@@ -191,6 +276,11 @@ def jacobian_eigenvalues(point: NetworkMoments, eigenvalues: ArrayLike, regulari
     Positive: the point is left. Zero: the outputs may be rotated, which changes nothing (as many zeros as
     rotations). Negative: relaxation, per window or per e-fold of T.
     """
+    return np.sort(np.linalg.eigvals(jacobian(point, eigenvalues, regularizer)).real)[::-1]
+
+
+def jacobian(point: NetworkMoments, eigenvalues: ArrayLike, regularizer: Regularizer) -> Array:
+    """Matrix of the linearized averaged dynamics at a point, on N row by row, S row by row, and theta."""
     lam = np.asarray(eigenvalues, dtype=np.float64)
     k, n = point.N.shape
     inverse = np.linalg.inv(point.S + point.theta * np.eye(k))
@@ -206,4 +296,4 @@ def jacobian_eigenvalues(point: NetworkMoments, eigenvalues: ArrayLike, regulari
         output = (dF * lam) @ F.T + (F * lam) @ dF.T
         changes = (dF * lam - dN, output - dS, gain * np.trace(output) - dtheta)
         J[:, column] = np.concatenate([np.ravel(change) for change in changes])
-    return np.sort(np.linalg.eigvals(J).real)[::-1]
+    return J

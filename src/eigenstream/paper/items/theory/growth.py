@@ -83,7 +83,7 @@ def draw(axis: Axes, tables: Sequence[Table]) -> str:
     axis.set_xticks([FIRST, 500, 1_000, LAST], [f"{T:,}" for T in (FIRST, 500, 1_000, LAST)])
     axis.set_xticks([], minor=True)
     axis.legend(frameon=False, fontsize=6, loc="upper left")
-    return "weak modes, β = 1 (lines: theory)"
+    return "weak modes, β = 1"
 
 
 def claims(tables: Sequence[Table]) -> list[Claim]:
@@ -148,7 +148,7 @@ def draw_rates(axis: Axes, tables: Sequence[Table]) -> str:
         axis.plot(np.array(LAM) / THETA, measured, look.marker, color=look.color, ms=4.5, label=label)
     axis.set(xlabel="λ/θ", ylabel="growth per window")
     axis.legend(frameon=False, fontsize=6, loc="upper left")
-    return "weak modes with forgetting"
+    return "with forgetting"
 
 
 def rate_claims(tables: Sequence[Table]) -> list[Claim]:

@@ -13,9 +13,6 @@ ITEM = ThemedItem(
         "initial scale": Theme(
             starts.measure_initial_scale, starts.initial_scale_claims, starts.draw_initial_scale
         ),
-        "noise edge": Theme(
-            forgetting.measure_noise_edge, forgetting.noise_edge_claims, forgetting.draw_noise_edge
-        ),
     },
     full=8,
     quick=1,
