@@ -130,3 +130,12 @@ def test_components_only_become_fewer_by_counting_independent_samples():
         by_rows = Evidence(lam, lam.sum(), capacity=12, n_inputs=12, n_samples=400)
         alike = by_rows._replace(persistence=tau)
         assert NoiseEdge().judge(alike).rank() <= NoiseEdge().judge(by_rows).rank()
+
+
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+@pytest.mark.parametrize("width", [2, 8, 16])
+def test_rounding_that_all_axes_of_narrow_input_leave_is_not_alike(solver, width):
+    for seed in range(4):
+        model = OnlineAdaptivePCA(solver=solver).fit(slow_noise(1_000, width, 0.0, SEED + seed))
+        assert not model._tracker.learner.lags.alike
+        assert model._tracker.evidence().persistence is None

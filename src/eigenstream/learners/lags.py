@@ -220,7 +220,8 @@ def are_alike(sums: Matrix, pairs: Vector) -> NDArray[np.bool_]:
     left = same[..., 0] - same[..., 1:].sum(axis=-1), next_[..., 0] - next_[..., 1:].sum(axis=-1)
     line = ALIKE * pairs[..., 1]
     alike = np.abs(next_[..., 0]) * pairs[..., 0] > line * same[..., 0]
-    return np.asarray(alike | (np.abs(left[1]) * pairs[..., 0] > line * np.maximum(left[0], 0.0)))
+    some = left[0] > ROUNDING * same[..., 0]  # axes of narrow input leave nothing but rounding
+    return np.asarray(alike | (some & (np.abs(left[1]) * pairs[..., 0] > line * left[0])))
 
 
 def block_sums(
@@ -324,7 +325,8 @@ def _are_lively(sums: Matrix, pairs: Vector, inputs: Matrix) -> NDArray[np.bool_
     left = _left(sums[..., :2, :])
     chance = np.minimum(NEGLIGIBLE + DEVIATIONS / np.sqrt(pairs[..., 1]), 1.0)
     line = (chance * (pairs[..., 1] / pairs[..., 0]))[..., None]
-    lively = (np.abs(left[..., 1, :]) <= line * np.abs(left[..., 0, :])).all(axis=-1)
+    none = left[..., 0, :] <= ROUNDING * left[..., 0, :1]  # nothing but rounding is left
+    lively = (none | (np.abs(left[..., 1, :]) <= line * left[..., 0, :])).all(axis=-1)
     if inputs.shape[-1]:
         squares = np.einsum("...i,...i->...", inputs, inputs)
         lively &= squares[..., 1] <= np.square(line[..., 0]) * squares[..., 0]
