@@ -309,7 +309,9 @@ def test_decisions_together_are_those_one_by_one(data):
     lam = -np.sort(-np.exp(rng.normal(0, 2, (m, r))), axis=1)
     samples = int(rng.integers(1, 3000))
     inputs = rng.uniform(0.1, 2, (m, r))
-    evidence = Evidence(lam, lam.sum(axis=1), capacity, r, samples, beta2, inputs)
+    lively = rng.integers(0, 2, m).astype(bool)
+    tau = None if lively.all() else np.where(lively[:, None], 1.0, 1 + rng.exponential(20, (m, 4)))
+    evidence = Evidence(lam, lam.sum(axis=1), capacity, r, samples, beta2, inputs, persistence=tau)
     earlier = rng.integers(0, samples + 1, m) * rng.integers(0, 2, m)
     before = [
         Decision(0.1, 0.2, int(rank), Memory(float(seen), float(since), float(doubt), float(asked)))
@@ -326,7 +328,12 @@ def test_decisions_together_are_those_one_by_one(data):
     held = Decisions(np.full(m, 0.1), np.full(m, 0.2), np.array([one.rank for one in before]), memory)
     made = decide_together(kind, rule, evidence, held)
     for i, one in enumerate(before):
-        own = evidence._replace(variances=lam[i], total=float(lam[i].sum()), input_variances=inputs[i])
+        own = evidence._replace(
+            variances=lam[i],
+            total=float(lam[i].sum()),
+            input_variances=inputs[i],
+            persistence=None if tau is None or lively[i] else tau[i],
+        )
         expected = decide(kind, rule, own, one)
         found = Decision(
             made.alpha[i], made.threshold[i], made.rank[i], Memory(*(column[i] for column in made.memory))

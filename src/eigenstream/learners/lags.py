@@ -70,6 +70,13 @@ BY_CHANCE = 1.25
 BETWEEN = 0.6
 """Place of the norm of covariances' variances between the mean of all (0) and that of the diagonal (1)."""
 
+# Inputs. What is left of an input is a difference of sums, which reads 0.99 by chance where axes hold most of
+# it. One such input hides factors: of 150 draws of white ones in 600 rows of noise of 0.9, 30 inputs, 84 %
+# are right if all count in full, 99 % with one in 15 or in 10, and noise of mixed persistence stays as quiet.
+# One in 10 finds too many factors in such noise more often, 3 % for 2 % (seeds from 820,000 on).
+EXTREME = 15
+"""One input in so many, the slowest, may be so by chance: they count as the slowest of the others."""
+
 # A correlation: over the 64 rows of a block it falls to 0.88, and rows are worth one independent one in 500.
 SLOWEST = 0.998
 """An input that is slower has no first-order autocorrelation that could be told from 1."""
@@ -381,8 +388,10 @@ def _differences(powers: Matrix, products: Matrix) -> Vector:
     weights = np.where(used, powers, 0.0)
     rho = np.where(used, products, 0.0) / np.where(used, powers, 1.0)
     pooled = (weights * rho).sum(axis=-1) / np.maximum(weights.sum(axis=-1), TINY)
-    squares = np.square(weights)
-    each = (squares * _first_order(rho)).sum(axis=-1) / np.maximum(squares.sum(axis=-1), TINY)
+    squares, taus = np.square(weights), _first_order(rho)
+    place = -1 - taus.shape[-1] // EXTREME
+    taus = np.minimum(taus, np.partition(taus, place, axis=-1)[..., place, None])
+    each = (squares * taus).sum(axis=-1) / np.maximum(squares.sum(axis=-1), TINY)
     return np.asarray(np.maximum(each / _first_order(pooled) / BY_CHANCE, 1.0) ** BETWEEN)
 
 

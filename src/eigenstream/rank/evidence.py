@@ -117,6 +117,11 @@ class Evidence(NamedTuple):
         """Share of the samples that are worth an independent one, for what 0, 1, ... components leave."""
         return self.independent(number) / self.n_rows
 
+    @property
+    def alike(self) -> Any:
+        """True if rows are like those before; for m streams an array of them."""
+        return False if self.persistence is None else (self.persistence > 1).any(axis=-1)
+
     def n_independent(self, rank: int) -> float:
         """Number of independent samples that judge what this many components leave; at least 1."""
         return max(self.effective * float(self.worth(rank + 1)[..., -1]), 1.0)

@@ -104,7 +104,9 @@ class NoiseEdge(Rule):
         if evidence.persistence is None:
             return by_rows
         # Components only become fewer by counting independent samples. What is larger than one is one, too:
-        # as long as slow components are left in the rows, these look slower than their noise is.
+        # as long as slow components are left in the rows, these look slower than their noise is. By rows it
+        # would find too many: noise whose variances fall by e^-3 over 12 directions shows components in all
+        # draws of 500 rows instead of half, while of white noise with factors only 1 % more are right.
         alike = self._judged(evidence, CORRECTED)
         ratios = np.maximum.accumulate(alike.ratios[..., ::-1], axis=-1)[..., ::-1]
         return Judgement(np.minimum(ratios, by_rows.ratios), np.maximum(alike.lines, by_rows.lines))

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from ..regularizers import Regularizer
 from . import Evidence, Judgement, Rule, effective_samples
-from .decision import ENTER, FILLED, LARGEST_ALPHA, LEAVE, MOST_DEVIATIONS, PATIENCE, YOUNG, _window
+from .decision import (
+    ENTER,
+    ENTER_ALIKE,
+    FILLED,
+    LARGEST_ALPHA,
+    LEAVE,
+    MOST_DEVIATIONS,
+    PATIENCE,
+    YOUNG,
+    _window,
+)
 
 
 class Memories(NamedTuple):
@@ -121,7 +131,8 @@ def _is_clear_together(
     if evidence.effective < YOUNG * full:
         return np.ones(len(since), dtype=bool)
     due = (since < FILLED * full) & (evidence.effective >= np.minimum(2 * since, FILLED * full))
-    return np.asarray(due | (deviations > np.where(more, ENTER, LEAVE)))
+    enter = np.where(evidence.alike, ENTER_ALIKE, ENTER)
+    return np.asarray(due | (deviations > np.where(more, enter, LEAVE)))
 
 
 def _between_together(
