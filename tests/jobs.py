@@ -19,7 +19,7 @@ class Crash(BaseException):
 
 
 class Crashing(Watcher):
-    """Crashes a job after so many batches."""
+    """Crashes a job after this many batches."""
 
     def __init__(self, batches):
         self.left = batches
@@ -50,7 +50,7 @@ def run(*arguments, **options):
 
 
 def crash(*arguments, after, **options):
-    """A job that is gone after so many batches."""
+    """A job that is gone after this many batches."""
     with job(*arguments, **options) as prepared:
         prepared.watchers = (Crashing(after),)
         with pytest.raises(Crash):

@@ -91,7 +91,7 @@ with job(output=sys.argv[1], save=sys.argv[2]) as prepared:
 
 
 class AtWork:
-    """A job in another process that waits after so many rows until it is let go."""
+    """A job in another process that waits after this many rows until it is let go."""
 
     def __init__(self, output, save="first", rows=500):
         command = [sys.executable, "-c", HOLDER, str(output), str(save), str(rows)]

@@ -195,7 +195,7 @@ with Bank(path, max_models=int(sys.argv[2]), max_components=int(sys.argv[3])) as
 
 
 def killed(path, pieces, calls, max_models, max_components):
-    """Let a process learn so many calls, and kill it."""
+    """Let a process learn this many calls, and kill it."""
     arguments = [str(path), str(max_models), str(max_components)]
     child = subprocess.Popen(
         [sys.executable, "-c", KILLED, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -99,7 +99,7 @@ def test_many_commits_stay_readable_and_the_file_small(tmp_path):
 
 
 def test_a_few_of_many_models_are_saved_again_and_again(tmp_path):
-    """Each save writes little, and yet a bank is opened by reading no more than so many records."""
+    """Each save writes little, and yet a bank is opened by reading no more than this many records."""
     path, store = tmp_path / "x.bank", Store(tmp_path / "x.bank")
     states = {f"key {i}": bytes([i % 256]) * 300 for i in range(1000)}
     put(store, 1, **states)

@@ -55,7 +55,7 @@ def eigenstream_run(*arguments, cwd, stdin=None, check=True, **options):
 
 
 def killed_run(cwd, *arguments, kills, seed=0, stdin=None, longest=0.25):
-    """Run, killed so many times; returns how often it really was."""
+    """Run, killed this many times; returns how often it really was."""
     job = {
         "command": ["run", *map(str, arguments), "--resume"],
         "kills": kills, "seed": seed, "stdin": stdin and str(stdin), "shortest": 0.02, "longest": longest,

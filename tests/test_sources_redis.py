@@ -179,7 +179,7 @@ def test_a_server_that_does_not_come_back_is_given_up(tmp_path, monkeypatch):
 
 
 def wait_for_rows(path, rows, process):
-    """Until a job has written so many, or has ended."""
+    """Until a job has written this many, or has ended."""
     deadline = time.monotonic() + 120
     while process.poll() is None and (not path.exists() or path.read_bytes().count(b"\n") < rows):
         assert time.monotonic() < deadline

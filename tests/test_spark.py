@@ -26,7 +26,7 @@ NAMES = [f"x{i}" for i in range(6)]
 
 
 def table(keys, rows, seed=0):
-    """Rows of so many keys in random sequence: two components in noise, for each key with another mean."""
+    """Rows of this many keys in random sequence: two components in noise, for each key with another mean."""
     rng = np.random.default_rng(seed)
     places = rng.permutation(np.repeat(np.arange(keys), rows))
     values = rng.standard_normal((len(places), 6)) * np.r_[4.0, 3.0, np.ones(4)] + places[:, None] % 7
@@ -37,7 +37,7 @@ def table(keys, rows, seed=0):
 
 
 def write(folder, rows, files):
-    """Rows as so many files, in each of them in random sequence."""
+    """Rows as this many files, in each of them in random sequence."""
     (folder / "rows").mkdir(parents=True)
     for i, places in enumerate(np.array_split(np.arange(len(rows)), files)):
         part = rows.iloc[places].sample(frac=1, random_state=i)
@@ -311,7 +311,7 @@ def test_one_model_of_all_partitions(spark):
 
 
 def killed(folder, batches):
-    """Let a driver finish so many batches, and kill all of it while it works at the next."""
+    """Let a driver finish this many batches, and kill all of it while it works at the next."""
     child = subprocess.Popen(
         [sys.executable, "-m", "tests.spark_session", str(folder)],
         stdout=subprocess.PIPE,

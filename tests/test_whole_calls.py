@@ -142,7 +142,7 @@ def check(case, faults, points):
 
 
 def some(number, most, seed=0):
-    """At most so many of the points 1, 2, ..., number: the last ones, and others by chance."""
+    """At most this many of the points 1, 2, ..., number: the last ones, and others by chance."""
     last = np.arange(max(number - most // 4, 0), number) + 1
     others = np.random.default_rng(seed).permutation(max(number - len(last), 0)) + 1
     return np.concatenate((last, others[: most - len(last)]))

@@ -17,7 +17,7 @@ from tests.damage.command_line import command
 from tests.damage.ways import damaged
 
 BATCHES = 8
-"""A damaged head may speak of any number of rows; so many batches of them are read."""
+"""A damaged head may speak of any number of rows; this many batches of them are read."""
 DATA = np.random.default_rng(0).standard_normal((40, 3)).round(6)
 
 

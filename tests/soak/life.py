@@ -19,7 +19,7 @@ PAGE_EVERY = 3.0
 
 
 class Life:
-    """Run ``eigenstream`` until it ends or so many seconds have passed; then it is killed.
+    """Run ``eigenstream`` until it ends or this many seconds have passed; then it is killed.
 
     Parameters
     ----------
