@@ -22,6 +22,9 @@ from evaluation.rivals import factor_counts
 BLOCK, BLOCKS, ORDERS = 128, 20, 2
 """Rows of a block at least, so that rows keep most of their neighbours; blocks at most, whose order is
 shuffled; and how often."""
+GRID = 64
+"""Blocks have a multiple of so many rows. Models compare neighbours within these: no pair is made of the end
+of one block and the beginning of another, which never were neighbours."""
 LONG = 1e9
 """Half-life, in rows, that forgets nothing in practice."""
 PLANT = "one plant under control: unknown, 5 to 15 by custom"
@@ -49,8 +52,8 @@ RECORDS = {
 """What somebody who knows the record would say, and how sure."""
 
 INTRO = f"""At last real records, whose number of components nobody knows for certain: ours offline, online,
-with blocks of {BLOCK} rows or more in other orders, and with a half-life that forgets nothing; others
-beside."""
+with blocks of {BLOCK} rows or more in other orders (cut at multiples of {GRID} rows, within which models
+compare neighbours), and with a half-life that forgets nothing; others beside."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,7 @@ def simulate(case: Record) -> Table:
         rng = np.random.default_rng(0)
         shuffled = []
         for _ in range(ORDERS):
-            blocks = np.array_split(X, max(min(len(X) // BLOCK, BLOCKS), 1))
-            order = np.vstack([blocks[i] for i in rng.permutation(len(blocks))])
-            shuffled.append(OnlineAdaptivePCA().fit(order).n_components_)
+            shuffled.append(OnlineAdaptivePCA().fit(_in_another_order(X, rng)).n_components_)
         ranks["rows shuffled"] = OnlineAdaptivePCA().fit(X[rng.permutation(len(X))]).n_components_
     return {
         "kind": "real",
@@ -108,6 +109,14 @@ def simulate(case: Record) -> Table:
         "blocks": shuffled,
         "advice": model.advice_,
     }
+
+
+def _in_another_order(X: Array, rng: np.random.Generator) -> Array:
+    """Blocks of rows in another order; what is left over stays at the end."""
+    size = GRID * max(-(-len(X) // (BLOCKS * GRID)), BLOCK // GRID)
+    whole = len(X) // size * size
+    blocks = X[:whole].reshape(-1, size, X.shape[1])
+    return np.vstack([*blocks[rng.permutation(len(blocks))], X[whole:]])
 
 
 def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
