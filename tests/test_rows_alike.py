@@ -43,10 +43,20 @@ def test_sums_are_products_of_rows_and_their_predecessors():
 
 def test_rows_on_both_sides_of_a_pause_are_no_neighbours():
     X = np.random.default_rng(0).standard_normal((64, 5))
-    apart = sums_of(X, X[:0], (slice(0, 20), slice(20, 64)))
+    apart, whole = sums_of(X, X[:0], (slice(0, 20), slice(20, 64))), sums_of(X, X[:0])
     first, second = sums_of(X[:20], X[:0]), sums_of(X[20:], X[:0])
-    np.testing.assert_allclose(apart.sums, first.sums + second.sums)
-    np.testing.assert_array_equal(apart.pairs, first.pairs + second.pairs)
+    np.testing.assert_array_equal(apart.pairs, whole.pairs)
+    share = (first.pairs + second.pairs) / whole.pairs
+    np.testing.assert_allclose(np.sqrt(share)[:, None] * apart.sums, first.sums + second.sums)
+    np.testing.assert_allclose(np.sqrt(share)[:2, None] * apart.inputs, first.inputs + second.inputs)
+
+
+def test_visits_of_a_few_rows_are_worth_as_many_as_their_edge_says():
+    # By the largest eigenvalue of 30 inputs they are worth 445 independent rows.
+    X = np.vstack([slow_noise(8, 30, 0.95, SEED + i) for i in range(300)])
+    times = np.add.outer(10_000.0 * np.arange(300), np.arange(8.0)).ravel()
+    model = OnlineAdaptivePCA(half_life="100000000000s").fit(X, timestamps=times)
+    assert 300 < model.n_samples_effective_ < 600
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.9, 0.99])

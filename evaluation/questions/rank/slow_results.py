@@ -129,7 +129,7 @@ def _changes(tables: Sequence[Table]) -> Claim:
     name = max(changes, key=lambda name: changes[name])
     return target(
         f"at most {MOST_CHANGES} changes of rank per 10,000 rows of a stationary stream",
-        f"changes after {SETTLE} half-lives, or without one in the second half of {LONG:,} rows or more; mean",
+        f"changes after {SETTLE} half-lives, or without one in the second half of {LONG:,} rows and more",
         f"at most {changes[name]:.2g} ({name})",
         changes[name] <= MOST_CHANGES,
     )

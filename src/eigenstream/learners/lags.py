@@ -6,6 +6,7 @@ much less, for what is left of the rows after 0, 1, 2, ... components: `LagSums.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -92,7 +93,8 @@ class BlockSums(NamedTuple):
     sums: Matrix
     """Products of rows `LAGS` apart: of whole rows, and along each of the first axes (lags, 1 + k)."""
     pairs: Vector
-    """Number of pairs, weighted (lags); none beyond the first two lags where rows are not alike."""
+    """Number of pairs, weighted, with those across pauses, see `block_sums` (lags); none beyond the first two
+    lags where rows are not alike."""
     inputs: Matrix
     """Products of each input with itself, in the same row and in the next (2, n)."""
 
@@ -241,6 +243,11 @@ def block_sums(
 ) -> BlockSums:
     """Sums of a block.
 
+    Rows on both sides of a pause are independent. What counts are squares of correlations, in the mean over
+    all pairs: where only a share s of them has no pause between, sums are those of ``sqrt(s)`` times their
+    correlation. 300 visits of 8 rows of 0.95 are worth 445 independent rows, and read 380; taken for rows
+    without pauses at the distances within a visit they read 104.
+
     Parameters
     ----------
     gram
@@ -263,11 +270,12 @@ def block_sums(
     inputs = np.zeros((*stack, 2, 0 if rows is None or rows.shape[-1] > WIDEST else rows.shape[-1]))
 
     def compare(i: int) -> None:
+        lag, within = LAGS[i], 0.0
         for stretch in stretches:
-            w, lag = weights[stretch], LAGS[i]
+            w = weights[stretch]
             if lag >= len(w):
                 continue
-            pairs[..., i] += w[lag:] @ w[: len(w) - lag]
+            within += float(w[lag:] @ w[: len(w) - lag])
             sums[..., i, 1:] += _products(projections[..., stretch, :], lag)
             if gram is not None:
                 sums[..., i, 0] += np.trace(gram[..., stretch, stretch], lag, -2, -1)
@@ -278,6 +286,13 @@ def block_sums(
                 inputs[..., i, :] += of_inputs
             if gram is None:
                 sums[..., i, 0] += of_inputs.sum(axis=-1)
+        pairs[..., i] = within
+        if 0 < lag < b and len(stretches) > 1:
+            number = float(weights[lag:] @ weights[: b - lag])
+            pairs[..., i] = number
+            if within:
+                sums[..., i, :] *= math.sqrt(number / within)
+                inputs[..., i : i + 1, :] *= math.sqrt(number / within)  # none beyond the first two lags
 
     compare(0)
     compare(1)
