@@ -76,7 +76,7 @@ BETWEEN = 0.6
 # are right if all count in full, 99 % with one in 15 or in 10, and noise of mixed persistence stays as quiet.
 # One in 10 finds too many factors in such noise more often, 3 % for 2 % (seeds from 820,000 on).
 EXTREME = 15
-"""One input in so many, the slowest, may be so by chance: they count as the slowest of the others."""
+"""One input in 15, the slowest, may be so by chance: these count as the slowest of the others."""
 
 # A correlation: over the 64 rows of a block it falls to 0.88, and rows are worth one independent one in 500.
 SLOWEST = 0.998
