@@ -19,15 +19,19 @@ import numpy as np
 from ... import offline, streams
 from ...network import (
     EqualizingNetwork,
+    FastSimilarityMatching,
     HardThresholdNetwork,
     HebbianNetwork,
     InterneuronNetwork,
     LocalNetwork,
+    MinMaxNetwork,
+    NonnegativeNetwork,
+    SimilarityMatchingNetwork,
 )
 from ...regularizers import InputOutput, Regularizer, ScaleDependent
 from ..reproduction.item import Claim, Sheet, Table
 from . import experiment
-from .drawing import DARK, LOOKS, Axes, Figure, figure_of, lettered
+from .drawing import DARK, LOOKS, MIDDLE, Axes, Figure, figure_of, lettered
 from .experiment import KINDS, Array
 from .texts import texts_of
 
@@ -51,13 +55,19 @@ PASSES = 0.02
 """Share of the strongest mode's output variance from which on a mode counts as transmitted."""
 SILENT = 1e-3
 """Share of the usual output variance below which the strongest mode counts as silent, too."""
-LIBRARY = "library"
+LIBRARY, NONE = "library", "none"
+TAU = 0.25
+"""Rates of the network with two of them: lateral weights learn twice as fast as the others."""
 FORMS = (
     *(("soft", name) for name in KINDS),
     *(("hard", name) for name in KINDS),
     ("equalizing", "scale-dependent"),
     ("equalizing", "input-output"),
     ("gain control", "input-output"),
+    ("two rates", "input-output"),
+    ("non-negative", "input-output"),
+    ("similarity matching", NONE),
+    ("fast similarity matching", NONE),
     (LIBRARY, "noise edge"),
 )
 """All networks, and what a person would use instead."""
@@ -65,7 +75,17 @@ WHITENING = ("whitening", "scale-dependent")
 """An equalizing network at contrast 1, for longer."""
 LONGER = 2
 CALIBRATED = ("input-output", "squared-output")
-STYLE = {"soft": "o-", "hard": "s--", "equalizing": "^-.", "gain control": "D:", LIBRARY: "x-"}
+STYLE = {
+    "soft": "o-",
+    "hard": "s--",
+    "equalizing": "^-.",
+    "gain control": "D:",
+    "two rates": "v-",
+    "non-negative": "P--",
+    "similarity matching": "<-.",
+    "fast similarity matching": ">:",
+    LIBRARY: "x-",
+}
 
 
 @dataclass(frozen=True)
@@ -152,15 +172,22 @@ def threshold_of(data: str) -> tuple[Array, float, int]:
 def network_of(case: Case, X: Array) -> LocalNetwork:
     """A network with the threshold in the gap, after its start."""
     lam, theta, p = threshold_of(case.data)
-    kind, trace = KINDS[case.regularizer], float(lam.sum())
+    n, trace = X.shape[1], float(lam.sum())
+    options: dict[str, Any] = {"beta": case.beta, "settling": "fixed-point", "random_state": case.seed}
+    options["initial_activity"] = trace  # of the order of a sample's squared length, whatever the units
+    if case.regularizer == NONE:
+        plain = case.form == "similarity matching"
+        return (SimilarityMatchingNetwork if plain else FastSimilarityMatching)(n, K, **options)
+    kind = KINDS[case.regularizer]
     regularizer: Regularizer = kind.for_threshold(lam, theta)
     if case.form == "hard" and case.regularizer == "squared-output":
         regularizer = kind(theta / float(lam[:p].sum()))
-    options: dict[str, Any] = {"beta": case.beta, "settling": "fixed-point", "random_state": case.seed}
-    options["initial_activity"] = trace  # of the order of a sample's squared length, whatever the units
-    n = X.shape[1]
     if case.form == "soft":
         return HebbianNetwork(n, K, regularizer, **options)
+    if case.form == "two rates":
+        return MinMaxNetwork(n, K, regularizer, TAU, **options)
+    if case.form == "non-negative":
+        return NonnegativeNetwork(n, K, regularizer, **(options | {"settling": "gauss-seidel", "tol": 1e-4}))
     if case.form == "hard":
         return HardThresholdNetwork(n, K, regularizer, **options)
     # Outputs of the size of the threshold, so that all of them can be compared.
@@ -281,7 +308,7 @@ def draw(settings: Settings, tables: Sequence[Table]) -> Figure:
 
 
 def _draw_form(left: Axes, right: Axes, tables: Sequence[Table], data: str, form: tuple[str, str]) -> None:
-    color = LOOKS[form[1]].color if form[1] in LOOKS else DARK
+    color = LOOKS[form[1]].color if form[1] in LOOKS else MIDDLE if form[1] == NONE else DARK
     shift = 1.02 ** (FORMS.index(form) - len(FORMS) / 2)  # bars on top of one another could not be told apart
     for axis, values in zip((left, right), _found(tables, data, form), strict=True):
         low, middle, high = np.quantile(values, (0.25, 0.5, 0.75), axis=0)
@@ -351,14 +378,18 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
 
 
 def _rank_claim(tables: Sequence[Table], data: str) -> Claim:
-    """Judge networks by medians: the same at every contrast, or not. The library's rank is told with them."""
+    """Judge networks by medians: the same to within one at every contrast, or not.
+
+    The library's rank, and those of networks without a threshold, are told with them.
+    """
     medians = {form: np.median(_found(tables, data, form)[0], axis=0) for form in FORMS}
     fixed = {form: ranks for form, ranks in medians.items() if form[1] in KINDS and form[1] not in CALIBRATED}
     others = {form: ranks for form, ranks in medians.items() if form[1] in CALIBRATED}
     listed = {form: " ".join(f"{rank:g}" for rank in ranks) for form, ranks in medians.items()}
     value = "; ".join(f"{form}, {name}: {ranks}" for (form, name), ranks in listed.items())
-    right = all(np.ptp(ranks) <= 1 for ranks in others.values()) and all(
-        ranks[0] < ranks[2] and ranks[0] < ranks[-1] - 1 for ranks in fixed.values()
+    usual = CONTRASTS.index(1.0)
+    right = all(np.max(np.abs(ranks - ranks[usual])) <= 1 for ranks in others.values()) and all(
+        ranks[0] < ranks[usual] and ranks[0] < ranks[-1] - 1 for ranks in fixed.values()
     )
     return claim("rank", value, right, data=data)
 
@@ -372,7 +403,9 @@ def _size_claim(tables: Sequence[Table], data: str) -> Claim:
     value = "; ".join(f"{form}, {name}: {slope:.2f}" for (form, name), slope in slopes.items())
     flat = slopes["gain control", "input-output"]
     follow = [
-        slope for (form, name), slope in slopes.items() if name in CALIBRATED and form != "gain control"
+        slope
+        for (form, name), slope in slopes.items()
+        if name in (*CALIBRATED, NONE) and form != "gain control"
     ]
     right = abs(flat) < 0.25 and all(abs(slope - 2) < 0.25 for slope in follow)
     return claim("size", value, right, data=data)
