@@ -12,6 +12,7 @@ from eigenstream.paper.items import ITEMS
 
 ROOT = Path(__file__).parents[1]
 note = runpy.run_path(str(ROOT / "paper" / "note.py"))
+tables = runpy.run_path(str(ROOT / "docs" / "report_tables.py"))
 TEMPLATE = (ROOT / "paper" / "note.template.md").read_text("utf-8")
 TEXTS = tomllib.loads((ROOT / "src/eigenstream/paper/items/texts.toml").read_text("utf-8"))
 PAGE = "<p>Python 3.11.0, eigenstream 1.2.3, numpy 2.0.</p>"
@@ -93,3 +94,40 @@ def test_without_a_report_it_says_how_to_make_one(tmp_path):
     (tmp_path / "numbers").mkdir()
     (tmp_path / "numbers" / "toy.json").write_text(json.dumps({"item": "toy"}))
     assert note["read"](tmp_path) == {"toy": {"item": "toy"}}
+
+
+# --- the report's tables in the documentation ------------------------------------------------------------
+
+PLACES = "".join(
+    f"<!-- report: {item}: {title} -->\nold {title}\n<!-- end of report -->\n"
+    for item, title in (("toy", "Sizes: all"), ("toy", "Sizes: none"), ("other", "Ages"))
+)
+
+
+def write_report(folder, **sheets):
+    (folder / "numbers").mkdir()
+    for item, titles in sheets.items():
+        made = [{"title": title, "columns": ["a"], "rows": [["1"]], "note": "n"} for title in titles]
+        (folder / "numbers" / f"{item}.json").write_text(json.dumps({"sheets": made}))
+
+
+def test_tables_that_a_report_lacks_stay_with_all_others_of_their_item(tmp_path):
+    """A made-up plant's table must not stand beside a real plant's figure."""
+    write_report(tmp_path, toy=["Sizes: all"], other=["Ages"])
+    text, missing = tables["filled"](PLACES, tmp_path)
+    assert missing == [("toy", "Sizes: none")]
+    assert ("old Sizes: all" in text, "old Sizes: none" in text, "old Ages" in text) == (True, True, False)
+    assert "| a |" in text
+
+
+def test_pages_are_left_alone_and_what_is_missing_is_said(tmp_path, capsys, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "page.md"
+    page.write_text("<!-- report: toy: Rank: Tennessee Eastman -->\nold\n<!-- end of report -->\n")
+    write_report(tmp_path, toy=["Rank: stand-in plant"])
+    monkeypatch.setitem(tables["main"].__globals__, "ROOT", tmp_path)
+    tables["main"](tmp_path)
+    assert "old" in page.read_text()
+    assert "EIGENSTREAM_DATA" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="no report in"):
+        tables["main"](tmp_path / "nothing")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from functools import wraps
+from html import unescape
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -19,9 +20,10 @@ from rich.console import Console
 from eigenstream.cli import main
 from eigenstream.cli.reproduce import progress
 from eigenstream.paper.items import ITEMS
+from eigenstream.paper.reproduction import report
 from eigenstream.paper.reproduction.cache import basis, keep
 from eigenstream.paper.reproduction.item import ClaimVerdict, with_changes
-from eigenstream.paper.reproduction.runner import Reproduction
+from eigenstream.paper.reproduction.runner import JudgedItem, Reproduction
 
 from . import paper_item
 from .marks import slow
@@ -184,6 +186,26 @@ def test_mistakes_are_told_before_anything_is_computed(tmp_path, toy, monkeypatc
     assert bare.exit_code == 2
     assert "pip install 'eigenstream[plot]'" in bare.stderr
     assert computed(toy) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "changes"),
+    [
+        ("toy", "QUICK", []),
+        ("toy", "FULL", ["size=30", "scales=0.5,4"]),
+        ("sudden-change", "FULL", ["beta=0.99", "k=6"]),
+        ("sudden-change", "QUICK", ["other_thresholds=2.5"]),
+    ],
+)
+def test_the_lines_under_a_figure_have_the_settings_that_made_it(name, kind, changes):
+    item = ITEMS[name]
+    settings = with_changes({item: getattr(item, kind)}, changes)[item]
+    found = report._lines(JudgedItem(item, settings, 7, [], [], []))
+    lines = unescape(found.split("<code>")[1].split("</code>")[0])
+    assert "seed=7" in lines
+    made = {}
+    exec(lines.split("tables =")[0], made)
+    assert made["settings"] == settings
 
 
 def test_settings_can_be_changed_and_are_named(tmp_path, toy):

@@ -83,6 +83,18 @@ def test_sliders_draw_and_redraw_without_a_number_that_is_none():
     assert bad == 0
 
 
+def test_dots_are_of_the_run_whose_own_threshold_is_nearest():
+    """ "alpha times" moves the threshold, of each regularizer by another amount."""
+    runs = [{"threshold": t, "beta": b} for t in (2, 2.5, 3) for b in (0.95, 0.995, 1)]
+    asked = f"""s => ["TY", "XY", "YY"].map(kind => [1, 1.5].map(times =>
+        s.nearest({json.dumps(runs)}, s.thresholdOf[kind](times * s.alphaFor[kind](2), 1), 0.994)))"""
+    for kind, (plain, larger) in zip((ScaleDependent, InputOutput, SquaredOutput), run(asked), strict=True):
+        assert plain == {"threshold": 2, "beta": 0.995}
+        lam = np.r_[6.0, 5.0, 4.0, 2.0, np.full(60, 0.1)]
+        moved = kind(1.5 * kind.for_threshold(lam, 2.0).alpha).threshold(lam)
+        assert larger["threshold"] == min((2, 2.5, 3), key=lambda t: abs(t - moved))
+
+
 @pytest.mark.parametrize(
     ("kind", "symbol"), [(ScaleDependent, "TY"), (InputOutput, "XY"), (SquaredOutput, "YY")]
 )

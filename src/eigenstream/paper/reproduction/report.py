@@ -126,11 +126,15 @@ def _sliders(outcome: JudgedItem) -> str:
 
 def _lines(outcome: JudgedItem) -> str:
     """The lines that make the figure, folded away."""
-    name, kind = outcome.item.NAME, "QUICK" if outcome.settings == outcome.item.QUICK else "FULL"
+    name, kind, changes = outcome.item.NAME, *_settings_in_words(outcome)
+    imported, settings = "", f"item.{kind}"
+    if changes:
+        imported = "from eigenstream.paper.reproduction.item import with_changes\n"
+        settings = f"with_changes({{item: item.{kind}}}, {changes})[item]"
     how = f"""from eigenstream.paper.items import ITEMS
-
+{imported}
 item = ITEMS["{name}"]
-settings = item.{kind}
+settings = {settings}
 tables = [item.simulate(case) for case in item.cases(settings, seed={outcome.seed})]
 item.draw(settings, tables).savefig("{name}.pdf")
 """
@@ -139,6 +143,20 @@ item.draw(settings, tables).savefig("{name}.pdf")
 <pre><code>{escape(how)}</code></pre>
 <pre><code>{escape(textwrap.dedent(sources))}</code></pre>
 </details>"""
+
+
+def _settings_in_words(outcome: JudgedItem) -> tuple[str, list[str]]:
+    """Which of the item's two settings these come from, and what was changed in them, as ``name=value``."""
+    mine, found = values(outcome.settings), {}
+    for kind in ("FULL", "QUICK"):
+        usual = values(getattr(outcome.item, kind))
+        found[kind] = [f"{name}={_typed(value)}" for name, value in mine.items() if value != usual[name]]
+    return min(found.items(), key=lambda pair: len(pair[1]))
+
+
+def _typed(value: object) -> str:
+    """A setting as ``--set`` takes it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _links(name: str) -> str:

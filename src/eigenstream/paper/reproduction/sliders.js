@@ -167,6 +167,12 @@
       return [T, LAM.map((_, j) => last.reduce((sum, [, d]) => sum + d[j], 0) / last.length)];
     });
   };
+  // The recorded run whose threshold (on the input as it begins) and memory are nearest; alpha times is in the threshold.
+  const nearest = (runs, threshold, beta) => {
+    const memory = b => Math.log10(1 - Math.min(b, 0.99995) ** 2);
+    const apart = run => Math.abs(run.threshold - threshold) + Math.abs(memory(run.beta) - memory(beta));
+    return [...runs].sort((a, b) => apart(a) - apart(b))[0];
+  };
   const change = host => {
     const runs = JSON.parse(host.dataset.recorded || "[]"), TOP = 14;
     const controls = document.createElement("div"), row = document.createElement("div"), told = document.createElement("div");
@@ -180,19 +186,20 @@
     host.append(controls, row);
     const draw = () => {
       const level = theta.read(), times = 2 ** detune.read(), v = memory.read(), beta = v >= 4 ? 1 : Math.sqrt(1 - 10 ** -v);
-      const apart = run => Math.abs(run.threshold - level) + Math.abs(Math.log10(1 - Math.min(run.beta, 0.99995) ** 2) - Math.log10(1 - Math.min(beta, 0.99995) ** 2));
-      const run = [...runs].sort((a, b) => apart(a) - apart(b))[0], words = [];
+      const words = [];
       for (const [kind, f] of Object.entries(frames)) {
         const alpha = times * alphaFor[kind](level), course = closedForm(kind, alpha, beta);
+        const run = nearest(runs, thresholdOf[kind](alpha, 1), beta);
         f.layer.replaceChildren();
         LAM.forEach((_, i) => {
           const look = i === 3 ? ["#111", ""] : [LOOK[kind][0], ""];
           f.layer.append(path(f, course.map(([T, d]) => [T / END, Math.min(d[i] / TOP, 1)]), look));
           if (run) run.times.forEach((T, t) => f.layer.append(svg("circle", {cx: f.x(T / END), cy: f.y(Math.min(run.output[kind][t][i] / TOP, 1)), r: 2, fill: look[0], "fill-opacity": 0.6})));
         });
-        words.push(said(kind, `α = ${alpha.toPrecision(3)}; fourth at 6,000: ${course.find(([T]) => T === 6000)[1][3].toFixed(2)}`));
+        const dots = run ? `; dots: threshold ${run.threshold}, β = ${run.beta}` : "";
+        words.push(said(kind, `α = ${alpha.toPrecision(3)}; fourth at 6,000: ${course.find(([T]) => T === 6000)[1][3].toFixed(2)}${dots}`));
       }
-      if (run) words.push(Object.assign(document.createElement("p"), {textContent: `Lines: closed form. Dots: a recorded network, the nearest that was run: threshold ${run.threshold}, β = ${run.beta}.`}));
+      if (runs.length) words.push(Object.assign(document.createElement("p"), {textContent: "Lines: closed form. Dots: of the networks that were run, the one whose threshold and β are nearest to these."}));
       told.replaceChildren(...words);
     };
     for (const input of [theta.input, detune.input, memory.input]) input.addEventListener("input", draw);
@@ -200,5 +207,5 @@
   };
   const make = {curves, phases, change};
   for (const host of document.querySelectorAll("[data-try]")) make[host.dataset.try](host);
-  window.eigenstreamSliders = {transmitted, yyOutput, silent, closedForm, alphaFor};
+  window.eigenstreamSliders = {transmitted, yyOutput, silent, closedForm, alphaFor, thresholdOf, nearest};
 })();
