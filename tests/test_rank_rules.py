@@ -337,9 +337,9 @@ class TestAdvice:
         model = OnlineAdaptivePCA().fit(rng.standard_normal((40, 20)))
         assert model.n_components_ == 0
         assert model.advice_.startswith("no component stands out: the largest variance")
-        assert "only 39 samples for 20 inputs" in model.advice_
+        assert "only 40 samples for 20 inputs" in model.advice_
         assert "n_components='parallel'" in model.advice_
-        assert "There is only 1 sample for 20 inputs" in model.fit(rng.standard_normal((2, 20))).advice_
+        assert "There are only 2 samples for 20 inputs" in model.fit(rng.standard_normal((2, 20))).advice_
         assert "a longer one" in OnlineAdaptivePCA(half_life=30).fit(rng.standard_normal((400, 20))).advice_
 
     def test_at_the_capacity(self):

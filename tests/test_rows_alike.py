@@ -115,12 +115,24 @@ def test_the_number_of_independent_rows_is_told():
     assert offline.n_samples_effective_ < 20
     assert online.n_samples_effective_ < 20
     for model in (offline, online):
-        assert "each like the one before: worth about" in model.advice_
-        assert "cannot be told yet" in model.advice_
+        assert model.advice_.startswith("5,000 rows, each like the one before: worth about")
+        assert "no number of rows is enough" in model.advice_
     assert "(they have no components)" in offline.advice_
     white = AdaptivePCA().fit(X[1:] - X[:-1])
     assert white.n_samples_effective_ == pytest.approx(4_998)
     assert "worth about" not in white.advice_
+
+
+def test_rows_that_are_too_few_are_told_at_any_rank():
+    X = slow_noise(2_000, 30, 0.99, SEED)
+    nothing = AdaptivePCA().fit(X)
+    assert "Whether there are components cannot be told yet: about" in nothing.advice_
+    forgetful = OnlineAdaptivePCA(half_life=300).fit(X)
+    assert "cannot be told yet: a half-life" in forgetful.advice_
+    one = AdaptivePCA().fit(X + 30 * np.random.default_rng(SEED).standard_normal((len(X), 1)))
+    assert one.n_components_ == 1
+    assert "Whether there is more than 1 component cannot be told yet: about" in one.advice_
+    assert AdaptivePCA(n_components=1).fit(X).advice_ == ""
 
 
 def test_halves_that_are_merged_know_how_alike_their_rows_are():

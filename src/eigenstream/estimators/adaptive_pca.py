@@ -146,7 +146,7 @@ class AdaptivePCA(ReadingTransformer):
         rank, threshold = decision.rank, decision.threshold
         self._evidence = evidence
         of_differences = None
-        if not rank and isinstance(data, np.ndarray) and cannot_be_told(evidence):
+        if not rank and isinstance(data, np.ndarray) and cannot_be_told(evidence, rank, alpha):
             steps = moments(np.diff(data, axis=0), k, center=self.center, standardize=self.standardize)
             of_differences = decide(kind, alpha, self._evidence_in(steps)).rank
         self.advice_ = advice(evidence, rank, alpha, of_differences)
@@ -183,6 +183,7 @@ class AdaptivePCA(ReadingTransformer):
             rounding=float(np.finfo(lam.dtype).eps),
             profile=Profile.of(found.input_variances, np.sqrt(lam[: len(axes), None]) * axes),
             persistence=found.persistence,
+            spent=int(self.center),
         )
 
     @property

@@ -43,6 +43,7 @@ def evidence_of(
         floor=_seeded(known, plan, threshold),
         rounding=float(np.finfo(plan.dtype).eps),
         tells_below_threshold=known.tells_below_threshold,
+        spent=int(plan.center),
         remembered=max(pace.samples - plan.center, 0.0) if timed else None,
     )
 

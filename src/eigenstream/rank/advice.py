@@ -17,6 +17,15 @@ FEW_SAMPLES = 4
 ALIKE = 2
 """Rows that say as much as one independent row, from which on that is told."""
 
+# Independent rows. Random walks are worth 1.0 to 4.3 at any length (8 and 30 inputs, 500 to 20,000 rows;
+# seeds from 850,000 on); 2,000 rows of 0.99 are worth 15 or more.
+WALKS = 5
+"""Rows that are worth less than this may be random walks, and more of them be worth no more."""
+
+# Rows. Any first rows that are alike are worth one or two: only of so many does that say something.
+SLOW = 200
+"""Rows for one independent row from which on they move like random walks. Those of 0.99 need 100."""
+
 # A ratio of variances: of standard deviations it is 32. Guards against advice about inputs in one unit.
 UNLIKE = 1e3
 """Ratio of the largest to the median variance of inputs above which they may well have different units."""
@@ -34,7 +43,8 @@ CLEARLY = 2
 def advice(evidence: Evidence, rank: int, alpha: float | Rule, of_differences: int | None = None) -> str:
     """Describe the spectrum and say what to try, where the rank is 0 or as large as it can be.
 
-    Where some inputs vary far more than others, perhaps because of their units, that is said at any rank.
+    Where rows are so alike that further components cannot be told, that is said at any rank, too. Where some
+    inputs vary far more than others, perhaps because of their units, that is said at any rank.
     Empty where there is nothing to say.
 
     Parameters
@@ -58,15 +68,15 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule, of_differences: i
     if not evidence.variances.size or not evidence.variances[0] > 0:
         return "nothing varies: all inputs are constant so far" if rank == 0 else ""
     units = _units(evidence)
+    undecided = _undecided(evidence, rank, of_differences) if cannot_be_told(evidence, rank, alpha) else []
     if rank == 0:
-        return " ".join(
-            [_flat(evidence), *_few(evidence, alpha, of_differences), *units, _others(evidence, alpha)]
-        )
+        told = undecided or [_flat(evidence), *_few(evidence, alpha)]
+        return " ".join([*told, *units, _others(evidence, alpha)])
     if rank >= evidence.capacity < evidence.n_inputs and not isinstance(alpha, FixedRank):
         return " ".join([_full(evidence), *units, _others(evidence, alpha)])
     if isinstance(alpha, NoiseEdge) and rank >= evidence.n_inputs // 2 > 1:
         return " ".join([_floorless(rank), *units, _others(evidence, alpha)])
-    return " ".join(units)
+    return " ".join([*undecided, *units])
 
 
 def second_opinion(evidence: Evidence, rank: int, alpha: float | Rule) -> str:
@@ -128,12 +138,20 @@ def worth(evidence: Evidence, rank: int) -> str:
         return ""
     amount = "1 independent one" if round(independent) == 1 else f"{independent:,.0f} independent ones"
     which = "" if evidence.beta2 == 1 else " remembered"
-    return f"{evidence.effective:,.0f} rows{which}, each like the one before: worth about {amount}"
+    return f"{_rows(evidence):,.0f} rows{which}, each like the one before: worth about {amount}"
 
 
-def cannot_be_told(evidence: Evidence) -> bool:
-    """True if rows are so alike that they are too few for their inputs."""
-    return bool(worth(evidence, 0)) and evidence.n_independent(0) < _needed(evidence)
+def cannot_be_told(evidence: Evidence, rank: int, alpha: float | Rule) -> bool:
+    """True if rows are so alike that they are too few to tell whether there are more components than these.
+
+    Beyond the first there may be more where a rule that took rows for samples would find them.
+    """
+    if not isinstance(alpha, Rule) or rank >= evidence.capacity:
+        return False
+    if not worth(evidence, rank) or evidence.n_independent(rank) >= _needed(evidence):
+        return False
+    by_rows = evidence._replace(persistence=None)
+    return rank == 0 or alpha.judge(evidence).rank() <= rank < alpha.judge(by_rows).rank()
 
 
 def _needed(evidence: Evidence) -> int:
@@ -141,29 +159,41 @@ def _needed(evidence: Evidence) -> int:
     return (1 + (evidence.beta2 < 1)) * FEW_SAMPLES * evidence.n_inputs
 
 
-def _few(evidence: Evidence, alpha: float | Rule, of_differences: int | None) -> list[str]:
-    """Sentences about what more samples would show, where there are few for the number of inputs."""
-    n, T, forgets = evidence.n_inputs, evidence.effective, evidence.beta2 < 1
-    independent = evidence.n_independent(0)
-    needed = _needed(evidence)
-    alike = worth(evidence, 0)
-    if independent >= needed or not isinstance(alpha, Rule):
-        return [f"{alike[0].upper()}{alike[1:]}."] if alike else []
+def _rows(evidence: Evidence) -> float:
+    """Number of rows that are remembered, with those that the mean has taken."""
+    return evidence.effective + (evidence.spent if evidence.beta2 == 1 else 0)
+
+
+def _undecided(evidence: Evidence, rank: int, of_differences: int | None) -> list[str]:
+    """Sentences that say why further components cannot be told, and what would help."""
+    n, independent, alike = evidence.n_inputs, evidence.n_independent(rank), worth(evidence, rank)
+    factor = _needed(evidence) / independent
+    more = f"more than {_components(rank)}" if rank else "components"
+    question = f"Whether there {'is' if rank == 1 else 'are'} {more}"
+    if independent < min(WALKS, _rows(evidence) / SLOW):
+        answer = "cannot be told: rows move like random walks, of which no number of rows is enough"
+    elif evidence.beta2 < 1:
+        answer = f"cannot be told yet: a half-life {factor:.2g} times as long would do"
+    else:
+        missing = _rows(evidence) * (factor - 1)
+        answer = f"cannot be told yet: about {missing:,.0f} more rows like these would do"
+    return [
+        f"{alike[0].upper()}{alike[1:]}, for {n} input{'s' if n > 1 else ''}.",
+        f"{question} {answer}.",
+        "Differences from row to row may tell more than the rows themselves"
+        + ("" if of_differences is None else f" (they have {_components(of_differences)})")
+        + "; if the order of rows means nothing, shuffle them.",
+    ]
+
+
+def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
+    """Sentences about what more samples would show, where there are few for so many inputs."""
+    n, T, alike = evidence.n_inputs, _rows(evidence), worth(evidence, 0)
     if alike:
-        factor = needed / independent
-        cure = (
-            f"a half-life {factor:.2g} times as long would do"
-            if forgets
-            else f"about {T * (factor - 1):,.0f} more rows like these would do"
-        )
-        return [
-            f"{alike[0].upper()}{alike[1:]}, for {n} input{'s' if n > 1 else ''}.",
-            f"Whether there are components cannot be told yet: {cure}.",
-            "Differences from row to row may tell more than the rows themselves"
-            + ("" if of_differences is None else f" (they have {_components(of_differences)})")
-            + "; if the order of rows means nothing, shuffle them.",
-        ]
-    if forgets:
+        return [f"{alike[0].upper()}{alike[1:]}."]
+    if evidence.n_independent(0) >= _needed(evidence) or not isinstance(alpha, Rule):
+        return []
+    if evidence.beta2 < 1:
         return [f"The half-life is short for {n} inputs: a longer one sees weaker components."]
     amount = "There is only 1 sample" if round(T) == 1 else f"There are only {T:.0f} samples"
     return [f"{amount} for {n} input{'s' if n > 1 else ''}: more samples show weaker components."]

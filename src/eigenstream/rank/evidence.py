@@ -49,6 +49,8 @@ class Evidence(NamedTuple):
     persistence: Vector | None = None
     """Number of rows that say as much as one independent row, by what 0, 1, ... components leave of them;
     the last stands for more. None: rows are independent."""
+    spent: int = 0
+    """Samples that the mean has taken from ``n_samples``; words count them, too."""
 
     @classmethod
     def of(
