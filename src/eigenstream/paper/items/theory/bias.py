@@ -149,7 +149,7 @@ def draw(axis: Axes, tables: Sequence[Table]) -> str:
 
 def claims(tables: Sequence[Table]) -> list[Claim]:
     found = _cases(tables)
-    # A thousandth and a half is what eight seeds of so many samples leave undecided.
+    # A thousandth and a half is what eight seeds of this length leave undecided.
     away = [(abs(m - p), abs(p)) for _, p, m in found]
     worst = max((gap / size for gap, size in away if size > 0.01), default=0.0)
     named = {case: (p, m) for case, p, m in found}
