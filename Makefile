@@ -102,15 +102,17 @@ evaluate: $(READY)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check "process-improve>=2.2" "pyod>=2"
 	$(BIN)/python -m evaluation --fetch $(OPTIONS)
 	$(BIN)/python docs/readme_table.py
+	-$(BIN)/python paper/article.py
 
 reproduce: $(READY)
 	$(BIN)/eigenstream reproduce --out build/reproduction
 
-# The report with all seeds, its tables in the documentation, and the reproducibility note: paper/note.md and note.pdf.
-# Needs Chromium.
+# The report with all seeds, its tables in the documentation, the reproducibility note (paper/note.md and note.pdf), and
+# the short paper with the numbers of the last evaluation (article.md and article.pdf). Needs Chromium.
 paper: reproduce
 	$(BIN)/python docs/report_tables.py build/reproduction
 	$(BIN)/python paper/note.py build/reproduction
+	$(BIN)/python paper/article.py
 
 # The documentation, into build/docs; its examples are run, and a warning is an error.
 docs: $(READY)

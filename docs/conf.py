@@ -40,6 +40,7 @@ include_patterns = [
     "docs/gallery/*.rst",
     "docs/generated/*.rst",
     "benchmarks/results/*.md",
+    "paper/article.md",
     "paper/note.md",
     "tests/soak/report.md",
     "CHANGELOG.md",

@@ -144,12 +144,12 @@ def counted(items, page):
 
 
 def printed(markdown, out):
-    """Print the note by Chromium; its figures lie beside it."""
+    """Print a text by Chromium; paths of its figures are those beside ``out``."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
-        raise SystemExit("note.md is written; note.pdf needs Chromium: apt-get install chromium")
+        raise SystemExit(f"the text is written; {out.name} needs Chromium: apt-get install chromium")
     body = MarkdownIt("commonmark").enable("table").render(markdown)
-    page = FOLDER / "note.html"
+    page = out.with_suffix(".html")
     page.write_text(f'<!DOCTYPE html><meta charset="utf-8"><style>{STYLE}</style>{body}', encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
     try:
