@@ -37,13 +37,14 @@ def test_the_paper_is_that_of_the_last_evaluation():
 
 
 def test_no_measured_number_stands_in_the_template():
-    """What is left without the braces are settings: a share of energy, outliers, a rate, how strong, how slow."""
+    """What is left without the braces are settings: of energy, outliers, rates, strengths and persistence."""
     words = re.sub(r"\{\{[^{}]*\}\}", "", TEMPLATE)
     assert set(re.findall(r"\d+\.\d+|\d+ ?%", words)) == {"95 %", "1.5", "0.99", "1 %", "90 %"}
 
 
 def test_fields_are_filled_in():
-    text = "{{value: x/2: eigenstream}} {{share: x/1: eigenstream}} {{words: x/2}} {{rival: x/1}} {{counts: x}} {{target: x: small}} {{met}}"
+    text = "{{value: x/2: eigenstream}} {{share: x/1: eigenstream}} {{words: x/2}} {{rival: x/1}} "
+    text += "{{counts: x}} {{target: x: small}} {{met}}"
     filled = article["filled"](text, ROWS, TARGETS)
     assert filled == "4 50% 4 times worse A 1 won, 1 lost, 1 even 0.5 1"
     assert article["filled"]("{{missed}}", ROWS, TARGETS) == "- (x) fast enough: no."
