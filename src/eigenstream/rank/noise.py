@@ -18,7 +18,10 @@ from .rule import TINY, Judgement, Rule
 NEIGHBOURS = 8
 """Eigenvalues further down at which a component is compared with the spectrum; fewer if it is narrow."""
 
-# Noise whose variances fall by e^-3 over 50 directions exceeds what follows from eight places down by 1.6.
+# Ratios. Noise whose variances fall by e^-3 over 50 directions exceeds what follows from eight places down by
+# 1.6. The last is a compromise: without profiles, noise of 12 kinds is quiet in 96 % and factors are right in
+# 75 % of 1,560 draws; with 1.7 in 92 and 81 %, with 4 in 99 and 60 %, and digits have no components (seeds
+# from 860,000 on).
 LEAST_STANDING_OUT, STANDING_OUT, CAUTIOUS = 1.2, 1.7, 2.0
 """Ratio to the edge that follows from there, with few samples and with plenty; the last where nothing is
 known of single inputs."""
@@ -38,13 +41,16 @@ CORRECTED = 0.5
 """Most of the margins that the line by independent samples has: the line by rows has them all."""
 
 # In units of the noise's mean, added to the edge. The second guards against a steep spectrum that hides
-# everything: what exceeds the noise tenfold is a component, however even the fall to its neighbours.
+# everything: what exceeds the noise tenfold is a component, however even the fall to its neighbours. It decides
+# where spectra are wide and smooth: handwriting has 52 components with it and 12 without, photographs 8 and 17,
+# at half of it 79 and 35. The same 1,560 draws and power laws are as right without it, or at twice or half.
 UNEVEN, VERY_UNEVEN = 1.2, 9.3
 """Ratio by which noise may exceed the edge of white noise of its mean: where nothing is known of single
 inputs, and where a component does not stand out from its neighbours."""
 
 # A ratio. Spares the lines of uneven inputs, each of which costs a product of the profile: they lie above the
-# line of even ones, so that what is this far below needs none.
+# line of even ones, so that what is this far below needs none. A judgement of 256 inputs with 32 axes takes
+# 0.24 ms instead of 0.47; the same draws have the same ranks at 0, 0.35 and 1, and one loses a factor at 1.4.
 DOUBTFUL = 0.7
 """Below this share of the lowest line that there may be, an eigenvalue is no component in any case."""
 
@@ -58,7 +64,9 @@ PER_INPUT = 2
 first component leaves a quarter of its variance to the second, stay below."""
 
 # A ratio. Finds many components in little noise, where eight neighbours further down there are components,
-# too; neighbours in the upper half of a spectrum of noise differ by less.
+# too; neighbours in the upper half of a spectrum of noise differ by less. A quarter of the directions, equally
+# strong, is counted in 72 % of the draws; without it, or at 5, in 13 %, and the raw plant has none of its 12
+# components. At 1.8 it is 92 %, but very uneven noise has components in 13 % instead of 5 %.
 GAP = 2.5
 """A drop between two neighbours by this factor separates components from noise, wherever it is."""
 
