@@ -5,7 +5,7 @@ import pytest
 
 from eigenstream import OnlineAdaptivePCA, load
 from eigenstream.keyed import Bank
-from eigenstream.learners.bounds import largest_beyond
+from eigenstream.learners.bounds import largest_beyond, turned
 from eigenstream.model.tracker import Tracker
 from eigenstream.rank.standing import GLANCES
 from tests.marks import slow
@@ -118,5 +118,51 @@ def test_the_largest_eigenvalue_beyond_axes(n, rank):
         rows[:, rank] *= 1 + seed % 2  # something that stands out of the noise, or nothing
         C = rows.T @ rows
         lam, V = np.linalg.eigh(C)
-        found = largest_beyond(C, V[:, ::-1][:, :rank].T.copy())
-        assert 0.93 < found / lam[-rank - 1] < 1.07
+        axes, start = V[:, ::-1][:, :rank].T.copy(), rng.standard_normal(n)
+        found = [0.0]
+        for _ in range(2):  # the second time from what the first has found
+            found[0], start = largest_beyond(lambda u, C=C: C @ u.T, axes, start)
+        assert 0.93 < found[0] / lam[-rank - 1] < 1.07
+        np.testing.assert_allclose(axes @ start, 0, atol=1e-12)
+        assert start @ start == pytest.approx(1)
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_axes_turn_towards_eigenvectors_and_keep_their_order_and_signs(rank, rng):
+    rows = rng.standard_normal((600, 50))
+    rows[:, :3] *= [6, 4, 3]
+    C = rows.T @ rows
+    lam, V = np.linalg.eigh(C)
+    exact = V[:, ::-1][:, : rank + 1].T * np.array([1, -1, 1, -1])[: rank + 1, None]
+    near = np.linalg.qr((exact + 0.02 * rng.standard_normal(exact.shape)).T)[0].T
+    near *= np.sign(np.sum(near * exact, axis=1))[:, None]
+    found = turned(lambda u: C @ u.T, near, rank)
+    cosines = np.sum(found.axes * exact, axis=1)[:rank]
+    assert (cosines > 0.999).all() and (cosines >= np.sum(near * exact, axis=1)[:rank]).all()
+    np.testing.assert_allclose(found.axes @ found.axes.T, np.eye(rank + 1), atol=1e-12)
+    assert (found.lam[:rank] <= lam[::-1][:rank] * (1 + 1e-12)).all()
+    np.testing.assert_allclose(found.lam[:rank], lam[::-1][:rank], rtol=5e-3)
+
+
+def test_axes_that_have_turned_too_far_are_not_followed(rng):
+    rows = rng.standard_normal((600, 50))
+    assert turned(lambda u: (rows.T @ rows) @ u.T, np.eye(50)[:4], 3) is None
+
+
+@pytest.mark.parametrize("kind", ["fading", "growing noise", "uneven from the middle on"])
+def test_slow_changes_are_seen_at_the_same_look(kind, monkeypatch):
+    rng, n, T = np.random.default_rng(1_003), 64, 3_000
+    X, axes = rng.standard_normal((T, n)), np.linalg.qr(rng.standard_normal((n, 5)))[0].T
+    factors = rng.standard_normal((T, 5)) * [4, 3, 2.5, 2, 1.7]
+    if kind == "fading":
+        factors[:, 1:] *= np.linspace(1, 0, T)[:, None]
+    elif kind == "growing noise":
+        X *= np.linspace(1, 2, T)[:, None]
+    else:
+        X[T // 2 :] *= np.exp(0.8 * rng.standard_normal(n))
+    X += factors @ axes
+    parameters = {"max_components": 8, "half_life": 150}
+    one, (glances, _) = followed(X, monkeypatch, glances=True, **parameters)
+    other, _ = followed(X, monkeypatch, glances=False, **parameters)
+    assert glances > 0
+    assert one._model.tracker.changes == other._model.tracker.changes

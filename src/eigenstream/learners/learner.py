@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import beside, elsewhere, host
-from .knowledge import Floats, Knowledge, Matrix, Vector
+from .knowledge import Floats, Knowledge, LagSums, Matrix, Vector
 from .marks import Mark
 from .sparse import SparseRows
 
@@ -252,11 +252,12 @@ class Glance(NamedTuple):
 class Glancing(Protocol):
     """A learner that can be glanced at."""
 
-    def glance(self, rank: int, *, alike: bool) -> Glance | None:
-        """Bounds around the eigenvalues of the ``rank`` axes that are kept; None where looking is better.
+    @property
+    def lags(self) -> LagSums:
+        """Likeness of rows to their predecessors."""
 
-        Where rows are ``alike``, also what tells the number of independent ones.
-        """
+    def glance(self, rank: int) -> Glance | None:
+        """Bounds around the eigenvalues of this many kept axes; None where looking is better."""
 
     def adopt(self, axes: Matrix, rank: int) -> None:
         """Go on with the axes of a glance, of which the first ``rank`` are kept."""

@@ -9,6 +9,7 @@ standard deviation so far on its diagonal.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..offline import fixed_signs
-from .axes import matched, matched_overlap
-from .bounds import largest_beyond
+from .axes import matched
+from .bounds import largest_beyond, turned
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums, projections_on
 from .learner import Glance, Seen, Steps, center_block
@@ -36,19 +37,9 @@ VANISHED = 1e-300
 """Sum of squares that may have vanished because each of them is too small for float64."""
 
 
-# Axes. One that is not kept may become the next component, and has to be followed until then.
-BESIDE = 4
-"""Axes beyond the components that a glance follows."""
-
 # A share. Following half as many axes as there are inputs costs as much as decomposing C.
 MOST_GLANCED = 0.4
 """Axes that a glance may follow, over the number of inputs."""
-
-# A squared sine. An axis of four times the noise is known that well from thirty samples for each input. Two
-# steps of iteration divide what is left of an angle by the squared ratio of eigenvalues.
-TURNED = 0.01
-"""A kept axis may be this far from an eigenvector (bound of Davis and Kahan)."""
-
 
 # Axes. Making rows of columns a few at a time spares a second matrix of the size of C.
 AT_ONCE = 32
@@ -185,34 +176,32 @@ class Scatter(Marked):
         """Take over the first aligned axes, which a glance or a stack of learners has found."""
         self.axes, self.aligned = np.concatenate((axes, self.axes[len(axes) :])), rank
 
-    def glance(self, rank: int, *, alike: bool) -> Glance | None:
-        """Bounds by subspace iteration from the axes of the last look: Ritz values are lower bounds.
+    def glance(self, rank: int) -> Glance | None:
+        """Bounds by a few products of C with the axes of the last look and the direction beyond them.
 
         None where axes have turned too far for it, or where decomposing C costs as much.
         """
-        number = min(rank + BESIDE, len(self.axes))
+        number = min(rank + 1, len(self.axes))
         if not rank <= number or not 0 < number <= self.n * MOST_GLANCED:
             return None
-        C, before = self._standardized(), self.axes[:number]
-        Q = np.linalg.qr(product(C, product(C, before.T)))[0]
-        CQ = product(C, Q)
-        lam, W = np.linalg.eigh(Q.T @ CQ)
-        lam, W = lam[::-1], W[:, ::-1]
-        U = W.T @ Q.T
-        below = largest_beyond(C, U[:rank])
-        residuals = (W[:, :rank].T @ CQ.T) - lam[:rank, None] * U[:rank]
-        allowed = TURNED * np.square(np.maximum(lam[:rank] - below, 0.0))
-        if (np.einsum("ij,ij->i", residuals, residuals) > allowed).any():
-            return None
-        order, signs = matched_overlap(U @ before.T, lam, rank, np.ones(number))
-        U = U[order] * signs[:, None]
-        diagonal = np.diag(C)
-        if not diagonal.all():
-            U[:, diagonal == 0] = 0.0  # exactly, as of a look
-        if alike:
-            return Glance(self._knowledge(lam[order], U), below)
-        trace = float(diagonal.sum()) + self.extra
-        return Glance(Knowledge(lam[order], U, self.count, trace, self._mean), below)
+        U, lam, below = self.axes[:number], np.zeros(number), math.inf
+        if rank:
+            leading = turned(self._times, U, rank)
+            if leading is None:
+                return None
+            lam, U = leading
+        if number > rank:
+            below, beyond = largest_beyond(self._times, U[:rank], U[rank])
+            U = np.concatenate((U[:rank], beyond[None]))
+            lam[rank] = below
+        sums = self.C.diagonal() if self._gain is None else self.C.diagonal() * np.square(self._gain)
+        return Glance(Knowledge(lam, U, self.count, float(sums.sum()) + self.extra, self._mean), below)
+
+    def _times(self, axes: Matrix) -> Matrix:
+        """Product of (standardized) C with axes as rows, or with one: columns."""
+        if self._gain is None:
+            return product(self.C, axes.T)
+        return (product(self.C, (axes * self._gain).T).T * self._gain).T
 
     def follow(self, origin: Vector, offset: Vector, count: float, lags: LagSums) -> None:
         """Take over sums that a stack of learners has moved, as it has C."""

@@ -222,14 +222,11 @@ class Subspace(Marked):
         self.decays = crowded or (self.r > rank and bool(self.lam[rank] > DECAY * self.lam[-1]))
         return self.lam[:rank]
 
-    def glance(self, rank: int, *, alike: bool) -> Glance | None:
+    def glance(self, rank: int) -> Glance | None:
         """Bounds that are exact: eigenvalues are known anyway."""
-        if alike:
-            known = self.known(axes=False)
-        else:
-            sums = self.inputs if self.gain is None else self.inputs * np.square(self.gain)
-            trace = float(sums.sum()) + self.extra
-            known = Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean)
+        sums = self.inputs if self.gain is None else self.inputs * np.square(self.gain)
+        trace = float(sums.sum()) + self.extra
+        known = Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean)
         return Glance(known, float(self.lam[rank:].max(initial=0.0)))
 
     def adopt(self, axes: Matrix, rank: int) -> None:

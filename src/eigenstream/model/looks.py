@@ -48,6 +48,36 @@ def evidence_of(
     )
 
 
+def evidence_at_a_glance(
+    known: Knowledge, plan: Plan, rank: int, n_inputs: int, time: int, pace: EvenPace, tau: tuple[float, ...]
+) -> Evidence:
+    """Evidence that this many components still stand: `evidence_of` of less, at less cost.
+
+    Parameters
+    ----------
+    known
+        Totals and bounds of the leading eigenvalues.
+    plan, n_inputs, time, pace
+        As for `evidence_of`.
+    rank
+        Number of components that are kept.
+    tau
+        Persistence of rows as of the last look at everything.
+    """
+    timed, count = plan.seconds is not None, known.effective
+    return Evidence(
+        known.lam[:rank] / count,
+        known.trace / count,
+        plan.k,
+        n_inputs,
+        time - plan.center,
+        pace.beta2 if timed else plan.beta2,
+        rounding=float(np.finfo(plan.dtype).eps),
+        remembered=max(pace.samples - plan.center, 0.0) if timed else None,
+        persistence=np.array(tau) if tau else None,
+    )
+
+
 def _seeded(known: Knowledge, plan: Plan, threshold: float) -> float:
     """Variances below this may be those that a network's start has put into unknown directions."""
     if plan.solver != "network":

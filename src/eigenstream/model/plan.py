@@ -34,7 +34,11 @@ LEAST_STEP = 8
 
 NARROW, NARROW_UNLESS_SHORT = 128, 256
 """Up to these widths the scatter matrix beats a subspace (measured on one core): always, and unless the
-window is so short that looks at the spectrum, which cost n^3, come too often."""
+window is so short that axes turn too far between looks for glances, so that looks cost n^3."""
+
+# Rows for each input. With a half-life of 500 and 256 inputs (2.8), nine of ten looks are glances.
+PER_INPUT = 2
+"""Window from which on glances at the scatter matrix are enough most of the time."""
 
 # Inputs. At this width a glance takes about as long as an `eigh`.
 GLANCED = 48
@@ -205,7 +209,7 @@ LEARNERS: dict[str, Callable[[Plan, float], Learner]] = {
 
 def automatic_solver(n: int, k: int, window: float = np.inf) -> str:
     """The faster of the two learners that need no local learning, for this width, capacity and window."""
-    narrow = NARROW_UNLESS_SHORT if window >= 8 * n else NARROW
+    narrow = NARROW_UNLESS_SHORT if window >= PER_INPUT * n else NARROW
     return "exact" if n <= max(narrow, 2 * k) else "subspace"
 
 

@@ -64,7 +64,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "time": tracker.time,
         "look_at": tracker.look_at,
         "decision": [*tracker.decision[:3], [float(number) for number in tracker.decision.memory]],
-        "standing": [list(tracker.decision.standing.lines), *tracker.decision.standing[1:]],
+        "standing": [list(part) if isinstance(part, tuple) else part for part in tracker.decision.standing],
         "changes": [list(change) for change in tracker.changes],
         "stride": tracker.history.stride,
         "tally": asdict(tracker.tally),
@@ -159,9 +159,12 @@ def _restored_decision(written: Any, capacity: int) -> Decision:
 
 
 def _restored_standing(written: Any) -> Standing:
-    lines, alike, glances = written
+    *parts, noise, persistence, glances = written
+    lines, kept, tau = (tuple(_real("line", line) for line in part) for part in (*parts, persistence))
     number = whole({"number of glances": glances}, "number of glances")
-    return Standing(tuple(_real("line", line) for line in lines), bool(alike), number)
+    if not (lines or not (kept or tau)) or (lines and len(kept) != len(lines) - 1):
+        raise ValueError(f"its {len(lines)} lines and {len(kept)} components do not fit together")
+    return Standing(lines, kept, _real("noise", noise), tau, number)
 
 
 def _columns(steps: Steps) -> tuple[NDArray[np.float64], ...]:

@@ -29,14 +29,13 @@ from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
 from ..rank.advice import advice, second_opinion, worth
 from ..rank.decision import Decision, decide, decide_at_a_glance
-from ..rank.standing import GLANCES
 from .blocks import Blocks, Missing
 from .delays import embedded, last_rows
 from .events import RankChange, Tally
 from .filling import filled_by
 from .history import History
 from .last_look import LastLook
-from .looks import evidence_of, reading_of, spectrum_of
+from .looks import evidence_at_a_glance, evidence_of, reading_of, spectrum_of
 from .pace import EvenPace, StreamClock
 from .plan import Plan
 from .reading import Reading
@@ -410,17 +409,23 @@ class Tracker(Marked):
     def _stands(self, learner: Glancing) -> bool:
         """True if a glance shows that the rank stays, which is then all that there was to look for."""
         rank, rule, standing = self.decision.rank, self.plan.alpha, self.decision.standing
-        if not standing.lines or standing.glances >= GLANCES or not isinstance(rule, Rule):
+        if not standing.is_fresh or not isinstance(rule, Rule):
             return False
-        glance = learner.glance(rank, alike=standing.alike)
+        if learner.lags.alike and not standing.persistence:  # since then rows have become alike
+            return False
+        glance = learner.glance(rank)
         if glance is None or not glance.known.effective > 0:
             return False
         known, below = glance.known, glance.below / glance.known.effective
-        decision = decide_at_a_glance(self.plan.kind, rule, self._evidence(known), below, self.decision)
+        pace = self.pace if self.plan.seconds is not None else EvenPace()
+        evidence = evidence_at_a_glance(
+            known, self.plan, rank, self._n_inputs(known), self.time, pace, standing.persistence
+        )
+        decision = decide_at_a_glance(self.plan.kind, rule, evidence, below, self.decision)
         if decision is None:
             return False
         learner.adopt(known.U, rank)
-        self.note(known, decision, known.lam[:rank] / known.effective)
+        self.note(known, decision, evidence.variances)
         return True
 
     def note(
@@ -495,5 +500,10 @@ class Tracker(Marked):
 
     def _evidence(self, known: Knowledge) -> Evidence:
         pace = self.pace if self.plan.seconds is not None else EvenPace()
-        n_inputs, threshold = known.n_inputs or self.blocks.inputs.number, self.decision.threshold
-        return evidence_of(known, self.plan, n_inputs, self.time, pace, threshold)
+        threshold = self.decision.threshold
+        return evidence_of(known, self.plan, self._n_inputs(known), self.time, pace, threshold)
+
+    def _n_inputs(self, known: Knowledge) -> int:
+        """Number of inputs that vary."""
+        inputs = self.blocks.inputs
+        return known.n_inputs or (self.plan.n if inputs.all_vary else inputs.number)

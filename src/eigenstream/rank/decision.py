@@ -154,14 +154,14 @@ def decide_at_a_glance(
         The regularizer, and what finds its coefficient.
     evidence
         Totals, and lower bounds of the leading eigenvalues, as many as there are components at least; the
-        persistence of rows where they were alike at the last look at everything.
+        persistence of rows as of the last look at everything.
     below
         Upper bound of the largest eigenvalue that is not kept.
     before
         What was decided at the last look at the same stream.
     """
     rank = before.rank
-    young = before.standing.alike and evidence.n_samples > YOUNG_ALIKE * before.memory.samples
+    young = before.standing.persistence and evidence.n_samples > YOUNG_ALIKE * before.memory.samples
     if young or evidence.effective < PER_COMPONENT * rank:
         return None
     threshold = threshold_of(before.standing, rule, evidence, rank, below)
@@ -244,7 +244,7 @@ def _between(lam: NDArray[np.float64], rank: int, lines: NDArray[np.float64]) ->
 def automatic_alpha(kind: type[Regularizer], lam: ArrayLike, total: float, threshold: float) -> float:
     """The alpha whose threshold comes as near to ``threshold`` as this regularizer can."""
     r0, r1, r2 = kind.increment
-    output = float(np.maximum(np.asarray(lam, dtype=np.float64) - threshold, 0).sum())
+    output = float(np.maximum(np.asarray(lam, dtype=np.float64) - threshold, 0).sum()) if r2 else 0.0
     measure = r0 + r1 * total + r2 * output
     if r2:
         return min(threshold / measure, LARGEST_ALPHA) if measure > 0 else LARGEST_ALPHA

@@ -12,6 +12,10 @@ from ..array_types import Vector as Vector
 
 TINY = float(np.finfo(np.float64).tiny)
 
+# A share. The edge is the smallest value of a function, and flat there: it errs by the square of this.
+CLOSE = 1e-4
+"""Last step of Newton's method, relative to where it ends."""
+
 
 def independence_edge(variances: Vector, n_samples: float) -> float:
     """Largest eigenvalue of the second moment of independent inputs with these variances, for many of both.
@@ -55,7 +59,7 @@ def independence_edges(variances: Vector, weights: Vector, n_samples: Vector | f
         value = 1 / np.sqrt(squares)
         step = (target - value) / (value**3 * np.maximum((q / gap).sum(axis=-1, keepdims=True), TINY))
         s = np.where(moving, s + step, s)  # what has arrived stands still, whatever the others need
-        moving &= np.abs(step) > 1e-6 * s
+        moving &= np.abs(step) > CLOSE * s
         if not moving.any():
             break
     share = (weights * w / (s - w)).sum(axis=-1, keepdims=True)
@@ -74,7 +78,7 @@ def noise_edge(n_features: int, n_samples: float, beta2: float = 1.0) -> float:
     >>> round(noise_edge(64, 6400), 3), round(noise_edge(64, 10**6, 0.99**2), 3)
     (1.21, 3.537)
     """
-    filling = float((1 + np.sqrt(n_features / effective_samples(n_samples, beta2))) ** 2)
+    filling = (1 + math.sqrt(n_features / effective_samples(n_samples, beta2))) ** 2
     return filling if beta2 == 1 else max(filling, _steady_edge(n_features, beta2))
 
 
@@ -108,7 +112,7 @@ def samples_of(n: int, edge: Vector) -> Vector:
 @lru_cache(maxsize=1024)
 def samples_in_window(n: int, n_samples: float, beta2: float) -> float:
     """The number of samples without forgetting whose noise has the same edge as these, which fade."""
-    return max(float(samples_of(n, np.asarray(noise_edge(n, n_samples, beta2)))), 1.0)
+    return max(n / max((math.sqrt(noise_edge(n, n_samples, beta2)) - 1) ** 2, TINY), 1.0)
 
 
 def independent_samples(n: int, n_samples: float, persistence: Vector) -> Vector:

@@ -1,4 +1,4 @@
-"""Test by a glance that a decision still stands: see `decide_at_a_glance`.
+"""Lines of the last look at everything, by which a glance tells that the rank stays: see `decide_at_a_glance`.
 
 A line is in proportion to the noise that is left before its eigenvalue. By how much it exceeds that of even
 noise, because inputs are uneven, because of neighbours or because rows are alike, changes slowly: a look at
@@ -7,6 +7,7 @@ everything finds it, and for some looks after it a few numbers are enough.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,15 @@ from .rule import Judgement, Rule
 CLEAR = 1.1
 """Factor by which eigenvalues have to stay on their side of a line for a glance to be enough."""
 
-# Looks. 16 steps of the grid are one to four windows. Components that are let go because of lines that
-# have risen are doubted for as long, unless they are far below.
-GLANCES = 16
-"""Most glances in sequence; then everything is looked at again."""
+# A ratio. Noise that grows or fades by more may have become uneven, and lines with it.
+SAME_NOISE = 1.25
+"""Factor by which the noise may have changed since the last look at everything."""
+
+# Looks. As many steps of the grid are two to eight windows; what moves meanwhile is seen. Where rows are
+# alike, how much so is taken from the last look at everything, and is less certain.
+GLANCES, GLANCES_ALIKE = 32, 4
+"""Most glances in sequence, where rows are independent and where they are alike; then everything is looked at
+again."""
 
 # A ratio. Where all but rounding is kept, lines are those of rounding.
 ABOVE_GROUND = 2.0
@@ -29,15 +35,25 @@ ABOVE_GROUND = 2.0
 
 
 class Standing(NamedTuple):
-    """Lines of the last look at everything."""
+    """Findings of the last look at everything, in units of the line of even noise."""
 
     lines: tuple[float, ...] = ()
     """Line of each kept component and of the first that is not, in units of the line of even noise of what is
     left before it. Empty: nothing is known that a glance could be compared with."""
-    alike: bool = False
-    """True if rows were like those before: then a glance has to count independent ones."""
+    kept: tuple[float, ...] = ()
+    """Variance of each kept component, in the same units."""
+    noise: float = 0.0
+    """Mean variance of what the components leave."""
+    persistence: tuple[float, ...] = ()
+    """Number of rows that say as much as one independent row, by what 0, 1, ... components leave of them; empty
+    where rows were independent."""
     glances: int = 0
     """Number of glances since then."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """True if another glance may follow."""
+        return bool(self.lines) and self.glances < (GLANCES_ALIKE if self.persistence else GLANCES)
 
 
 def standing_of(
@@ -47,22 +63,28 @@ def standing_of(
     asked = min(judgement.rank(), evidence.capacity)
     if rank != asked or not threshold > ABOVE_GROUND * evidence.ground:
         return Standing()
-    units = _units(rule, evidence, rank)
-    if units is None or not units[-1] > 0:
+    noise, tau = evidence.noise_left(evidence.variances[:rank]), evidence.persistence
+    even = rule.units(evidence, rank + 1)
+    if even is None or not noise[-1] > 0:
         return Standing()
-    lines = np.append(evidence.variances[:rank] / judgement.ratios[:rank], threshold)
-    return Standing(tuple((lines / units).tolist()), evidence.persistence is not None)
+    units, kept = even * noise, evidence.variances[:rank]
+    lines = np.append(kept / judgement.ratios[:rank], threshold) / units
+    persistence = () if tau is None else tuple(tau[: rank + 1].tolist())
+    return Standing(tuple(lines.tolist()), tuple((kept / units[:-1]).tolist()), float(noise[-1]), persistence)
 
 
 def threshold_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, below: float) -> float | None:
     """The threshold, if these components are clearly above their lines, and all else clearly below its own.
 
+    A component that has come closer to its line has to be clear of it by as much again: what has moved may
+    have moved its line, too.
+
     Parameters
     ----------
     standing
-        Lines of the last look.
+        Findings of the last look at everything.
     rule
-        The rule that drew them.
+        The rule that drew the lines.
     evidence
         Lower bounds of the leading eigenvalues, and totals.
     rank
@@ -72,18 +94,19 @@ def threshold_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, 
     """
     if len(standing.lines) != rank + 1 or len(evidence.variances) < rank:
         return None
-    units = _units(rule, evidence, rank)
-    if units is None:
+    kept = evidence.variances[:rank]
+    noise: list[float] = evidence.noise_left(kept).tolist()
+    if not standing.noise < SAME_NOISE * noise[-1] < SAME_NOISE**2 * standing.noise:
         return None
-    lines, kept = standing.lines * units, evidence.variances[:rank]
-    threshold = float(lines[-1])
-    clear = bool((kept > CLEAR * np.maximum(lines[:-1], threshold)).all())
+    even = rule.units(evidence, rank + 1)
+    if even is None:
+        return None
+    units = [even * mine for mine in noise] if isinstance(even, float) else (even * noise).tolist()
+    threshold: float = standing.lines[-1] * units[-1]
+    for mine, line, before, unit in zip(kept.tolist(), standing.lines, standing.kept, units, strict=False):
+        nearer = max(before * unit / mine, 1.0) if mine > 0 else math.inf
+        if not mine > CLEAR * nearer * max(line * unit, threshold):
+            return None
     # At full capacity it does not matter what else there is.
-    clear &= rank == evidence.capacity or CLEAR * below < threshold
+    clear = rank == evidence.capacity or CLEAR * below < threshold
     return threshold if clear and threshold > ABOVE_GROUND * evidence.ground else None
-
-
-def _units(rule: Rule, evidence: Evidence, rank: int) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    """Line of even noise of what is left after 0, 1, ... of the components that are kept (rank + 1)."""
-    units = rule.units(evidence, rank + 1)
-    return None if units is None else units * evidence.noise_left(evidence.variances[:rank])
