@@ -18,9 +18,9 @@ from .symmetric import eigenpairs, orthonormal_rows
 
 Times = Callable[[Matrix], Matrix]
 
-# Products. The axis of the last look is a good start. Of noise in 64 to 256 inputs, looked at ten times in a
-# half-life, three products find the largest eigenvalue to 5 %; from a random start that takes six. A direction
-# that begins to stand out is found at the same look, or at the next one.
+# Products. The axis of the last look is a good start. Of noise in 64 to 256 inputs, looked at four times in a
+# half-life, three products find the largest eigenvalue to 5 %; from a random start that takes six. What begins
+# to stand out is found at the same look, or at the next one.
 STEPS = 3
 """Products with the matrix by which its largest eigenvalue is found."""
 

@@ -1,4 +1,4 @@
-"""Lines of the last look at everything, by which a glance tells that the rank stays: see `decide_at_a_glance`.
+"""Lines of the last look at everything, by which a glance tells that the rank stays (`decide_at_a_glance`).
 
 A line is in proportion to the noise that is left before its eigenvalue. By how much it exceeds that of even
 noise, because inputs are uneven, because of neighbours or because rows are alike, changes slowly: a look at
@@ -45,8 +45,8 @@ class Standing(NamedTuple):
     noise: float = 0.0
     """Mean variance of what the components leave."""
     persistence: tuple[float, ...] = ()
-    """Number of rows that say as much as one independent row, by what 0, 1, ... components leave of them; empty
-    where rows were independent."""
+    """Number of rows that say as much as one independent row, by what 0, 1, ... components leave of them;
+    empty where rows were independent."""
     glances: int = 0
     """Number of glances since then."""
 
