@@ -19,8 +19,8 @@ from .symmetric import eigenpairs, orthonormal_rows
 Times = Callable[[Matrix], Matrix]
 
 # Products. The axis of the last look is a good start. Of noise in 64 to 256 inputs, looked at four times in a
-# half-life, three products find the largest eigenvalue to 5 %; from a random start that takes six. What begins
-# to stand out is found at the same look, or at the next one.
+# half-life, three products find the largest eigenvalue to 5 %; a random start takes six. What begins to stand
+# out is found at the same look, or at the next one.
 STEPS = 3
 """Products with the matrix by which its largest eigenvalue is found."""
 
