@@ -216,4 +216,5 @@ def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, samples
     np.maximum(left, 0.0, out=left)
     mean = (profile.weights * left).sum(axis=-1) / profile.weights.sum()
     edges = independence_edges(left, profile.weights, samples[..., :most]) / np.maximum(mean, TINY)
-    return np.take_along_axis(edges, np.minimum(np.arange(number), needed[..., None] - 1), axis=-1)
+    which = np.minimum(np.arange(number), needed[..., None] - 1)
+    return np.asarray(np.take_along_axis(edges, which, axis=-1) if edges.ndim > 1 else edges[which])
