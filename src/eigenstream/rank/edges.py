@@ -142,12 +142,13 @@ def independent_samples(n: int, n_samples: float, persistence: Vector) -> Vector
     if not slow.any():
         return found
     tau, ratio = persistence[slow], n_samples / n
-    s = 4 * tau + 1.7 * np.sqrt(tau * ratio) + 1
+    s, moving = 4 * tau + 1.7 * np.sqrt(tau * ratio) + 1, np.ones(len(tau), dtype=bool)
     for _ in range(50):
         power = ((tau * s - 1) * ratio) ** (2 / 3)
         step = (s * s - 2 * tau * s + 1 - power) / (2 * (s - tau) - 2 / 3 * tau * power / (tau * s - 1))
-        s = s - step
-        if (step <= 1e-9 * s).all():
+        s = np.where(moving, s - step, s)  # what has arrived stands still, whatever the others need
+        moving &= step > 1e-9 * s
+        if not moving.any():
             break
     edge = s / ratio + s / np.sqrt(s * s - 2 * tau * s + 1)
     found[slow] = np.maximum(samples_of(n, edge), 1.0)
@@ -176,4 +177,8 @@ def edges_at(n: int, samples: Any, share: float) -> tuple[Any, Any, Any]:
     return edge, 2 * scale + 512 / samples**2, edge / np.maximum(edge - fall, 0.2 * edge)
 
 
-_edges_of_noise = lru_cache(maxsize=1024)(edges_at)
+@lru_cache(maxsize=1024)
+def _edges_of_noise(n: int, samples: float, share: float) -> tuple[float, float, float]:
+    """`edges_at` of one number, to the bits that it has among others: powers of arrays are rounded apart."""
+    edge, spread, shape = edges_at(n, np.array([samples]), share)
+    return float(edge[0]), float(spread[0]), float(shape[0])
