@@ -41,9 +41,9 @@ CORRECTED = 0.5
 """Most of the margins that the line by independent samples has: the line by rows has them all."""
 
 # In units of the noise's mean, added to the edge. The second guards against a steep spectrum that hides
-# everything: what exceeds the noise tenfold is a component, however even the fall to its neighbours. It decides
-# where spectra are wide and smooth: handwriting has 52 components with it and 12 without, photographs 8 and 17,
-# at half of it 79 and 35. The same 1,560 draws and power laws are as right without it, or at twice or half.
+# everything: what exceeds the noise tenfold is a component, however even the fall to its neighbours. It
+# decides where spectra are wide and smooth: handwriting has 52 components with it and 12 without, photographs
+# 8 and 17, at half of it 79 and 35. The same 1,560 draws and power laws are as right without it or at twice.
 UNEVEN, VERY_UNEVEN = 1.2, 9.3
 """Ratio by which noise may exceed the edge of white noise of its mean: where nothing is known of single
 inputs, and where a component does not stand out from its neighbours."""
@@ -64,7 +64,7 @@ PER_INPUT = 2
 first component leaves a quarter of its variance to the second, stay below."""
 
 # A ratio. Finds many components in little noise, where eight neighbours further down there are components,
-# too; neighbours in the upper half of a spectrum of noise differ by less. A quarter of the directions, equally
+# too; neighbours in the upper half of a spectrum of noise differ by less. A quarter of the directions, all as
 # strong, is counted in 72 % of the draws; without it, or at 5, in 13 %, and the raw plant has none of its 12
 # components. At 1.8 it is 92 %, but very uneven noise has components in 13 % instead of 5 %.
 GAP = 2.5
