@@ -236,6 +236,37 @@ def test_units_one_after_the_other_need_no_option(folder):
     assert "cannot be both the time and the key" in said
 
 
+@pytest.mark.parametrize("key", [(), ("--key", "unit")], ids=["one model", "keyed"])
+@pytest.mark.parametrize("command", ["run", "watch"])
+def test_clocks_may_begin_anew_with_a_file_unless_a_half_life_needs_them(folder, command, key):
+    """One rule, in one job over both files and in two jobs; within a file times never go backwards."""
+    rng = np.random.default_rng(0)
+    for day in DAYS:
+        rows = [
+            f"u{i // 40},{i % 40 if key else i},{x:.3f},{y:.3f}"
+            for i, (x, y) in enumerate(rng.random((80, 2)))
+        ]
+        Path(f"{day}.csv").write_text("\n".join(["unit,cycle,a,b", "", *rows]) + "\n")
+    asked = (*key, "--time-column", "cycle", *(() if key else ("--exclude", "unit")), "--quiet")
+    call(command, "mon.csv", *asked, "--save", "two")
+    call(command, "tue.csv", "--model", "two", "--save", "two", "--quiet")
+    call(command, "mon.csv", "tue.csv", *asked, "--save", "one")
+    if key:
+        assert states("two") == states("one")
+    asked += ("--half-life", "20s")
+    call(command, "mon.csv", *asked, "--save", "timed")
+    last = 39 if key else 79
+    of_key = ", key 'u0'" if key else ""
+    said = f"tue.csv, line 3{of_key}: cycle 0 is before the last row that was learnt"
+    for words in (("tue.csv", "--model", "timed", "--save", "timed"), ("mon.csv", "tue.csv", *asked)):
+        refused = call(command, *words, code=1)
+        assert f"{said}, cycle {last}" in refused
+        assert "--half-life 200 counts rows instead" in refused
+    Path("back.csv").write_text(Path("mon.csv").read_text() + "u0,3,1.0,1.0\n")
+    refused = call(command, "back.csv", *asked[:-2], code=1)
+    assert "line 83, time 'cycle': '3' is before the time of an earlier row" in refused
+
+
 def test_transform_scores_each_row_by_the_model_of_its_key(folder):
     asked = ("run", "mon.csv", "--key", "unit", "--lags", "1", "--save", "fleet", "--quiet")
     call(*asked)

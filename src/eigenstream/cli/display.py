@@ -189,7 +189,7 @@ class OnPage(Watcher):
         self._alarmed = True
 
     def learnt(self, model: Model, batch: Batch) -> None:
-        lag, times = self.job.source.reader.behind(), self.job.times.pairs
+        lag, times = self.job.source.reader.behind(), self.job.times.ordered
         traces = () if self.traces is None else self.traces.found
         rate = self.rate.at(batch.count)
         rows = self.job.alarm_rows(model) if self.job.request.watches else None
@@ -221,7 +221,7 @@ class OnFleetPage(OnPage):
 
     def _places(self, key: Key, model: Any) -> tuple[list[list[float]], dict[int, int]]:
         """Times of the rows of a key, and the rows in the source at which its alarms began."""
-        return self.job.places(key).times.pairs, self.job.alarm_rows(model, key)
+        return self.job.places(key).times.ordered, self.job.alarm_rows(model, key)
 
 
 class AlarmLines(Watcher):

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ..io.durations import when
 from ..io.sinks import Layout, Sink, SinkError
 from ..io.sources import Batch, Hint, Source, SourceError
+from ..io.sources import open as open_source
 from ..io.sources.several import Identity, identities
 from ..keyed import Bank, MonitorBank
-from ..model import StreamModel
+from ..model import StreamModel, TimesGoBack
 from ..monitoring import MonitoredModel
 from .judging import Judging, KeyedJudging, RowPlaces
 from .model_file import ModelFile, RunError
@@ -182,6 +184,8 @@ class Job:
                     self._output.write(batch.numbers, said.numbers, said.texts)
         except SinkError:
             raise
+        except TimesGoBack as error:
+            raise self._clock_restarted(batch, error) from None
         except ValueError as error:
             span = f"rows {batch.numbers[0]} to {batch.numbers[-1]}"
             raise RunError(f"{self.source.name}, {span}: {error}") from None
@@ -200,6 +204,31 @@ class Job:
                 else:
                     watcher.noticed(event)
             watcher.learnt(self.model, batch)
+
+    def _clock_restarted(self, batch: Batch, error: TimesGoBack) -> RunError:
+        """The error for a row that is before the last one learnt; within a file, the source refuses it."""
+        place = self._place_of(int(batch.numbers[error.row]))
+        key = "" if error.key is None else f", key {error.key!r}"
+        column = self.request.reading.time_column
+        name = column if isinstance(column, str) else "time"
+        what = (
+            f"{place}{key}: {when(error.after, name)} is before the last row that was learnt, "
+            f"{when(error.before, name)}, and a half-life in time needs clocks that go on from file to file"
+        )
+        return RunError(
+            what,
+            Hint("time_column", None, "names a column of times that go on, such as dates"),
+            Hint("half_life", "200", "counts rows instead, in a model that is begun anew"),
+        )
+
+    def _place_of(self, row: int) -> str:
+        """The source and the line of a row, in words; files are opened once more for it."""
+        if not self.source.reader.files:
+            return f"{self.source.name}, row {row}"
+        options = replace(self.source.options, rows=(row, row + 1), follow=False)
+        with closing(open_source(self.request.source, options)) as again:
+            chunk = again.reader.take(1)
+            return f"{self.source.name}, row {row}" if chunk is None else again.reader.where_row(chunk, 0)
 
     def _note_times(self, came: int, batch: Batch) -> None:
         """Note the times of those samples of a batch that were learnt, or judged."""

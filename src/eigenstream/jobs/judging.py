@@ -10,7 +10,7 @@ import numpy as np
 
 from ..io.sinks import Layout
 from ..keyed import MonitorBank
-from ..model import StreamModel
+from ..model import StreamModel, TimesGoBack
 from ..monitoring import (
     COLUMNS,
     STATISTICS,
@@ -241,7 +241,10 @@ class KeyedJudging(KeyedStage):
             before, part = RowPlaces.of(monitor.position_), _part(batch, rows)
             stage = Judging(monitor, self.request.parameters, self.names, before.numbering.breaks)
             came, times = stage.came, before.times
-            said = stage.learn(part, scored=scored, residuals=False)
+            try:
+                said = stage.learn(part, scored=scored, residuals=False)
+            except TimesGoBack as error:
+                raise error.of(key, rows) from None
             if part.times is not None:
                 times.add(came, part.times, begins=False)
             # Saved with the monitor.

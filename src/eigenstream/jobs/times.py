@@ -61,8 +61,14 @@ class Times:
 
     @property
     def at_all(self) -> Callable[[ArrayLike], NDArray[np.float64]] | None:
-        """`at`, if any time is known."""
-        return self.at if self.pairs else None
+        """`at`, if any time is known, and times go on: where clocks began anew, an axis shows rows."""
+        return self.at if self.ordered else None
+
+    @property
+    def ordered(self) -> list[list[float]]:
+        """The pairs, if times go on from each to the next; none where clocks began anew."""
+        moments = [moment for _, moment in self.pairs]
+        return self.pairs if moments == sorted(moments) else []
 
     def at(self, samples: ArrayLike) -> NDArray[np.float64]:
         """Times of these samples: interpolated between the moments remembered."""

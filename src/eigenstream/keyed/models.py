@@ -13,7 +13,7 @@ import numpy as np
 from ..learners.knowledge import Floats
 from ..learners.marks import Mark
 from ..learners.threads import one_thread
-from ..model import RankChange, Tracker, row_times
+from ..model import RankChange, TimesGoBack, Tracker, row_times
 from ..model.plan import Plan
 from .bank_file import Key
 from .fleet import Fleet, Slots, fits
@@ -114,12 +114,14 @@ class Models:
         if self.plan.seconds is None and timestamps is None:
             return {}
         stamps = None if timestamps is None else np.asarray(timestamps)
-        return {
-            key: row_times(
-                None if stamps is None else stamps[own], len(own), self.plan, self.tracker(key).clock.latest
-            )
-            for key, own in rows.items()
-        }
+        found: dict[Key, Any] = {}
+        for key, own in rows.items():
+            given = None if stamps is None else stamps[own]
+            try:
+                found[key] = row_times(given, len(own), self.plan, self.tracker(key).clock.latest)
+            except TimesGoBack as error:
+                raise error.of(key, own) from None
+        return found
 
     def learn(self, call: Call, gappy: Iterable[Key]) -> Changes:
         """Let each of them learn its rows; those in ``gappy`` have gaps. Returns what changed."""

@@ -4,7 +4,7 @@ from .events import RankChange, Tally
 from .joining import joined
 from .parameters import plan_for
 from .plan import Plan, automatic_solver
-from .stamps import row_times
+from .stamps import TimesGoBack, row_times
 from .stream_model import StreamModel
 from .tracker import Tracker
 from .weights import network_response, network_weights
@@ -15,6 +15,7 @@ __all__ = [
     "RankChange",
     "StreamModel",
     "Tally",
+    "TimesGoBack",
     "Tracker",
     "automatic_solver",
     "joined",

@@ -11,6 +11,32 @@ from ..io.durations import as_seconds, moment
 from .plan import Plan
 
 
+class TimesGoBack(ValueError):
+    """A row is before the row before it.
+
+    Parameters
+    ----------
+    row
+        The row, counted in this call.
+    after, before
+        Its time, and that of the row before it, in seconds.
+    key
+        The key of both, where there are many.
+    """
+
+    def __init__(self, row: int, after: float, before: float, key: Any = None) -> None:
+        of = "" if key is None else f", of the key {key!r},"
+        super().__init__(
+            f"timestamps must not go backwards, but row {row} of this call{of} is at {moment(after)}, the "
+            f"row before it at {moment(before)}: sort the rows by time"
+        )
+        self.row, self.after, self.before, self.key = row, after, before, key
+
+    def of(self, key: Any, rows: NDArray[np.intp]) -> TimesGoBack:
+        """The same, of a key with these rows of the call."""
+        return TimesGoBack(int(rows[self.row]), self.after, self.before, key)
+
+
 def row_times(
     timestamps: Any, rows: int, plan: Plan, latest: float | None = None
 ) -> NDArray[np.float64] | None:
@@ -46,7 +72,5 @@ def row_times(
     back = np.flatnonzero(np.diff(ordered) < 0)
     if len(back):
         before, after = ordered[back[0]], ordered[back[0] + 1]
-        row = int(back[0]) + (latest is None)
-        where = f"row {row} of this call is at {moment(after)}, the row before it at {moment(before)}"
-        raise ValueError(f"timestamps must not go backwards, but {where}: sort the rows by time")
+        raise TimesGoBack(int(back[0]) + (latest is None), float(after), float(before))
     return times

@@ -158,6 +158,8 @@ class Reader(ABC):
     """Number of the next row; `take` and `go_to` move it."""
     files: Sequence[Path] = ()
     """Files that are read, if it reads files."""
+    part = 0
+    """Number of the file that is read, where there are several."""
     lasts = True
     """True if it can be read again; False for a pipe."""
 

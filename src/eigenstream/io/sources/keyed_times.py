@@ -59,6 +59,10 @@ class KeyedClock:
         self._held = [key for key, code in zip([*self._held, *keys], codes, strict=True) if code == OPEN]
         return codes
 
+    def restart(self) -> None:
+        """Begin all clocks anew in the same format."""
+        self._clocks = {}
+
     def place(self) -> list[Any]:
         """Return the format and what is known of the order of each key, for a position."""
         return [self._any.format, {key: clock.place()[1:] for key, clock in self._clocks.items()}]

@@ -53,6 +53,10 @@ class Several(Reader):
         self._rowless: list[int] = []
         """Numbers of the files read that had no rows."""
 
+    @property
+    def part(self) -> int:  # type: ignore[override]
+        return self._number
+
     def take(self, count: int) -> Chunk | None:
         while (chunk := self._reader.take(count)) is None:
             if not self._next_file():

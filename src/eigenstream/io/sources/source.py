@@ -93,6 +93,8 @@ class Source:
         """Rows that were read and not handed out yet."""
         self._ended = False
         """True once the reader has no more rows."""
+        self._part = reader.part
+        """Number of the file that the last rows were from."""
 
     @property
     def notes(self) -> list[str]:
@@ -165,6 +167,7 @@ class Source:
             if self.clock is not None:
                 self._waiting = self._set_clock(self.clock, position)
             self.count, self.skipped, self._read = numbers
+            self._part = self.reader.part
         except SourceError:
             raise
         except (LookupError, AttributeError, TypeError, ValueError, OverflowError, OSError):
@@ -206,11 +209,22 @@ class Source:
     def _fetched(self, wanted: int) -> Chunk | None:
         """Return the next usable rows, perhaps none as yet, or more than are wanted; None at the end."""
         chunk = None if self._ended else self._next(wanted)
-        if chunk is not None:
+        if chunk is None:
+            self._ended = True
+            return self._decided()
+        if self.reader.part == self._part or self.clock is None:
             return self._usable(chunk)
-        self._ended = True
+        # Within a file times must not go backwards. The next one may count from its own beginning, as it may
+        # in a job of its own.
+        self._part, before = self.reader.part, self._decided()
+        self.clock.restart()
+        usable = self._usable(chunk)
+        return usable if before is None else joined([before, usable])
+
+    def _decided(self) -> Chunk | None:
+        """Return those of the rows held that are right by what has come; None if none are held."""
         held = self._waiting.held
-        return None if held is None else self._in_order(held.only(slice(0)), str)
+        return None if held is None else self._in_order(held.only(slice(0)), str, final=True)
 
     def _next(self, wanted: int) -> Chunk | None:
         if self.stop is not None:
@@ -252,15 +266,18 @@ class Source:
             for row in sorted(reasons):
                 self.on_skip(reasons[row])
 
-    def _in_order(self, chunk: Chunk, where: Callable[[int], str]) -> Chunk:
-        """Return the rows in order by their times, those that were held first; hold undecided ones."""
+    def _in_order(self, chunk: Chunk, where: Callable[[int], str], *, final: bool = False) -> Chunk:
+        """Return the rows in order by their times, those that were held first; hold undecided ones.
+
+        ``final``: no more come that could decide.
+        """
         clock, (_, held, places) = self.clock, self._waiting
         assert clock is not None
         assert chunk.times is not None
         if isinstance(clock, KeyedClock):
-            codes = clock.judge(chunk.times, self._keys(chunk) or [], final=self._ended)
+            codes = clock.judge(chunk.times, self._keys(chunk) or [], final=final)
         else:
-            codes = clock.judge(chunk.times, final=self._ended)
+            codes = clock.judge(chunk.times, final=final)
         good = np.flatnonzero(codes == GOOD)
         good = good[np.argsort(clock.decided_at[good], kind="stable")]
         if held is None and np.array_equal(good, np.arange(len(chunk.rows))):

@@ -157,6 +157,11 @@ class Clock:
         step = time - self.last
         return step > 0 and (self.count < 2 or step > FAR * ((self.last - self.first) / (self.count - 1)))
 
+    def restart(self) -> None:
+        """Begin anew in the same format: rows that come now are of another file, which may count from 0."""
+        self.last = self.first = -np.inf
+        self.count = 0
+
     def place(self) -> list[Any]:
         """Return the format and what is known of the order, for a position."""
         return [self.format, self.count, self.first, self.last] if self.count else [self.format, 0, 0.0, 0.0]
