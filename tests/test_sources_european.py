@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import eigenstream
-from eigenstream import sources
+from eigenstream import cli, sources
 from eigenstream.io.sources import SourceError, csv_lines
 from eigenstream.io.sources.time_formats import formats_of
 from tests.jobs import call
@@ -69,7 +70,7 @@ def test_without_a_header_names_are_given(tmp_path, monkeypatch):
             "inputs"
         ] == ["CO", "T", "RH"]
     said = call("run", "air.csv", "--names", "a,b", code=1)
-    assert "2 names were given for 7 columns (--names gives each column its name)" in said
+    assert "2 names were given for 5 columns (--names gives each column its name)" in said
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n')
     assert "its columns have names of their own" in call("run", "x.jsonl", "--names", "b", code=1)
 
@@ -354,3 +355,70 @@ def test_damaged_archives_are_refused_or_read(tmp_path):
         except ValueError as error:
             assert str(error).isprintable()  # noqa: PT017
     assert 5 < read < 115
+
+
+ROWS = [[0.5 + i, 1.5 - i, 2.25 * i] for i in range(70)]
+
+
+def learnt_from(path, **options):
+    with sources.open(str(path), **options) as source:
+        return np.vstack([batch.rows for batch in source]), source.names, source.notes
+
+
+@pytest.mark.parametrize("label", ["{}", '"{}"', '"Mazda RX{}"'])
+def test_a_column_that_the_header_lacks_names_rows_as_r_writes_them(tmp_path, label):
+    path = tmp_path / "r.csv"
+    lines = [f"{label.format(i + 1)},{a},{b},{c}" for i, (a, b, c) in enumerate(ROWS)]
+    path.write_text("\n".join(['"a","b","c"', *lines]) + "\n")
+    rows, names, notes = learnt_from(path)
+    np.testing.assert_array_equal(rows, ROWS)
+    assert names == ["a", "b", "c"]
+    assert "the first one, row.names, is not learnt" in notes[0]
+    if label == "{}":
+        rows, names, _ = learnt_from(path, columns="row.names,a")
+        assert (names, rows[3].tolist()) == (["row.names", "a"], [4, 3.5])
+    path.write_text("a,b,c\n" + "".join(f"{a},{b},{c},\n" for a, b, c in ROWS))
+    np.testing.assert_array_equal(learnt_from(path)[0], ROWS)  # rows that end in a comma have no index
+
+
+def test_empty_columns_at_the_end_are_none_without_a_header_too(tmp_path):
+    path = tmp_path / "export.csv"
+    lines = ["{};{};{};;;".format(*row).replace(".", ",") for row in ROWS]
+    lines[0] = lines[0].rpartition(";;;")[0].rpartition(";")[0] + ";;;;"  # a gap is no end
+    path.write_text("\n".join(lines) + "\n")
+    rows, names, notes = learnt_from(path, allow_nan=True)
+    assert np.isnan(rows[0, 2])
+    np.testing.assert_array_equal(rows[1:], ROWS[1:])
+    assert names is None
+    assert any("3 columns at the end have no value in the first rows" in note for note in notes)
+    with pytest.raises(sources.SourceError, match="2 names were given for 3 columns"):
+        learnt_from(path, titles="a,b")
+    assert learnt_from(path, titles="a,b,c", allow_nan=True)[1] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("clock", ["{:02d}:00", "{:02d}.00.00"])
+def test_a_dotted_date_and_the_time_beside_it_are_told_to_be_one(tmp_path, clock):
+    path = tmp_path / "tag.csv"
+    lines = [f"{1 + i // 24:02d}.01.2024;{clock.format(i % 24)};{i};{i * i}" for i in range(60)]
+    path.write_text("\n".join(["Datum;Uhrzeit;T;P", *lines]) + "\n")
+    for options in ({}, {"time_column": "Datum"}, {"time_column": "Uhrzeit"}):
+        with pytest.raises(sources.SourceError, match=r"time_column='Datum\+Uhrzeit' takes"):
+            learnt_from(path, **options)
+    assert len(learnt_from(path, time_column="Datum+Uhrzeit")[0]) == 60
+
+
+def test_quoted_decimal_commas_between_commas_are_read_where_options_say_so(tmp_path):
+    path = tmp_path / "q.csv"
+    lines = [",".join(f'"{x}"'.replace(".", ",") for x in row) for row in ROWS]
+    path.write_text("\n".join(["a,b,c", *lines]) + "\n")
+    with pytest.raises(sources.SourceError, match=r"delimiter=',' says .* decimal=',' reads it as a number"):
+        learnt_from(path)
+    np.testing.assert_array_equal(learnt_from(path, delimiter=",", decimal=",")[0], ROWS)
+
+
+def test_a_file_of_names_that_is_not_there_is_named(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("1,2,3\n4,5,6\n")
+    said = CliRunner().invoke(cli.main, ["run", str(path), "--names", "missing.txt"])
+    assert said.exit_code == 2
+    assert "there is no file 'missing.txt'" in said.output

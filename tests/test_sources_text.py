@@ -310,7 +310,7 @@ def test_a_wrong_delimiter_is_told_of_the_right_one(content, tmp_path):
     ("options", "message"),
     [
         ({"decimal": ";"}, "must be a point or a comma"),
-        ({"decimal": ",", "delimiter": ","}, "cannot both be"),
+        ({"decimal": ".", "delimiter": "."}, "cannot both be"),
         ({"comment": ""}, "something that can be seen"),
         ({"skip_lines": -1}, "must be at least 0"),
         ({"encoding": "latin-99"}, "there is no encoding 'latin-99'"),

@@ -31,7 +31,13 @@ def _one_or_several(
 
 def _names_or_file(ctx: click.Context, parameter: click.Parameter, value: str | None) -> Any:
     """Names of columns between commas, or those in a file: on one line, or one on each."""
-    if value is None or not Path(value).is_file():
+    if value is None:
+        return value
+    if not Path(value).is_file():
+        if "," not in value and Path(value).suffix:
+            raise click.BadParameter(
+                f"there is no file {value!r}: give a file of names, or names with commas between them"
+            )
         return value
     with Path(value).open("rb") as file:
         words = file.read(LONGEST_NAMES + 1)

@@ -14,7 +14,7 @@ from . import cells
 from .batch import SKIP, Hint, SourceError
 from .lines import WIDEST_TEXT, Complaint, Parser, Piece, refuse_wide, shortened
 from .options import GROUPED, ReadOptions
-from .time_formats import CLOCK
+from .time_formats import CLOCK, is_day
 from .times import time_hints
 
 DELIMITERS = (",", "\t", ";", "|")
@@ -31,6 +31,11 @@ TO_POINT_WORDS = {ord("."): "\x01", ord(","): ".", 1: ","}
 MARKER = re.compile(r"[^\d]{1,20}|#\w+.?")
 """Words that people write for a missing value; an error proposes them for `na`."""
 SKIP_LINES = Hint("skip_lines", None, "says how many lines stand before the names")
+SAMPLE, SAMPLED = 64, 2**16
+"""Rows that show where columns end, and the most cells of them, but two rows at least: enough that a value
+which is sometimes missing is seen, and read in some milliseconds."""
+ROW_NAMES = "row.names"
+"""Name of a first column that the header lacks; R's own word, whose tables are so written."""
 INDEX_NAMES = ("", "Unnamed: 0")
 """Names of the column of row numbers that pandas writes."""
 
@@ -50,6 +55,8 @@ class CsvParser(Parser):
         Returns the line after the first, if there is one, where the first does not show the format.
     remark
         The comment right before the first line, if there is one that may hold names.
+    sample
+        Returns this number of the lines after the first; none where they would have to be waited for.
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class CsvParser(Parser):
         line: int,
         peek: Callable[[], bytes | None],
         remark: bytes | None = None,
+        sample: Callable[[int], list[bytes]] = lambda count: [],
     ) -> None:
         self.options, self.first = options, first
         for delimiter in (*DELIMITERS, " "):
@@ -89,15 +97,24 @@ class CsvParser(Parser):
                 Hint("encoding", "latin-1", "reads many such files"),
             )
 
+        rows = [
+            self._fields(options.decoded(row)) for row in sample(max(2, min(SAMPLE, SAMPLED // self.full)))
+        ]
+        self.indexed = self.titled and options.titles is None and self._find_index(rows)
+        """True if the header lacks the name of the first column."""
+
         def example() -> list[str]:
             return self._fields(options.decoded(peek() or b"")) if self.titled else fields
 
         def without_numbers() -> list[int]:
             return [i for i, field in enumerate(example()) if not self._is_value(field)]
 
-        columns = self._columns(example, source)
+        self._emptied = 0
+        """Number of columns at the end that have neither name nor value."""
+        columns = self._columns(example, rows if self.titled else [fields, *rows], source)
+        aside = [0] if self.indexed else []
         try:
-            self.chosen, self._kept = options.choose(self.titles, columns, source, without_numbers)
+            self.chosen, self._kept = options.choose(self.titles, columns, source, without_numbers, aside)
         except SourceError as error:
             raise SourceError(error.what, *error.hints, *self._other_delimiter(peek() or b"")) from None
         if columns < self.full:
@@ -143,11 +160,29 @@ class CsvParser(Parser):
         if fits and any(map(self._is_number, fields)) and not any(map(self._is_number, titles)):
             self.titles, self.titled, self.remarked, self.counting = titles, False, True, False
 
-    def _columns(self, example: Callable[[], list[str]], source: str) -> int:
+    def _find_index(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Return True if rows have one field more than there are names, and it is the first that has none.
+
+        Where the last one is empty in all rows, they end in a delimiter.
+        """
+        assert self.titles is not None
+        if self.full < 2 or not rows or any(len(row) != self.full + 1 for row in rows):
+            return False
+        if not any(map(self._is_number, rows[0][1:])):  # names, below a line that is none
+            return False
+        self.full += 1
+        if not any(row[-1].strip() for row in rows):
+            return False
+        self.titles = [ROW_NAMES, *self.titles]
+        return True
+
+    def _columns(self, example: Callable[[], list[str]], rows: Sequence[Sequence[str]], source: str) -> int:
         """Return the number of columns: fields at the end without a name and a value are none.
 
         Names that are given replace those of the file.
         """
+        filled = max((i + 1 for row in rows for i, one in enumerate(row) if one.strip()), default=self.full)
+        filled = min(filled, self.full) if len(rows) > 1 else self.full
         titles = self.titles if self.options.titles is None else list(self.options.titles)
         named = self.full if titles is None else len(titles)
         while titles is not None and named > 1 and not titles[named - 1]:
@@ -155,13 +190,15 @@ class CsvParser(Parser):
         whole = named == self.full
         if titles is not None and named < self.full:
             values = example()
-            whole = not any(map(str.strip, values[named:]))
+            whole = filled <= named if len(rows) > 1 else not any(map(str.strip, values[named:]))
             if whole:
                 titles, self.full = titles[:named], len(values) if len(values) >= named else self.full
         if not whole:
-            self.options.named(self.full, source)  # raises where names were given
+            self.options.named(filled, source)  # raises where names were given
         self.titles = titles
-        return self.full if titles is None else len(titles)
+        if titles is None:
+            self._emptied = self.full - filled
+        return filled if titles is None else len(titles)
 
     def quick(self, piece: Piece) -> NDArray[np.float64] | None:
         data, separator = piece.data, self.delimiter.encode()
@@ -172,8 +209,12 @@ class CsvParser(Parser):
             data = b"".join(b" ".join(line.split()) + b"\n" for line in piece.lines())
         missing = self.options.missing
         if self.options.decimal == ",":
-            data = data.translate(TO_POINT)
             missing = tuple(word.translate(TO_POINT_WORDS) for word in missing)
+            if self.delimiter == ",":
+                rows = self._taken_apart(data, len(piece), missing, TO_POINT_WORDS)
+                self._seen = self._seen or rows is not None
+                return rows
+            data = data.translate(TO_POINT)
         rows, in_place = None, len(separator) == 1 and cells.available()
         if in_place:
             rows = cells.parsed(data, len(piece), self.full, separator, self.chosen, missing)
@@ -182,7 +223,9 @@ class CsvParser(Parser):
         self._seen = self._seen or rows is not None
         return rows
 
-    def _taken_apart(self, data: bytes, count: int, missing: Sequence[str]) -> NDArray[np.float64] | None:
+    def _taken_apart(
+        self, data: bytes, count: int, missing: Sequence[str], marks: dict[int, str] | None = None
+    ) -> NDArray[np.float64] | None:
         """Parse lines cell by cell: where quotes may hide delimiters, and without pyarrow."""
         text = self.options.decoded(data)
         lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
@@ -192,6 +235,8 @@ class CsvParser(Parser):
             return None
         if len(rows) != count or any(len(row) != self.full for row in rows):
             return None
+        if marks is not None:
+            rows = [[word.translate(marks) for word in row] for row in rows]
         return cells.parsed_fields(rows, self.chosen, missing)
 
     def row(self, line: bytes) -> list[float] | Complaint:
@@ -234,6 +279,15 @@ class CsvParser(Parser):
         if self.remarked and self.titles:
             named = ", ".join(self.titles[:3]) + (", ..." if len(self.titles) > 3 else "")
             notes.append(f"the comment before the first row is taken for names ({named})")
+        if self.indexed:
+            notes.append(
+                f"rows have one field more than there are names: the first one, {ROW_NAMES}, is not learnt; "
+                "columns that are named decide"
+            )
+        if self._emptied:
+            notes.append(
+                f"{self._emptied} columns at the end have no value in the first rows: they are taken for none"
+            )
         if self.mark == "," and not self.given:
             notes.append("a comma is taken for the decimal mark")
         return notes
@@ -262,13 +316,20 @@ class CsvParser(Parser):
         if other:
             return other
         timed = () if self._seen or self.kept else time_hints(*self._time(i, fields))
+        timed = timed or self._other_half(i, fields)
         if timed:
             return timed
         grouped = self._grouped(word)
         if grouped:
             return grouped
-        if self.delimiter != "," and DECIMAL_COMMA.fullmatch(word):
-            return (Hint("decimal", ",", "reads it as a number"),)
+        if DECIMAL_COMMA.fullmatch(word):
+            both = (Hint("delimiter", ",", "says that columns have commas between them"),)
+            thousands = (Hint("thousands", ",", "reads it as a whole number"),)
+            return (
+                *(both if self.delimiter == "," else ()),
+                Hint("decimal", ",", "reads it as a number"),
+                *(thousands if self.delimiter == "," and GROUPED[","].fullmatch(word) else ()),
+            )
         if self._seen and MARKER.fullmatch(word):
             return (Hint("na", word, "reads it as a missing value"), SKIP)
         if not self._seen and self.titled and not any(self._is_value(fields[i]) for i in self.chosen):
@@ -279,9 +340,22 @@ class CsvParser(Parser):
         """Return the name and the text of a column, of two if the next one holds a time of day."""
         names, word = self.titles or list(map(str, range(self.full))), fields[i].strip()
         following = fields[i + 1].strip() if i + 1 < len(names) else ""
-        if CLOCK.fullmatch(following) and not CLOCK.search(word):
+        if CLOCK.fullmatch(following) and is_day(word):
             return f"{names[i]}+{names[i + 1]}", f"{word} {following}"
         return names[i], word
+
+    def _other_half(self, i: int, fields: Sequence[str]) -> tuple[Hint, ...]:
+        """Return a hint if the time column and this one are the date and the time of day of a row."""
+        if self._seen or len(self.options.time_parts(self.titles)) != 1:
+            return ()
+        names, own = self.titles or list(map(str, range(self.full))), self._kept[0]
+        pairs = {(own, i), (i, own)} if own < len(fields) else set()
+        for day, clock in pairs:
+            if is_day(fields[day]) and CLOCK.fullmatch(fields[clock].strip()):
+                return (
+                    Hint("time_column", f"{names[day]}+{names[clock]}", "takes both as the time of a row"),
+                )
+        return ()
 
     def _grouped(self, word: str) -> tuple[Hint, ...]:
         """Return hints for a number with thousands marks."""

@@ -17,6 +17,13 @@ from .options import ReadOptions
 from .patience import ask_again
 from .sql import Answer, Database, Question, SqlReader
 
+DIALECTS = {
+    "clickhouse": "clickhouse-sqlalchemy",
+    "duckdb": "duckdb-engine",
+    "snowflake": "snowflake-sqlalchemy",
+    "trino": "'trino[sqlalchemy]'",
+}
+"""Packages that teach SQLAlchemy databases which it does not know of itself."""
 PASSWORD = "EIGENSTREAM_SQL_PASSWORD"
 """Variable of the environment with the password of the server, where the address has none."""
 FIRST_PATIENCE, PATIENCE = 5.0, 30.0
@@ -103,6 +110,13 @@ def open_database(address: str, options: ReadOptions) -> SqlReader:
         database = Alchemy(url, name)
     except ImportError as error:
         raise SourceError(f"{name}: its driver is not installed: {error}") from None
+    except sqlalchemy.exc.NoSuchModuleError:
+        kind = parts.place.partition(":")[0].partition("+")[0]
+        package = DIALECTS.get(kind, "the package that teaches it to SQLAlchemy")
+        raise SourceError(
+            f"{name}: nothing here reads {kind} databases: pip install {package}, or write an address such "
+            "as postgresql+pg8000://HOST/plant"
+        ) from None
     except (sqlalchemy.exc.SQLAlchemyError, ValueError, TypeError):  # their words may hold the password
         raise SourceError(f"{name} is not an address such as postgresql+pg8000://HOST/plant") from None
     return _reader(database, name, parts, options)

@@ -102,7 +102,7 @@ class LineReader(Reader):
         if first.lstrip().startswith((b"{", b"[")):
             parser: Parser = JsonLines(first, self.name, self.options, line)
         else:
-            parser = CsvParser(first, self.name, self.options, line, self._peek, remark)
+            parser = CsvParser(first, self.name, self.options, line, self._peek, remark, self._sample)
         if not parser.titled:
             shorter = len(piece.data) - len(first)
             self._held = Piece(first, piece.ends - shorter, piece.numbers)
@@ -131,6 +131,14 @@ class LineReader(Reader):
         self._pass_over_empty()
         coming = self.lines.coming(1)
         return coming.data if len(coming) else None
+
+    def _sample(self, count: int) -> list[bytes]:
+        """Return the next lines that are rows, without taking them; none of a source that is live."""
+        if self.kind == "pipe" or (self.file is not None and self.file.follow):
+            return []
+        coming = self.lines.coming(count)
+        rows = coming.without(self._empty(coming)) if len(coming) else coming
+        return rows.lines() if len(rows) else []
 
     def take(self, count: int) -> Chunk | None:
         piece = self._next(count)

@@ -186,8 +186,8 @@ class ReadOptions:
             raise SourceError(f"the delimiter must be one character and no quote, got {self.delimiter!r}")
         if self.decimal not in (None, ".", ","):
             raise SourceError(f"the decimal mark must be a point or a comma, got {self.decimal!r}")
-        if self.decimal is not None and self.decimal == self.delimiter:
-            raise SourceError(f"delimiter and decimal mark cannot both be {self.decimal!r}")
+        if self.decimal == self.delimiter == ".":  # both may be commas, where numbers stand in quotes
+            raise SourceError("delimiter and decimal mark cannot both be '.'")
         if self.thousands is not None and self.thousands not in set(GROUPED) - {self.decimal}:
             raise SourceError(
                 "the thousands mark must be a point, a comma or a space, and not the decimal mark, got "

@@ -46,6 +46,18 @@ def formats_of(example: str) -> list[str]:
     return [format for format in written if is_written(text, format)]
 
 
+def is_day(text: str) -> bool:
+    """Return True for a date without a time of day.
+
+    Examples
+    --------
+    >>> [is_day(text) for text in ("01.01.2024", "2024-01-31", "01.01.2024 12:00", "12.5")]
+    [True, True, False, False]
+    """
+    formats = formats_of(text)
+    return bool(formats) and not any("%H" in one or "%I" in one for one in formats)
+
+
 def is_written(text: str, format: str) -> bool:
     """Return True if a time is written in a format of `datetime.strptime`."""
     try:
