@@ -54,9 +54,11 @@ def test_no_components_are_thinned_to_none() -> None:
 
 
 def test_the_whole_and_the_recent_part_make_one_timeline() -> None:
-    past = SpectrumHistory(np.array([10, 20, 30]), np.ones((3, 4)), np.full(3, 0.5), np.array([1, 2, 3]))
+    past = SpectrumHistory(
+        np.array([10, 20, 30]), np.ones((3, 4)), np.full(3, 0.5), np.array([1, 2, 3]), np.ones(3)
+    )
     recent = [Moment(t, np.array([3.0, 2.0]), 0.7, 9, 1.0, 0.0) for t in (20, 25, 40)]
-    sample, variances, threshold, rank = merged(past, recent)
+    sample, variances, threshold, rank, _ = merged(past, recent)
     assert sample.tolist() == [10, 20, 25, 30, 40]
     assert rank.tolist() == [1, 2, 9, 3, 9]
     assert threshold.tolist() == [0.5, 0.5, 0.7, 0.5, 0.7]
@@ -188,4 +190,4 @@ def test_times_take_the_place_of_sample_counts() -> None:
     assert timed.frame("whole")["samples"][1] >= 1e3 * (noon + 120)
     assert plain.frame("whole")["samples"] == (-3.0, 303.0)
     assert timed.pace.xaxis[0].axis_label == "time (UTC)"
-    assert [row[0] for row in figures.timeline_rows(0, timed=True)] == ["time", "rank", "threshold"]
+    assert [row[0] for row in figures.timeline_rows(0, figures.DATE)] == ["time", "rank", "threshold"]

@@ -79,15 +79,16 @@ def test_tracks_and_ranks_are_the_history(online, axis):
     threshold = next(line for line in axis.get_lines() if same_color(line.get_color(), RED))
     np.testing.assert_array_equal(threshold.get_xdata(), history.sample)
     np.testing.assert_array_equal(threshold.get_ydata(), history.threshold)
-    assert legend(axis) == ["kept", "the rest, largest", "threshold"]
+    assert legend(axis) == ["kept", "the rest, mean", "threshold"]
     below = plotting.plot_rank_history(history, Figure().subplots())
     np.testing.assert_array_equal(below.get_lines()[0].get_ydata(), history.rank)
 
 
 @pytest.mark.parametrize("solver", ["exact", "subspace"])
-def test_the_grey_line_is_the_mean_of_the_rest_or_says_otherwise(solver, axis, rng):
+@pytest.mark.parametrize("asked", [{}, {"n_components": 2}, {"max_components": 4}], ids=str)
+def test_the_grey_line_is_the_mean_of_the_rest(solver, asked, axis, rng):
     X = rng.standard_normal((2048, 20)) * np.r_[6.0, 5.0, np.linspace(1, 0.1, 18)]
-    model = OnlineAdaptivePCA(solver=solver, random_state=0).fit(X)
+    model = OnlineAdaptivePCA(solver=solver, random_state=0, **asked).fit(X)
     plotting.plot_tracks(model, axis)
     assert legend(axis)[1] == "the rest, mean"
     assert axis.get_lines()[0].get_ydata()[-1] == pytest.approx(model.noise_variance_, rel=0.1)

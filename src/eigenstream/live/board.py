@@ -297,6 +297,7 @@ def merged(past: SpectrumHistory, recent: Sequence[Moment]) -> SpectrumHistory:
         np.where(tracks > 0, tracks, np.nan),
         np.concatenate((past.threshold, [m.threshold for m in recent]))[order],
         np.concatenate((past.rank, [m.rank for m in recent])).astype(np.int64)[order],
+        np.concatenate((past.rest, np.full(len(recent), np.nan)))[order],
     )
 
 

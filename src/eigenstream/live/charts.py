@@ -193,7 +193,7 @@ class Charts(ChartSet):
         self.log.visible, self.linear.visible = log, not log
 
     def _timeline(self, snapshot: Snapshot) -> dict[str, Any]:
-        sample, variances, threshold, rank = snapshot.timeline
+        sample, variances, threshold, rank, _ = snapshot.timeline
         width = max(variances.shape[1], len(TRACKS))
         along, table = self.broken(sample, np.column_stack((*numbers(threshold, rank), variances)))
         threshold, rank, variances = table[:, 0], table[:, 1], table[:, 2:]

@@ -17,6 +17,9 @@ Item = TypeVar("Item")
 LIMIT = 256
 """Most moments kept."""
 
+BESIDE = 4
+"""Numbers of a moment beside its variances."""
+
 STATISTIC_NAMES = {"t2": "T²", "spe": "SPE", "distance": "distance", "average": "average", "pair": "pair"}
 """Statistics of a monitor in the order of the columns of `ControlHistory`, and their names for people."""
 
@@ -47,6 +50,8 @@ class SpectrumHistory(NamedTuple):
     """Threshold between kept and dropped variances (m)."""
     rank: NDArray[np.int64]
     """Number of components kept (m)."""
+    rest: NDArray[np.float64]
+    """Mean variance of the directions that are not kept (m)."""
 
 
 class ControlHistory(NamedTuple):
@@ -123,22 +128,23 @@ def _sample_of(moment: NDArray[np.float64]) -> int:
 
 
 class History(Thinned[NDArray[np.float64]]):
-    """Moments of a spectrum of k variances, each (sample, threshold, rank, variances...)."""
+    """Moments of a spectrum of k variances, each (sample, threshold, rank, rest, variances...)."""
 
     def __init__(self, k: int, stride: int = 1, moments: Iterable[NDArray[np.float64]] = ()) -> None:
         super().__init__(_sample_of, stride, list(moments))
         self.k = k
 
-    def note(self, sample: int, variances: NDArray[np.float64], threshold: float, rank: int) -> None:
-        """Offer the spectrum at this moment."""
-        moment = np.zeros(3 + self.k)
-        moment[:3] = sample, threshold, rank
-        moment[3 : 3 + len(variances)] = variances
+    def note(
+        self, sample: int, variances: NDArray[np.float64], threshold: float, rank: int, rest: float
+    ) -> None:
+        """Offer the spectrum at this moment, and the mean variance of what is not kept."""
+        moment = np.zeros(BESIDE + self.k)
+        moment[:BESIDE] = sample, threshold, rank, rest
+        moment[BESIDE : BESIDE + len(variances)] = variances
         self.add(moment)
 
     def history(self) -> SpectrumHistory:
         """The moments kept, as arrays."""
-        table = np.array(self.moments).reshape(-1, 3 + self.k)
-        return SpectrumHistory(
-            table[:, 0].astype(np.int64), table[:, 3:], table[:, 1], table[:, 2].astype(np.int64)
-        )
+        table = np.array(self.moments).reshape(-1, BESIDE + self.k)
+        sample, rank = table[:, 0].astype(np.int64), table[:, 2].astype(np.int64)
+        return SpectrumHistory(sample, table[:, BESIDE:], table[:, 1], rank, table[:, 3])

@@ -20,7 +20,7 @@ from ..rank.decision import Decision, Memory
 from ..rank.standing import Standing
 from ..regularizers import REGULARIZERS
 from .events import RankChange, Tally
-from .history import LIMIT, History
+from .history import BESIDE, LIMIT, History
 from .outliers import Usual
 from .pace import EvenPace, StreamClock
 from .parameters import LARGEST_WEIGHT
@@ -41,7 +41,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "first": host(blocks.inputs.first),
         "varies": host(blocks.inputs.varies),
         "kept": look.kept,
-        "history": np.array(tracker.history.moments).reshape(-1, 3 + tracker.plan.k),
+        "history": np.array(tracker.history.moments).reshape(-1, BESIDE + tracker.plan.k),
     }
     if look.early is not None:
         names = ("mean", "axes", "variances", "scale")
@@ -228,7 +228,7 @@ def _restored_plan(written: Mapping[str, Any], arrays: Arrays) -> Plan:
 
 
 def _restored_history(arrays: Arrays, document: Mapping[str, Any], plan: Plan) -> History:
-    moments = stored_array(arrays, "history", (None, 3 + plan.k))
+    moments = stored_array(arrays, "history", (None, BESIDE + plan.k))
     if len(moments) > LIMIT:
         raise ValueError(f"its history has {len(moments)} moments, expected at most {LIMIT}")
     return History(plan.k, whole(document, "stride", least=1), list(moments))

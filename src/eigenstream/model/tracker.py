@@ -448,7 +448,7 @@ class Tracker(Marked):
         rest /= max(self.plan.n - decision.rank, 1)
         if self.history.takes(self.time):
             spectrum = spectrum_of(known, self.plan, decision.rank)
-            self.history.note(self.time, spectrum, decision.threshold, decision.rank)
+            self.history.note(self.time, spectrum, decision.threshold, decision.rank, rest)
         return self._noted(decision, np.maximum(kept, decision.threshold), rest, early)
 
     def _noted(

@@ -130,11 +130,10 @@ def _draw_tracks(axis: Axes, model: Model | SpectrumHistory, times: Times | None
     from matplotlib.lines import Line2D
 
     history = _history(model)
-    rest, meaning = _rest(history, None if isinstance(model, SpectrumHistory) else len(fitted(model).mean_))
     variances = above_rounding(history.variances)
     kept = np.where(np.arange(variances.shape[1]) < history.rank[:, None], variances, np.nan)
     line, threshold = BrokenLine(history.sample, times), above_rounding(history.threshold)
-    rest = np.where(rest > ROUNDING * history.variances.max(initial=0), rest, np.nan)
+    rest = np.where(history.rest > ROUNDING * history.variances.max(initial=0), history.rest, np.nan)
     axis.plot(*line.through(rest), color=GREY, linewidth=1.5)
     axis.plot(*line.through(kept), color=BLUE, linewidth=1.8)
     axis.plot(*line.through(threshold), color=RED, linewidth=1.5, linestyle="--")
@@ -142,29 +141,9 @@ def _draw_tracks(axis: Axes, model: Model | SpectrumHistory, times: Times | None
     _mark_changes(axis, history.sample, history.rank, times)
     return [
         Line2D([], [], color=BLUE, label="kept"),
-        Line2D([], [], color=GREY, label=meaning),
+        Line2D([], [], color=GREY, label="the rest, mean"),
         Line2D([], [], color=RED, linestyle="--", label="threshold"),
     ]
-
-
-def _rest(history: SpectrumHistory, n: int | None) -> tuple[NDArray[np.float64], str]:
-    """The grey line, NaN where all is kept, and its meaning; ``n`` is the number of inputs, if known.
-
-    A history has as many variances as components may be kept. If those are all there are, the mean of the
-    rest is that of the ones not kept. A learner that does not know them one by one writes down their mean. In
-    between, the mean is not known, only the largest.
-    """
-    variances, rank = history.variances, history.rank
-    k = variances.shape[1]
-    dropped = np.where(np.arange(k) < rank[:, None], np.nan, variances)
-    some = rank < k
-    first = np.where(some, variances[np.arange(len(rank)), np.minimum(rank, k - 1)], np.nan)
-    if n == k:
-        means = np.full(len(rank), np.nan)
-        means[some] = np.nanmean(dropped[some], axis=1)
-        return means, "the rest, mean"
-    is_mean = bool(np.all((dropped == first[:, None]) | np.isnan(dropped)))
-    return first, "the rest, mean" if is_mean else "the rest, largest"
 
 
 def _ranks(model: Model | SpectrumHistory) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
