@@ -83,7 +83,7 @@ def test_pictures_show_traces():
     charts = len(STATISTIC_NAMES)
     assert len(figure.axes) == charts + len(traces[0].names)
     assert figure.axes[charts].get_ylabel() == "valve"
-    axis = plot_trace(traces[1], times=lambda counts: 60.0 * counts)
+    axis = plot_trace(traces[1], times=lambda counts: 1.7e9 + 60.0 * counts)
     assert axis.get_xlabel() == "time (UTC)"
     np.testing.assert_array_equal(axis.get_lines()[1].get_ydata(), traces[1].values[:, 0])
     assert len(draw_control(model, "a plant").axes) == charts
