@@ -120,6 +120,83 @@ def test_any_chunking_gives_the_same_bits_and_the_same_state(name):
         np.testing.assert_array_equal(one, other)
 
 
+def in_parts(model, rows, cuts):
+    """Filled rows and deviations of calls that end at these rows."""
+    ends = [0, *cuts, len(rows)]
+    found = [model.learn_and_impute(rows[a:b], return_std=True) for a, b in pairwise(ends)]
+    return tuple(np.vstack(part) for part in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("options", [{}, {"solver": "subspace"}, {"standardize": True}, {"half_life": 60}])
+def test_an_input_without_a_value_yet_stays_empty_and_is_not_learnt_as_zeros(options):
+    X = walks(4, 400) + 1000.0
+    gappy = with_gaps(X, 0.1)
+    gappy[:, 0], gappy[:203, 1], gappy[:70, 2], gappy[:10, 3] = np.nan, np.nan, np.nan, np.nan
+    model, parts = (OnlineAdaptivePCA(missing="impute", random_state=0, **options) for _ in range(2))
+    filled, std = model.learn_and_impute(gappy, return_std=True)
+    begun = np.logical_or.accumulate(~np.isnan(gappy), axis=0)
+    assert np.isnan(filled[~begun]).all()
+    assert np.isnan(std[~begun]).all()
+    assert np.isfinite(filled[begun]).all()
+    for one, other in zip(
+        in_parts(parts, gappy, [1, 65, 130, 202, 203, 204, 300]), (filled, std), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert differences(model._tracker, parts._tracker) == []
+    late = np.isnan(gappy[260:, 1:4])
+    assert np.abs((filled - X)[260:, 1:4][late]).max() < 15
+    assert np.abs(model.mean_[1:] - X[:, 1:].mean(axis=0)).max() < 60
+    ahead, again = model.forecast(2), model.impute(gappy[300:310], return_std=True)
+    for found in (*ahead, *again):
+        assert np.isnan(found[:, 0]).all()
+        assert np.isfinite(found[:, 1:]).all()
+
+
+def test_a_merged_model_takes_the_mean_of_an_input_from_those_that_have_seen_it():
+    X = walks(5, 400) + 1000.0
+    late = X.copy()
+    late[:200, 1] = np.nan
+    one, other = (OnlineAdaptivePCA(missing="impute").fit(part) for part in (late[:200], late[200:]))
+    for both in (merge([one, other]), merge([other, one])):
+        assert both.mean_[1] == pytest.approx(other.mean_[1])
+        assert np.isfinite(both.forecast(1).rows).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"lags": 1}, {"half_life": 60}])
+def test_rows_without_any_value_are_filled_by_the_past_and_let_time_pass(options):
+    X = np.cumsum(np.random.default_rng(14).standard_normal((400, 4)), axis=0)
+    gappy = with_gaps(X, 0.1)
+    gappy[0] = gappy[20:23] = gappy[200:250] = gappy[300] = np.nan
+    model, parts = (OnlineAdaptivePCA(missing="impute", random_state=0, **options) for _ in range(2))
+    filled, std = model.learn_and_impute(gappy, return_std=True)
+    assert np.isnan(filled[0]).all()
+    assert np.isfinite(filled[25:]).all()
+    assert (np.diff(std[205:250], axis=0) >= 0).all()
+    assert np.abs(filled[249] - filled[199]).max() < 10
+    near = np.flatnonzero(np.isnan(gappy[250]))[:1]
+    assert (std[250, near] > 1.5 * np.median(std[100:200][np.isnan(gappy[100:200])])).all()
+    for one, other in zip(
+        in_parts(parts, gappy, [20, 21, 64, 199, 210, 250, 300, 301]), (filled, std), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert differences(model._tracker, parts._tracker) == []
+    before = model.forecast(1).std
+    model.partial_fit(np.full((50, 4), np.nan))
+    assert (model.forecast(1).std > 2 * before).all()
+
+
+def test_rows_without_any_value_are_imputed_from_the_rows_before_them():
+    X = np.cumsum(np.random.default_rng(15).standard_normal((400, 4)), axis=0)
+    model = OnlineAdaptivePCA(missing="impute").fit(X[:300])
+    gappy = X[300:340].copy()
+    gappy[0] = gappy[20:30] = np.nan
+    filled, std = model.impute(gappy, return_std=True)
+    assert np.isnan(filled[0]).all()
+    np.testing.assert_allclose(filled[20:30], np.tile(X[319], (10, 1)), atol=4)
+    assert (np.diff(std[20:30], axis=0) > 0).all()
+    assert np.isnan(model.transform(gappy)[20:30]).all()
+
+
 @pytest.mark.kernel
 def test_a_file_in_the_middle_of_a_gap_changes_nothing(tmp_path):
     X = gone_for_long(walks(6, 300), 6)

@@ -48,7 +48,7 @@ def test_blocks_of_any_size_add_up_to_the_scatter_matrix(make, center, beta2, rn
     learner, start = make(n, n, 16, center=center), 0
     for size in (1, 16, 7, 16, 16, 2):
         part = slice(start, start + size)
-        learner.learn(X[part], Steps(weights[part], np.full(size, beta2), np.zeros(size)))
+        learner.learn(X[part], Steps(weights[part], np.full(size, beta2), np.zeros(size), np.ones(size)))
         start += size
     faded = weights[:start] * beta2 ** np.arange(start - 1, -1, -1.0)
     C, mean = weighted_scatter(X[:start], faded, center=center)

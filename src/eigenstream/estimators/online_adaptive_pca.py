@@ -294,11 +294,13 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         """Learn from these rows, in order; returns each row with its gaps filled before learning from it.
 
         Needs ``missing="impute"``. Every missing value is replaced by its expectation given the other values
-        of the row and the past of its input, by the model of all rows before it. Rows without any value are
-        not learnt from and come back as they came. The results are the same bits whether rows come one by one
-        or all at once. To fill rows without learning from them: `impute`.
+        of the row and the past of its input, by the model of all rows before it; NaN stays where the input
+        has had no value yet. Rows without any value are filled by the past of the inputs; nothing is learnt
+        from them, but time passes. The results are the same bits whether rows come one by one or all at once.
+        To fill rows without learning from them: `impute`.
 
-        A network (``solver="network"``) fills each row by the other values of the row alone.
+        A network (``solver="network"``) fills each row by the other values of the row alone. Rows without any
+        value come back as they came.
 
         Parameters
         ----------
@@ -313,7 +315,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         >>> from eigenstream import OnlineAdaptivePCA, streams
         >>> X = np.vstack(list(streams.changing_rank(random_state=0)))
         >>> gappy = X.copy()
-        >>> gappy[::3, 0] = np.nan
+        >>> gappy[1::3, 0] = np.nan
         >>> filled = OnlineAdaptivePCA(missing="impute", half_life=200).learn_and_impute(gappy)
         >>> bool(np.isfinite(filled).all())
         True
@@ -327,7 +329,8 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         """The next rows of the stream, and their standard deviations: ``rows`` and ``std`` (steps x inputs).
 
         Needs ``missing="impute"`` from the first row on, and more than a block of rows. Each input follows
-        its own past, back to its mean; rows are a step apart, for rows with time stamps the usual one.
+        its own past, back to its mean; rows are a step apart, for rows with time stamps the usual one. After
+        rows without any value, these are the rows that follow them. NaN of an input without any value yet.
 
         Examples
         --------

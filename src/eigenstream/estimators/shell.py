@@ -90,8 +90,9 @@ class ReadingTransformer(
         Every missing value is replaced by its expectation given the other values of its row, with lags also
         those of its predecessors. Every direction that the model knows takes part, not the kept ones alone. A
         model that has learnt rows in their order with ``missing="impute"`` also knows how inputs follow their
-        own past: the rows are then a stretch of their own, in their order. Rows without any value stay as
-        they are.
+        own past: the rows are then a stretch of their own, in their order, and those without any value are
+        filled by the ones before them. Without such a past rows without any value stay as they are, and so do
+        inputs that have never had a value.
 
         Parameters
         ----------
@@ -99,7 +100,7 @@ class ReadingTransformer(
             Rows.
         return_std
             True: also return the standard deviation of each filled value around the truth, an array of the
-            shape of the rows; 0 where a value was there, NaN in rows without any.
+            shape of the rows; 0 where a value was there, NaN where a gap stays.
 
         Examples
         --------

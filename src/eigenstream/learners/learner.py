@@ -40,15 +40,17 @@ class Steps:
     """Factor of everything before a row when it comes (T)."""
     extra: Vector
     """Expected squared length that a row lacks because entries were filled in (T)."""
+    passed: Vector
+    """Time since the row before: in rows, or in seconds where rows have time stamps (T)."""
 
     @classmethod
     def even(cls, rows: int, discount: float) -> Self:
         """Rows of weight 1 at an even pace, with nothing filled in."""
-        return cls(np.ones(rows), np.full(rows, discount), np.zeros(rows))
+        return cls(np.ones(rows), np.full(rows, discount), np.zeros(rows), np.ones(rows))
 
     def part(self, rows: Any) -> Steps:
         """The steps of some of the rows, given by a slice or a mask."""
-        return Steps(self.weight[rows], self.discount[rows], self.extra[rows])
+        return Steps(self.weight[rows], self.discount[rows], self.extra[rows], self.passed[rows])
 
     @cached_property
     def fading(self) -> Fading:
@@ -229,6 +231,17 @@ class Roomy(Protocol):
     @property
     def room(self) -> Matrix:
         """Memory for a block (block, n) that only `learn` touches, and may replace."""
+
+
+@runtime_checkable
+class Placing(Protocol):
+    """A learner whose inputs may have their first value late."""
+
+    def place(self, means: Vector) -> None:
+        """Move the means of inputs that have been constant so far to these; NaN leaves an input (n).
+
+        Their past counts as constant at the new mean. Without centering there are no means to move.
+        """
 
 
 @runtime_checkable

@@ -211,6 +211,11 @@ class Scatter(Marked):
     def seen(self, rank: int) -> Seen:
         return Seen(self._mean, self.axes[:rank], self._gain)
 
+    def place(self, means: Vector) -> None:
+        if self.center:
+            self.origin = np.where(np.isnan(means), self.origin, means)
+            self._moved()
+
     def variances(self, axes: Floats) -> Vector:
         if self._gain is not None:
             axes = axes * self._gain

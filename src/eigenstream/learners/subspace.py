@@ -235,6 +235,10 @@ class Subspace(Marked):
     def seen(self, rank: int) -> Seen:
         return Seen(self.mean, self.L[:rank], self.gain, np.sqrt(self.lam[:rank]))
 
+    def place(self, means: Vector) -> None:
+        if self.center:
+            self.origin = np.where(np.isnan(means), self.origin, means)
+
     def variances(self, axes: Floats) -> Vector:
         projections = axes @ self.L.T
         return np.asarray(np.einsum("ij,ij->i", projections, projections, dtype=np.float64) / self.count)

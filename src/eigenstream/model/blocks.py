@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import host
 from ..learners.knowledge import Floats, Matrix, Vector
-from ..learners.learner import Learner, Measuring, Roomy, Spread, Steps
+from ..learners.learner import Learner, Measuring, Placing, Roomy, Spread, Steps
 from ..learners.marks import Mark, Marked
 from .events import Tally
 from .imputation import Filled, complete, fill_by_means, fill_by_means_so_far, gaussian_of
@@ -41,7 +41,7 @@ class Blocks(Marked):
         The last look at it, by which gaps are filled.
     """
 
-    LEARNT = ("has_gaps", "usual", "time")
+    LEARNT = ("has_gaps", "usual", "time", "unseen", "idle")
 
     def __init__(self, plan: Plan, learner: Learner, look: LastLook) -> None:
         self.plan, self.learner, self.look = plan, learner, look
@@ -54,6 +54,10 @@ class Blocks(Marked):
         """Rows of an unfinished block."""
         self.has_gaps = False
         """True if a row with gaps has ever been learnt from."""
+        self.unseen: NDArray[np.bool_] = np.zeros(plan.n, dtype=bool)
+        """Inputs without any value in the blocks that have been learnt."""
+        self.idle = 0
+        """Rows without any value since the last one that had some, if gaps are filled by time."""
         self.usual = Usual()
         """Usual distance of rows from what is known, if outliers are capped."""
         self.tally = Tally()
@@ -101,7 +105,13 @@ class Blocks(Marked):
 
     def _learn_block(self, rows: Floats, steps: Steps) -> None:
         """Learn from a whole block, or from rows that need none."""
-        self._learn(self.learner, rows, steps)
+        first = not self.learner.started
+        if self.has_gaps and self.learner.block > 1 and (first or self.unseen.any()):
+            missing = np.isnan(host(rows)).all(axis=0)  # now: the learner may learn in their memory
+            self._learn(self.learner, rows, steps)
+            self.unseen = missing if first else self.unseen & missing
+        else:
+            self._learn(self.learner, rows, steps)
         if self._room_of is not None:
             self.waiting.rows = self._room_of.room
         self.look.learner_moved()
@@ -130,6 +140,20 @@ class Blocks(Marked):
         self.tally.imputed += incomplete
         self.tally.skipped += int(np.count_nonzero(~usable))
         return np.asarray(usable)
+
+    def passing(self, usable: NDArray[np.bool_]) -> Vector:
+        """Rows that pass with each usable one: itself, and those before it that are not; counts these."""
+        at = np.flatnonzero(usable)
+        passed = np.diff(at, prepend=-1 - self.idle)
+        self.idle = len(usable) - 1 - int(at[-1]) if len(at) else self.idle + len(usable)
+        return passed.astype(np.float64)
+
+    def unknown(self, rows: Floats) -> NDArray[np.bool_]:
+        """True for entries of rows that come next whose input has had no value up to then."""
+        if self.inputs.all_vary:
+            return np.zeros(rows.shape, dtype=bool)
+        came = np.logical_or.accumulate(~np.isnan(rows), axis=0)
+        return np.asarray(np.isnan(self.inputs.first[: rows.shape[1]]) & ~came)
 
     def caught_up(self) -> Learner:
         """The learner with waiting rows learnt; a copy, unless none wait."""
@@ -173,6 +197,17 @@ class Blocks(Marked):
         late = slice(block.number - len(rows), block.number)
         return block.rows[late], block.variances[late]
 
+    def fill_empty(self, rows: int) -> tuple[Floats, Matrix]:
+        """So many rows without any value that come next, filled by the rows before them, as `fill_next`."""
+        nothing = np.full((rows, self.plan.n), np.nan, dtype=self.plan.dtype)
+        past = self.past_now()
+        if past is None:
+            return self.fill_next(nothing, Steps.even(rows, 1.0))
+        ahead, own = past.forecast(self.idle + rows), slice(self.plan.width)
+        nothing[:, own], variances = ahead.rows[self.idle :], np.full(nothing.shape, np.nan)
+        variances[:, own] = np.square(ahead.std[self.idle :])
+        return nothing, variances
+
     def _opened(self, rows: Floats, steps: Steps) -> OpenBlock:
         """The open block after rows that come next."""
         kept, number = self._open, self.waiting.number
@@ -188,7 +223,7 @@ class Blocks(Marked):
         if self.time is not None and learner is self.learner:
             self._learn_in_time(self.time, rows, steps)
         elif self.has_gaps and np.isnan(rows).any():
-            filled = self._filled(rows, steps)
+            filled = self._placed(learner, self._filled(rows, steps), rows)
             learn_filled(learner, filled._replace(rows=self._capped(learner, filled.rows, steps)), steps)
         else:
             learner.learn(self._capped(learner, rows, steps), steps)
@@ -205,6 +240,7 @@ class Blocks(Marked):
         if gaps or not (whole or first):
             filled = self._filled(rows, steps)
             past = self._open[-1].past if not first else None
+            filled = self._placed(self.learner, filled, came)
         learn_filled(
             self.learner, filled._replace(rows=self._capped(self.learner, filled.rows, steps)), steps
         )
@@ -217,6 +253,25 @@ class Blocks(Marked):
             time.learn(past, steps)
         if judged is not None:
             time.judge(*judged, steps.weight)
+
+    def _placed(self, learner: Learner, filled: Filled, rows: Floats) -> Filled:
+        """Move the mean of inputs to their first value, in these rows, and what they were filled with before.
+
+        Until then nothing is known of them: what was learnt instead of values must not count as values.
+        """
+        if not (self.unseen.any() and learner.started and self.plan.center):
+            return filled
+        came = np.logical_or.accumulate(~np.isnan(rows), axis=0)
+        fresh = self.unseen & came[-1]
+        if not fresh.any():
+            return filled
+        assert isinstance(learner, Placing)
+        means = np.full(self.plan.n, np.nan)
+        means[fresh] = rows[np.argmax(came[:, fresh], axis=0), fresh]
+        learner.place(means)
+        if learner is self.learner:
+            self.look.learner_moved()
+        return filled._replace(rows=np.where(fresh & ~came, means, filled.rows).astype(filled.rows.dtype))
 
     def _judged(self, rows: Floats, steps: Steps) -> tuple[NDArray[np.intp], Floats]:
         """Answers to entries of a block as if they were missing, see `OpenBlock.judged`."""
@@ -285,9 +340,12 @@ class Blocks(Marked):
         if time is not None and time.started:
             past = Past(self.dynamics(), time.last, time.ages, rows, corrects=corrects, learns=learns)
         known = self.look.expected()
-        return OpenBlock(
+        block = OpenBlock(
             known, rows, plan.dtype, center=plan.center, corrects=corrects, past=past, learns=learns
         )
+        if plan.center and self.unseen.any():
+            block.expect_first_values_of(self.unseen)
+        return block
 
     def past_now(self) -> Past | None:
         """The filter after all rows, waiting ones too; None before it has begun."""

@@ -82,7 +82,10 @@ def expectations(reading: Reading, rows: Floats, inputs: Sequence[int]) -> tuple
     known, own = expected_by(reading), list(inputs)
     some = known.variances > 0
     U, V = known.axes[some], known.variances[some]
-    X = np.asarray(filled_by(reading, rows) if np.isnan(rows).any() else rows, dtype=np.float64) - known.mean
+    X = (
+        np.asarray(filled_by(reading, rows)[0] if np.isnan(rows).any() else rows, dtype=np.float64)
+        - known.mean
+    )
     scale = np.ones(len(known.mean)) if known.gain is None else scale_of(known.gain)
     X = np.nan_to_num(X if known.gain is None else X * known.gain)
     X[:, own] = 0.0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..array_types import Floats, Matrix
 from ..learners.arrays import host
@@ -10,6 +13,12 @@ from ..learners.learner import Steps
 from .imputation import Gaussian, gaussian
 from .reading import Reading
 from .time_filter import Dynamics
+
+
+def stretches(mask: NDArray[np.bool_]) -> list[slice]:
+    """Stretches over which a mask is the same."""
+    ends = [0, *(1 + np.flatnonzero(np.diff(mask))).tolist(), len(mask)]
+    return [slice(*both) for both in pairwise(ends) if both[0] < both[1]]
 
 
 def expected_by(reading: Reading) -> Gaussian:
@@ -30,8 +39,8 @@ def expected_by(reading: Reading) -> Gaussian:
 def filled_by(reading: Reading, rows: Floats, dynamics: Dynamics | None = None) -> tuple[Floats, Matrix]:
     """Rows with NaN filled in by this reading, and the variance of each filled entry.
 
-    Rows without any value stay as they are; the others are a stretch of their own for what is known of time.
-    Without ``dynamics``, each row is filled for itself.
+    Without ``dynamics``, each row is filled for itself, and rows without any value stay as they are. With
+    them rows are a stretch of their own: those without any value are filled by the rows before them.
     """
     from .open_block import OpenBlock, fill
     from .past import Past
@@ -41,10 +50,20 @@ def filled_by(reading: Reading, rows: Floats, dynamics: Dynamics | None = None) 
     if dynamics is None:
         filled[observed], variances[observed] = fill(rows[observed], known)
         return filled, variances
-    number = int(observed.sum())
-    outlook = dynamics.outlook._replace(mean=known.mean[: len(dynamics.outlook.mean)])
-    past = Past.anew(dynamics._replace(outlook=outlook, elapsed=None), number)
+    number, own = int(observed.sum()), slice(len(dynamics.outlook.mean))
+    outlook = dynamics.outlook._replace(mean=known.mean[own])
+    past = Past.anew(dynamics._replace(outlook=outlook, usual=None), number)
     block = OpenBlock(known, number, rows.dtype, center=False, corrects=False, past=past, learns=False)
-    block.take(rows[observed], Steps.even(number, 1.0))
+    idle = 0
+    for part in stretches(observed):
+        length = part.stop - part.start
+        if observed[part.start]:
+            steps = Steps.even(length, 1.0)
+            steps.passed[0] += idle
+            block.take(rows[part], steps)
+            idle = 0
+        elif block.number:
+            ahead, idle = past.forecast(length), length
+            filled[part, own], variances[part, own] = ahead.rows, np.square(ahead.std)
     filled[observed], variances[observed] = block.rows, block.variances
     return filled, variances

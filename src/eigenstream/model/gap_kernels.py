@@ -283,7 +283,7 @@ def follow(
     rows
         Rows as they come, NaN in gaps (T, n).
     steps
-        Weight and discount of each (T, 2).
+        Weight and discount of each, and the usual steps since the row before, a whole number (T, 3).
     first
         Number of rows of the block before these.
     """
@@ -293,6 +293,7 @@ def follow(
     trusted, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n)
     for t in range(first, first + len(rows)):
         row, weight, discount = rows[t - first], steps[t - first, 0], steps[t - first, 1]
+        passed = int(steps[t - first, 2])
         phi, drift, scale = over[min(t - first, len(over) - 1)]
         if weight == 0 and not np.isnan(row).any():  # nothing happened: it stands for rows of merged streams
             for i in range(n):
@@ -300,6 +301,9 @@ def follow(
             continue
         new, filled, m, gaps, burst = course.new[t], course.rows[t], 0, 0, 0.0
         for i in range(n):
+            if belief.unseen[i] and not np.isnan(row[i]):
+                belief.unseen[i], outlook.mean[i] = False, row[i] - belief.mean[i]
+                last[i], before[i], ages[i] = 0.0, 0.0, 0
             forecast[i] = phi[i] * last[i] + drift[i] * before[i]
             new[i] = (row[i] - mean[i] - forecast[i]) / scale[i]
             trusted[i] = (new[i] - belief.mean[i]) / belief.units[i]
@@ -309,7 +313,8 @@ def follow(
                 continue
             late[i], gross[i], doubt = 0.0, False, 1.0
             if ages[i] > 0:
-                late[i] = outlook.gathered[np.searchsorted(outlook.ages, ages[i], side="right") - 1, i]
+                late[i] = gathered(outlook, ages[i] + passed - 1, i) - gathered(outlook, passed - 1, i)
+                late[i] /= scale[i] ** 2
             if np.isnan(row[i]):
                 gaps += 1
             else:
@@ -331,6 +336,8 @@ def follow(
             before[i], last[i] = last[i], row[i] - mean[i]
         if m:
             said, variances, lack = expected(belief, y, at[:m], doubts[:m], len(course.along) > 0)
+            for a in range(m):
+                variances[a] *= not belief.unseen[at[a]]  # nothing is known of them, nor lacks
             left, shared = 0.0, 0
             for a in range(m):
                 i = at[a]
@@ -340,7 +347,7 @@ def follow(
                     variance = scale[i] ** 2 * (unit * unit * variances[a] + late[i])
                     variance *= 1 + min(burst / (n - gaps), BURST) if burst > 0 else 1.0
                     new[i], last[i], course.variances[t, i] = value, forecast[i] + scale[i] * value, variance
-                    ages[i] = min(ages[i] + 1, outlook.ages[-1])
+                    ages[i] = min(ages[i] + passed, outlook.ages[-1])
                     course.came[t, i], course.bins[t, i] = False, outlook.bins[ages[i]]
                     filled[i], novel = last[i] + mean[i], value
                     if i < other.rows.shape[1]:
@@ -365,6 +372,17 @@ def follow(
             ages[i] *= not course.came[t, i]
         if belief.totals[CORRECTS] > 0:
             correct(belief, trusted, y, weight, discount)
+
+
+@kernel
+def gathered(outlook: Outlook, age: int, i: int) -> float:
+    """Variance of a forecast of an input from a predecessor that has been filled for so long."""
+    ages, found = outlook.ages, outlook.gathered
+    k = np.searchsorted(ages, age, side="right") - 1
+    if k + 1 == len(ages) or age == ages[k]:
+        return found[k, i]  # type: ignore[no-any-return]
+    share = (age - ages[k]) / (ages[k + 1] - ages[k])
+    return found[k, i] + share * (found[k + 1, i] - found[k, i])  # type: ignore[no-any-return]
 
 
 @kernel

@@ -44,6 +44,8 @@ class Belief(NamedTuple):
     """W (r, r)."""
     totals: Vector
     """Six numbers: see `NOISE` and the others."""
+    unseen: NDArray[np.bool_]
+    """Inputs that have had no value yet, and whose mean is to move to their first one (n)."""
 
     @property
     def known_axes(self) -> Matrix:
@@ -143,4 +145,4 @@ def belief_of(known: Gaussian, *, corrects: bool, center: bool) -> Belief:
     np.fill_diagonal(inverse[:r, :r], 1 / (known.variances + known.noise))
     units = np.ones(n) if known.gain is None else scale_of(known.gain)
     totals = np.array([known.noise, known.effective, r, corrects, center, novelty], dtype=np.float64)
-    return Belief(known.mean.copy(), units, axes, inverse, totals)
+    return Belief(known.mean.copy(), units, axes, inverse, totals, np.zeros(n, dtype=bool))

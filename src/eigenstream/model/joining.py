@@ -15,6 +15,7 @@ from .outliers import Usual
 from .pace import EvenPace, StreamClock
 from .plan import Plan
 from .tracker import Tracker
+from .varying import Varying
 
 WORDS = {
     "lags": "lags",
@@ -44,7 +45,11 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
     one = Tracker(plan)
     inputs = [tracker.blocks.inputs.on_host() for tracker in trackers]
     first = inputs[0].first.copy()
-    one.blocks.inputs.set(first, np.any([each.varies | (each.first != first) for each in inputs], axis=0))
+    for each in inputs[1:]:
+        first = np.where(np.isnan(first), each.first, first)
+    differs = [each.varies | ((each.first != first) & ~np.isnan(each.first)) for each in inputs]
+    one.blocks.inputs.set(first, np.any(differs, axis=0))
+    one.blocks.unseen = np.isnan(first)
     one.blocks.has_gaps = any(tracker.blocks.has_gaps for tracker in trackers)
     for counted in fields(Tally):
         setattr(one.tally, counted.name, sum(getattr(tracker.tally, counted.name) for tracker in trackers))
@@ -58,7 +63,7 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
         one.recent = max(reversed(trackers), key=_last_heard).recent
     _join_time(one, trackers)
     with threads_for(plan.n):
-        known = joint(_known_together(one, trackers), *_directions(plan))
+        known = joint(_with_means(_known_together(one, trackers), inputs), *_directions(plan))
         one.restart(known, sum(tracker.time for tracker in trackers))
     return one
 
@@ -78,6 +83,19 @@ def _join_time(one: Tracker, trackers: Sequence[Tracker]) -> None:
     past = last.blocks.past_now()
     assert past is not None
     time.follow(past)
+
+
+def _with_means(parts: Sequence[Knowledge], inputs: Sequence[Varying]) -> list[Knowledge]:
+    """The same, where inputs that a part has had no value of have the mean that they have in the others."""
+    seen = np.array([~np.isnan(each.first) for each in inputs])
+    if seen.all() or not seen.size:
+        return list(parts)
+    counts = np.array([part.effective for part in parts])[:, None] * seen
+    means = np.sum([count * part.mean for count, part in zip(counts, parts, strict=True)], axis=0)
+    means /= np.maximum(counts.sum(axis=0), np.finfo(np.float64).tiny)
+    return [
+        part._replace(mean=np.where(each, part.mean, means)) for each, part in zip(seen, parts, strict=True)
+    ]
 
 
 def _directions(plan: Plan) -> tuple[int, float]:

@@ -70,13 +70,20 @@ class OpenBlock:
             mixed = np.zeros(shape), np.zeros(shape)
             self.other = OtherAnswer(said.rows, said.variances, said.bins, past.dynamics.factors, *mixed)
 
+    def expect_first_values_of(self, unseen: NDArray[np.bool_]) -> None:
+        """Let the means of inputs that have had no value yet (n) move to their first ones."""
+        self.belief.unseen[:] = unseen
+        if self.past is not None:
+            self.past.belief.unseen[:] = unseen[: self.past.width]
+
     def take(self, rows: Floats, steps: Steps) -> None:
         """Fill the next rows of the block."""
         rows64: Matrix = np.ascontiguousarray(rows, dtype=np.float64)
-        counts, alone = np.column_stack((steps.weight, steps.discount)), np.zeros((1, 3, rows.shape[1]))
+        counts = np.column_stack((steps.weight, steps.discount, np.ones(len(rows))))
+        alone = np.zeros((1, 3, rows.shape[1]))
         alone[:, 2] = 1.0
         if self.past is not None:
-            self.past.take(np.ascontiguousarray(rows64[:, : self.past.width]), counts)
+            self.past.take(np.ascontiguousarray(rows64[:, : self.past.width]), steps)
         follow(self.belief, self.outlook, self.level, self.other, alone, rows64, counts, self.number)
         self.came[self.number : self.number + len(rows)] = rows64
         self.number += len(rows)

@@ -84,7 +84,6 @@ class StreamClock(NamedTuple):
     pace: EvenPace = EvenPace()
     """As of the last block."""
 
-    def discounts(self, times: NDArray[np.float64], half_life: float) -> NDArray[np.float64]:
-        """Factors of everything before each row when it comes, for rows at these times."""
-        before = times[0] if self.learnt is None else self.learnt
-        return np.asarray(np.exp2(-np.diff(times, prepend=before) / half_life))
+    def passed(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Seconds since the row before, for rows at these times."""
+        return np.diff(times, prepend=times[0] if self.learnt is None else self.learnt)

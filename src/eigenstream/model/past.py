@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..array_types import Matrix
+from ..learners.learner import Steps
 from .gap_kernels import follow
 from .gap_state import NONE, Course, belief_of
 from .imputation import Filled
@@ -44,7 +45,8 @@ class Past:
         corrects: bool,
         learns: bool,
     ) -> None:
-        self.dynamics, self.width, self.number = dynamics, len(ages), 0
+        outlook = dynamics.outlook._replace(mean=dynamics.outlook.mean.copy())  # first values move it
+        self.dynamics, self.width, self.number = dynamics._replace(outlook=outlook), len(ages), 0
         self.belief = belief_of(dynamics.known, corrects=corrects, center=False)
         self.course = Course.begun(last - dynamics.outlook.mean, ages, rows, learns * len(self.belief.axes))
 
@@ -56,10 +58,12 @@ class Past:
             dynamics, np.tile(mean, (2, 1)), np.full(len(mean), NEVER), rows, corrects=False, learns=False
         )
 
-    def take(self, rows: Matrix, steps: Matrix) -> None:
-        """Take the next rows, NaN in gaps (T, n), with weight and discount of each (T, 2)."""
-        over = self.dynamics.over(steps[:, 1])
-        follow(self.belief, self.dynamics.outlook, self.course, NONE, over, rows, steps, self.number)
+    def take(self, rows: Matrix, steps: Steps) -> None:
+        """Take the next rows, NaN in gaps (T, n)."""
+        passed = self.dynamics.in_steps(steps.passed)
+        counts = np.column_stack((steps.weight, steps.discount, np.clip(np.rint(passed), 1, NEVER)))
+        over = self.dynamics.over(passed)
+        follow(self.belief, self.dynamics.outlook, self.course, NONE, over, rows, counts, self.number)
         self.number += len(rows)
 
     def forecast(self, steps: int) -> Forecast:
@@ -73,10 +77,11 @@ class Past:
         ages = np.minimum(self.course.ages + np.arange(1, steps + 1)[:, None], NEVER)
         each = np.arange(len(last))
         # A forecast from a gap is one over more rows, as far as errors are concerned.
-        variances = outlook.gathered[np.searchsorted(AGES, ages - 1, side="right") - 1, each]
+        variances = np.column_stack([np.interp(ages[:, i] - 1, AGES, outlook.gathered[:, i]) for i in each])
         variances = np.minimum(variances + np.square(outlook.deviations), outlook.gathered[-1])
         factors = dynamics.factors[1, bins_of(ages), each]
-        return Forecast(rows + outlook.mean, np.sqrt(np.maximum(factors, 1.0) * variances))
+        variances = np.maximum.accumulate(np.maximum(factors, 1.0) * variances, axis=0)  # factors may fall
+        return Forecast(rows + outlook.mean, np.sqrt(variances))
 
     @property
     def last(self) -> Matrix:

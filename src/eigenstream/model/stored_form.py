@@ -40,6 +40,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "waiting_steps": np.array(_columns(steps)),
         "first": host(blocks.inputs.first),
         "varies": host(blocks.inputs.varies),
+        "unseen": blocks.unseen,
         "kept": look.kept,
         "history": np.array(tracker.history.moments).reshape(-1, BESIDE + tracker.plan.k),
     }
@@ -71,6 +72,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "rest": look.rest,
         "usual": list(blocks.usual),
         "has_gaps": blocks.has_gaps,
+        "idle": blocks.idle,
         "in_time": blocks.time is not None,
         "clock": [tracker.clock.latest, tracker.clock.learnt, *tracker.clock.pace],
         "early": look.early and [look.early.total_variance, look.early.count],
@@ -97,6 +99,7 @@ def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:
     largest = LARGEST_VALUE[plan.dtype]
     first = stored_array(arrays, "first", (plan.n,), plan.dtype, most=largest, gaps=True)
     blocks.inputs.set(first, stored_array(arrays, "varies", (plan.n,), np.bool_))
+    blocks.unseen, blocks.idle = stored_array(arrays, "unseen", (plan.n,), np.bool_), whole(document, "idle")
     if "recent" in arrays:
         shape = plan.lags, plan.width
         tracker.recent = stored_array(arrays, "recent", shape, plan.dtype, most=largest, gaps=True)
@@ -168,7 +171,7 @@ def _restored_standing(written: Any) -> Standing:
 
 
 def _columns(steps: Steps) -> tuple[NDArray[np.float64], ...]:
-    return steps.weight, steps.discount, steps.extra
+    return steps.weight, steps.discount, steps.extra, steps.passed
 
 
 def _restore_waiting(tracker: Tracker, arrays: Arrays) -> None:
@@ -181,12 +184,12 @@ def _restore_waiting(tracker: Tracker, arrays: Arrays) -> None:
         most=LARGEST_VALUE[plan.dtype],
         gaps=tracker.blocks.has_gaps,
     )
-    weight, discount, extra = stored_array(arrays, "waiting_steps", (3, len(rows)), least=0.0)
+    weight, discount, extra, passed = stored_array(arrays, "waiting_steps", (4, len(rows)), least=0.0)
     if not ((weight <= LARGEST_WEIGHT) & (discount <= 1)).all():
         raise ValueError("rows that wait have weights or discounts that no row can have")
     if len(rows) != (tracker.time % block if block > 1 else 0):
         raise ValueError(f"{len(rows)} rows wait after {tracker.time} rows in blocks of {block}")
-    waiting.write(rows, Steps(weight, discount, extra))
+    waiting.write(rows, Steps(weight, discount, extra, passed))
     waiting.number = len(rows)
 
 

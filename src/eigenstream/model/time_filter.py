@@ -60,6 +60,10 @@ LEARNT_OFTEN = 16
 BEYOND = 8
 """Directions of innovations that are known of wide input, besides as many as components may be kept."""
 
+# A share of a variance. Rows at the same moment, as some files have them, would be known without any error.
+AT_ONCE = 1e-12
+"""Least variance of what is new in a row, in that of the input."""
+
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -72,27 +76,43 @@ class Dynamics(NamedTuple):
     """Distribution of innovations."""
     factors: Floats
     """Of `HiddenErrors.factors`."""
-    elapsed: float | None = None
-    """Usual time between two rows, as minus the logarithm of a discount; None: rows have no times."""
+    usual: float | None = None
+    """Usual time between two rows, in seconds; None: rows have no times."""
 
-    def over(self, discounts: Vector) -> Floats:
-        """Coefficients of steps with these discounts, as `gap_kernels.follow` takes them."""
-        return coefficients(self.forecaster, self.elapsed, discounts)
+    def in_steps(self, passed: Vector) -> Vector:
+        """Times between rows as numbers of usual steps."""
+        return in_steps(passed, self.usual)
+
+    def over(self, steps: Vector) -> Floats:
+        """Coefficients over so many steps, as `gap_kernels.follow` takes them."""
+        return coefficients(self.forecaster, steps, whole=self.usual is None)
 
 
-def coefficients(forecaster: Forecaster, elapsed: float | None, discounts: Vector) -> Floats:
+def in_steps(passed: Vector, usual: float | None) -> Vector:
+    """Times between rows as numbers of steps, of which this is the usual time; None: they are in rows."""
+    if usual is None:
+        return passed
+    return passed / usual if usual > 0 else np.ones(len(passed))
+
+
+def coefficients(forecaster: Forecaster, steps: Vector, *, whole: bool) -> Floats:
     """Coefficients of the last row and of the one before, and the deviation of innovations in usual ones.
 
     Over s steps of time, a first-order process keeps ``phi^s``, and its innovations have the variance
-    ``(1 - phi^(2 s)) / (1 - phi^2)``. Returns one for each discount, or one for all (T or 1, 3, n).
+    ``(1 - phi^(2 s)) / (1 - phi^2)``. Over a ``whole`` number of steps the process of second order has the
+    coefficients ``psi_s`` and ``b psi_{s-1}``, and the variance ``psi_0^2 + ... + psi_{s-1}^2``. Returns one
+    for each number of steps, or one for all (T or 1, 3, n).
     """
-    phi = forecaster.a
-    if elapsed is None:
-        return np.stack((phi, forecaster.b, np.ones_like(phi)))[None]
-    steps = -np.log(np.maximum(discounts, TINY)) / elapsed if elapsed > 0 else np.ones(len(discounts))
-    phi = np.clip(phi, TINY, SLOWEST)
+    if whole:
+        if (steps == 1).all():
+            return np.stack((forecaster.a, forecaster.b, np.ones_like(forecaster.a)))[None]
+        number = np.clip(steps, 1, NEVER).astype(np.int64)
+        psi = forecaster.responses(int(number.max()) + 1)
+        deviations = np.sqrt(np.cumsum(np.square(psi), axis=0))
+        return np.stack((psi[number], forecaster.b * psi[number - 1], deviations[number - 1]), axis=1)
+    phi = np.clip(forecaster.a, TINY, SLOWEST)
     kept = phi ** steps[:, None]
-    scale = np.sqrt(np.maximum(1 - np.square(kept), TINY) / (1 - np.square(phi)))
+    scale = np.sqrt(np.maximum(1 - np.square(kept), AT_ONCE) / (1 - np.square(phi)))
     return np.stack((kept, np.zeros_like(kept), scale), axis=1)
 
 
@@ -135,7 +155,7 @@ class TimeFilter(Marked):
         self.ages: NDArray[np.int64] = np.full(n, NEVER)
         """Rows since the last value of each input."""
         self.totals: Vector = np.zeros(3)
-        """Shares of entries that came, rows, and minus logarithms of discounts: weighted and discounted."""
+        """Shares of entries that came, rows, and times between them: weighted and discounted."""
         self.blocks = 0
         """Blocks that have come."""
         self._dynamics: list[Dynamics] = []
@@ -195,13 +215,14 @@ class TimeFilter(Marked):
         gathered[-1] = spread
         noise = known.noise * np.square(scale)
         outlook = Outlook(mean, self._deviations(), noise, gathered, AGES, BINS_BY_AGE)
-        return Dynamics(forecaster, outlook, known, self.judgement.factors(spread), self._elapsed())
+        return Dynamics(forecaster, outlook, known, self.judgement.factors(spread), self._usual())
 
     def _spread(self) -> Vector:
         """Variance of each input around its mean (n)."""
         return self.persistence.variances()
 
-    def _elapsed(self) -> float | None:
+    def _usual(self) -> float | None:
+        """Usual time between two rows, in seconds; None: rows have no times."""
         return float(self.totals[2] / self.totals[1]) if self.timed else None
 
     def _scale(self) -> tuple[Vector, NDArray[np.bool_]]:
@@ -262,7 +283,8 @@ class TimeFilter(Marked):
         if self.is_learnt():
             deviations = np.vstack((self.last, rows)) - mean
             forecaster = self._forecaster(self.totals[1])
-            phi, drift, scale = coefficients(forecaster, self._elapsed(), steps.discount).swapaxes(0, 1)
+            over = coefficients(forecaster, in_steps(steps.passed, self._usual()), whole=not self.timed)
+            phi, drift, scale = over.swapaxes(0, 1)
             new = (deviations[2:] - phi * deviations[1:-1] - drift * deviations[:-2]) / scale
             most = GROSS * self._deviations()
             self._compare(deviations, np.vstack((self.came, came)), steps)
@@ -278,9 +300,10 @@ class TimeFilter(Marked):
     def _compare(self, deviations: Matrix, came: NDArray[np.bool_], steps: Steps) -> None:
         """Count the products of neighbours; after a pause there are none."""
         counts, _, decay, _ = steps.fading
-        neighbours = np.ones(len(counts), dtype=bool)
-        if self.timed and self.totals[2] > 0:
-            passed = -np.log(np.maximum(steps.discount, TINY)) * self.totals[1] / self.totals[2]
+        if self.timed and not self.totals[2] > 0:
+            neighbours = np.ones(len(counts), dtype=bool)
+        else:
+            passed = in_steps(steps.passed, self._usual())
             neighbours = (passed > 0.5) & (passed < 2)
         self.persistence = self.persistence.after(deviations, came, counts * neighbours, decay)
         self.judgement = self.judgement.discounted(decay)
@@ -288,8 +311,8 @@ class TimeFilter(Marked):
     def _count(self, came: NDArray[np.bool_], steps: Steps) -> None:
         """Count a block that has been learnt from."""
         counts, total, decay, _ = steps.fading
-        passed = counts @ -np.log(np.maximum(steps.discount, TINY))
-        self.totals = decay * self.totals + np.array([counts @ came.mean(axis=1), total, passed])
+        passed = [counts @ came.mean(axis=1), total, counts @ steps.passed]
+        self.totals = decay * self.totals + np.array(passed)
         self._dynamics = []
 
     def _go_on(self, rows: Matrix, came: NDArray[np.bool_], ages: NDArray[np.int64]) -> None:

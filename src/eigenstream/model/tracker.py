@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..learners.arrays import zeros
+from ..learners.arrays import host, zeros
 from ..learners.knowledge import Floats, Knowledge, Matrix, Vector
 from ..learners.learner import Glancing, Learner, Spread, Steps
 from ..learners.marks import Mark, Marked
@@ -54,6 +54,13 @@ FILLED = "filled"
 # A factor: a pause of ten half-lives within one block. The rank of before says nothing of what came after.
 FORGOTTEN = 1e-3
 """A discount over a block below which the rank has to be decided anew at once."""
+
+
+def _alike(mask: NDArray[np.bool_], part: slice) -> slice:
+    """The part as far as the mask does not change."""
+    values = mask[part]
+    change = np.flatnonzero(values != values[0])
+    return slice(part.start, part.start + int(change[0] if len(change) else len(values)))
 
 
 class Tracker(Marked):
@@ -113,7 +120,8 @@ class Tracker(Marked):
     def mark_for_one(self) -> Mark:
         """`mark` for a call of `follow_one`: where the row only waits, these counts are all that changes."""
         blocks, number = self.blocks, self.blocks.waiting.number
-        if number + 1 < self.learner.block and blocks.inputs.all_vary and self.time + 1 < self.look_at:
+        waits = number + 1 < self.learner.block and self.time + 1 < self.look_at
+        if waits and blocks.inputs.all_vary and not blocks.idle:
             return number, blocks.tally.learnt, self.time
         return self.mark()
 
@@ -172,12 +180,17 @@ class Tracker(Marked):
         parts: list[Floats] = []
         usable: Any
         gaps = missing != "raise" and self._has_gaps(rows)
-        if missing == "impute" and self.learner.block > 1:
+        in_time, empty = missing == "impute" and self.learner.block > 1, None
+        if in_time:
             self.blocks.begin_time()
+        if in_time and gaps and scores == FILLED:
+            empty = self._empty(rows)
         with threads_for(self.plan.n):
             start = 0
             while start < len(rows):
                 part = slice(start, start + self.rows_until_due())
+                if empty is not None:
+                    part = _alike(empty, part)
                 X, usable = self._embedded(rows[part]), slice(None)
                 steps = self._steps(len(X), None if weights is None else weights[part])
                 if gaps or left_out is not None:
@@ -185,11 +198,19 @@ class Tracker(Marked):
                     if left_out is not None:
                         usable &= ~left_out[part]
                     X, steps = X[usable], steps.part(usable)
+                nothing = empty is not None and bool(empty[part.start])
+                if nothing:
+                    parts.append(self._filled(*self.blocks.fill_empty(len(usable)), rows[part]))
                 if times is not None:
                     steps = self._timed(steps, times[part][usable])
-                if scores is not None:
+                elif in_time:
+                    steps = self._paused(steps, usable)
+                if scores is not None and not nothing:
                     filled, variances = self.blocks.fill_next(X, steps) if gaps else (X, None)
-                    answers = self._answers(filled, scores, residuals, variances)
+                    if scores == FILLED:
+                        answers = self._filled(filled, variances, X)
+                    else:
+                        answers = self._scored(filled, scores, residuals)
                     parts.append(zeros((len(rows[part]), answers.shape[1]), rows))
                     parts[-1][:] = np.nan
                     if scores == FILLED:
@@ -201,12 +222,18 @@ class Tracker(Marked):
             self.clock = self.clock._replace(latest=float(times[-1]))
         return (np.vstack(parts) if parts else None), changes
 
-    def _answers(self, rows: Floats, scores: str, residuals: bool, variances: Matrix | None) -> Floats:
-        """Answers about rows without gaps before they are learnt: see ``scores`` of `follow`."""
-        if scores == FILLED:
-            own = rows[:, : self.plan.width]
-            std = np.zeros_like(own) if variances is None else np.sqrt(variances[:, : self.plan.width])
-            return np.hstack((own, std.astype(own.dtype)))
+    def _filled(self, rows: Floats, variances: Matrix | None, came: Floats) -> Floats:
+        """Rows without gaps beside the deviations of filled entries; NaN where an input had no value yet."""
+        own = slice(self.plan.width)
+        filled = rows[:, own]
+        if variances is None:
+            return np.hstack((filled, np.zeros_like(filled)))
+        unknown, std = self.blocks.unknown(came)[:, own], np.sqrt(variances[:, own])
+        both = np.where(unknown, np.nan, filled), np.where(unknown, np.nan, std)
+        return np.hstack(both).astype(filled.dtype)
+
+    def _scored(self, rows: Floats, scores: str, residuals: bool) -> Floats:
+        """Scores of rows without gaps before they are learnt."""
         look = self.last_look
         answers = look.scores(rows, scores)
         return np.column_stack((answers, look.squared_residuals(rows))) if residuals else answers
@@ -217,12 +244,13 @@ class Tracker(Marked):
         waiting = blocks.waiting
         i, steps = waiting.number, waiting.steps
         self._readings = []
-        if self.learner.block == 1 or i + 1 == self.learner.block or not blocks.inputs.all_vary:
+        last = self.learner.block == 1 or i + 1 == self.learner.block
+        if last or blocks.idle or not blocks.inputs.all_vary:
             due = self.rows_until_due() == 1
             with threads_for(self.plan.n) if due else nullcontext():
-                return score, self._take(row[None], self._steps(1))
+                return score, self._take(row[None], self._paused(self._steps(1), slice(None)))
         waiting.rows[i] = row
-        steps.weight[i], steps.discount[i], steps.extra[i] = 1.0, self.plan.beta2, 0.0
+        steps.weight[i], steps.discount[i], steps.extra[i], steps.passed[i] = 1.0, self.plan.beta2, 0.0, 1.0
         blocks.tally.learnt += 1
         waiting.number = i + 1
         self.time += 1
@@ -239,6 +267,15 @@ class Tracker(Marked):
         before, self.recent = self.recent, last_rows(rows, lags, self.recent)
         return embedded(rows, lags, before)
 
+    def _empty(self, rows: Floats) -> NDArray[np.bool_]:
+        """True for rows without any value, their own or of their predecessors."""
+        empty, lags = np.isnan(rows).all(axis=1), self.plan.lags
+        if not lags:
+            return empty
+        before = np.ones(lags, dtype=bool) if self.recent is None else np.isnan(self.recent).all(axis=1)
+        every = np.lib.stride_tricks.sliding_window_view(np.append(before, empty), lags + 1)
+        return np.asarray(every.all(axis=1))
+
     def _has_gaps(self, rows: Floats) -> bool:
         return bool(np.isnan(rows).any()) or (self.recent is not None and bool(np.isnan(self.recent).any()))
 
@@ -247,9 +284,18 @@ class Tracker(Marked):
         assert self.plan.seconds is not None
         if not len(times):
             return steps
-        discount = self.clock.discounts(times, self.plan.seconds)
+        passed = self.clock.passed(times)
         self.clock = self.clock._replace(learnt=float(times[-1]))
-        return replace(steps, discount=discount)
+        return replace(steps, discount=np.exp2(-passed / self.plan.seconds), passed=passed)
+
+    def _paused(self, steps: Steps, usable: Any) -> Steps:
+        """Steps of usable rows, with the rows that have passed between them: a mask, or all of them."""
+        blocks = self.blocks
+        if isinstance(usable, slice):
+            if not blocks.idle:
+                return steps
+            usable = np.ones(len(steps.weight), dtype=bool)
+        return replace(steps, passed=blocks.passing(usable))
 
     def _steps(self, rows: int, weights: Vector | None = None) -> Steps:
         """Steps of these rows."""
@@ -296,19 +342,36 @@ class Tracker(Marked):
         """Rows embedded, a stretch of their own, gaps filled by everything learnt if ``missing`` says so."""
         if self.plan.lags:
             rows = embedded(rows, self.plan.lags)
-        gaps = missing == "impute" and np.isnan(rows).any()
-        return self.imputed(rows)[0] if gaps else rows
+        if missing != "impute" or not np.isnan(rows).any():
+            return rows
+        filled, _ = self.imputed(rows)
+        filled[np.isnan(rows).all(axis=1)] = np.nan  # what was made of nothing has no score
+        return filled
 
     def imputed(self, rows: Floats) -> tuple[Floats, Matrix]:
         """Embedded rows filled by everything learnt, a stretch of their own; variances of filled entries."""
         time = self.blocks.time
         dynamics = None if time is None or not time.started else self.blocks.dynamics()
-        return filled_by(self.reading(), rows, dynamics)
+        filled, variances = filled_by(self.reading(), rows, dynamics)
+        unseen = self._unseen()
+        if unseen.any():
+            unknown = unseen & np.isnan(rows)
+            filled[unknown] = variances[unknown] = np.nan
+        return filled, variances
+
+    def _unseen(self) -> NDArray[np.bool_]:
+        """Inputs that have had no value yet (n)."""
+        inputs = self.blocks.inputs
+        return np.zeros(self.plan.n, bool) if inputs.all_vary else np.isnan(host(inputs.first))
 
     def forecast(self, steps: int) -> Forecast | None:
         """The next rows by everything learnt so far; None where nothing is known of time."""
-        past = self.blocks.past_now()
-        return None if past is None else past.forecast(steps)
+        past, idle = self.blocks.past_now(), self.blocks.idle
+        if past is None:
+            return None
+        ahead, unseen = past.forecast(idle + steps), self._unseen()[: self.plan.width]
+        rows, std = (np.where(unseen, np.nan, each[idle:]) for each in ahead)
+        return Forecast(rows, std)
 
     def prepared(self, rows: Floats, missing: str, before: Floats | None = None) -> Floats:
         """Rows embedded, as a stretch of their own unless others came before them.

@@ -13,7 +13,7 @@ from ..learners.learner import Steps
 from ..learners.marks import Mark, Marked
 from ..learners.sparse import SparseRows, without_zeros
 
-COLUMNS = ("weight", "discount", "extra")
+COLUMNS = ("weight", "discount", "extra", "passed")
 """The arrays of `Steps`."""
 
 
@@ -101,4 +101,4 @@ class Waiting(Marked):
         self.set_aside()
         self.number = number
         self.rows[:] = mean
-        self.steps.weight[:], self.steps.discount[:] = 0.0, 1.0
+        self.steps.weight[:], self.steps.discount[:], self.steps.passed[:] = 0.0, 1.0, 1.0

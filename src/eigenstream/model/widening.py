@@ -34,6 +34,7 @@ def widened(tracker: Tracker, plan: Plan, first: Floats) -> Tracker:
         np.concatenate((inputs.first, first)).astype(plan.dtype),
         np.concatenate((inputs.varies, np.zeros(len(first), dtype=bool))),
     )
+    wide.blocks.unseen = np.isnan(wide.blocks.inputs.first)
     wide.blocks.has_gaps, wide.blocks.usual = tracker.blocks.has_gaps, tracker.blocks.usual
     wide.blocks.tally, wide.clock = replace(tracker.tally), tracker.clock
     wide.last_look.decision = tracker.decision
