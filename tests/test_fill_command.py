@@ -4,7 +4,10 @@ import csv
 import gzip
 import io
 import json
+import os
+import signal
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -286,3 +289,143 @@ def test_spreadsheets_zip_and_several_files(tmp_path, monkeypatch):
     assert Path("filled/two.csv").read_text() != Path("whole.csv").read_text()  # more is known by then
     assert "same name" in call("fill", "one.csv", "filled/one.csv", "--output", "other", code=2)
     assert "one by one" in call("fill", "one.csv", "two.csv.zip", "--output", "other", "--ahead", code=2)
+
+
+def test_json_lines_stay_as_they_are_written_but_for_gaps(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    level = np.cumsum(np.random.default_rng(0).standard_normal(200))
+    lines = [
+        f'{{"t": {t}, "a": {v:.2f}0, "who": "\\u00e9", "b": {-v:.3f}, "n": {{"k": [1]}}}}'
+        for t, v in enumerate(level)
+    ]
+    lines[150] = lines[150].replace(f'"a": {level[150]:.2f}0', '"a": null')
+    lines[160] = lines[160].replace(f'"a": {level[160]:.2f}0, ', "")
+    Path("a.jsonl").write_text("\n".join(lines) + "\n")
+    call("fill", "a.jsonl", "--output", "b.jsonl", "--columns", "a,b", "--std")
+    written = Path("b.jsonl").read_text().splitlines()
+    call("fill", "a.jsonl", "--output", "c.jsonl", "--columns", "a,b")
+    plain = Path("c.jsonl").read_text().splitlines()
+    assert [t for t in range(200) if plain[t] != lines[t]] == [150, 160]
+    for t in (150, 160):
+        row = json.loads(plain[t])
+        assert list(row) == ["t", "a", "who", "b", "n"]
+        assert '"who": "\\u00e9"' in plain[t]
+        assert row["a"] == pytest.approx(level[t], abs=2)
+        assert list(json.loads(written[t])["std"]) == ["a"]
+
+
+def test_json_names_that_the_first_line_lacks_are_filled_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    level = np.cumsum(np.random.default_rng(0).standard_normal(200))
+    rows = [{"a": round(v, 3), "b": round(-v, 3)} for v in level]
+    del rows[0]["b"], rows[150]["b"]
+    Path("a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert "2 gaps: 1 filled, 1 left" in call("fill", "a.jsonl", "--output", "b.jsonl")
+    found = [json.loads(line) for line in Path("b.jsonl").read_text().splitlines()]
+    assert found[0] == rows[0]
+    assert found[150]["b"] == pytest.approx(-level[150], abs=2)
+
+
+def test_packed_output_other_encodings_and_names_of_a_job(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    level = np.cumsum(np.random.default_rng(0).standard_normal(200))
+    lines = ["Zeit,Höhe,Tiefe", *(f"r{t},{v:.2f},{-v:.2f}" for t, v in enumerate(level))]
+    lines[150] = f"r149,,{-level[149]:.2f}"
+    Path("a.csv").write_bytes(("\n".join(lines) + "\n").encode("latin-1"))
+    asked = "--encoding", "latin-1", "--std", "--flag"
+    call("fill", "a.csv", "--output", "b.csv", *asked)
+    written = Path("b.csv").read_text("latin-1").splitlines()
+    assert written[0] == "Zeit,Höhe,Tiefe,Höhe_std,Tiefe_std,filled"
+    assert written[150].endswith(",Höhe")
+    call("fill", "a.csv", "--output", "b.csv.gz", *asked)
+    assert gzip.decompress(Path("b.csv.gz").read_bytes()) == Path("b.csv").read_bytes()
+    call(
+        "run",
+        "a.csv",
+        "--encoding",
+        "latin-1",
+        "--exclude",
+        "Zeit",
+        "--missing",
+        "impute",
+        "--save",
+        "m",
+        "--quiet",
+    )
+    assert call("forecast", "m").startswith("step,Höhe,Tiefe,Höhe_std")
+
+
+def test_units_of_columns_do_not_matter(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, gone = plant()
+    for name, units in (("a", np.ones(4)), ("b", np.array([1, 1e6, 1, 1e-4]))):
+        np.save(f"{name}.npy", np.where(gone, np.nan, X * units))
+        call("fill", f"{name}.npy", "--output", f"{name}_whole.npy")
+    whole = np.load("b_whole.npy") / np.array([1, 1e6, 1, 1e-4])
+    np.testing.assert_allclose(whole, np.load("a_whole.npy"), rtol=1e-6)
+
+
+def test_a_model_learns_a_file_once_and_files_that_are_there_are_kept(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, gone = plant()
+    for name, part in (("a", slice(150)), ("b", slice(150, None))):
+        np.save(f"{name}.npy", np.where(gone, np.nan, X)[part])
+    call("fill", "a.npy", "--output", "a_whole.npy", "--save", "m")
+    first = Path("m").read_bytes()
+    asked = "fill", "b.npy", "--output", "b_whole.npy", "--model", "m", "--save", "m"
+    call(*asked)
+    output, model = Path("b_whole.npy").read_bytes(), Path("m").read_bytes()
+    assert "nothing to do" in call(*asked)
+    assert "nothing to do" in call(*asked, "--overwrite")
+    assert (Path("b_whole.npy").read_bytes(), Path("m").read_bytes()) == (output, model)
+    Path("m").write_bytes(first)  # as if killed after the output, before the model
+    call(*asked)
+    assert (Path("b_whole.npy").read_bytes(), Path("m").read_bytes()) == (output, model)
+    Path("b_whole.npy").unlink()
+    assert "is not there" in call(*asked, code=2)
+    call("fill", "a.npy", "b.npy", "--output", "folder")
+    both = [Path("folder", name).read_bytes() for name in ("a.npy", "b.npy")]
+    Path("folder/b.npy").unlink()
+    call("fill", "a.npy", "b.npy", "--output", "folder")
+    assert [Path("folder", name).read_bytes() for name in ("a.npy", "b.npy")] == both
+    Path("folder/a.npy").write_bytes(b"mine")
+    assert "not what this command writes" in call("fill", "a.npy", "b.npy", "--output", "folder", code=1)
+
+
+def test_a_killed_command_is_given_once_more_to_the_same_bytes(european, tmp_path, monkeypatch):
+    """Killed at each change of a file: a part of the output or of the model is never there."""
+    monkeypatch.chdir(tmp_path)
+    Path("before.csv").write_bytes(b"".join(european.read_bytes().splitlines(keepends=True)[:100]))
+    call("fill", "before.csv", "--output", "first.csv", "--na", "-200", "--save", "first")
+    asked = ("fill", str(european), "--output", "whole.csv", "--na", "-200", "--model", "m", "--save", "m")
+    Path("m").write_bytes(Path("first").read_bytes())
+    call(*asked)
+    reference = Path("whole.csv").read_bytes(), Path("m").read_bytes()
+    kills = 0
+    for at in range(1, 20):
+        Path("whole.csv").unlink(missing_ok=True)
+        Path("m").write_bytes(Path("first").read_bytes())
+        child = os.fork()
+        if not child:
+            calls = []
+
+            def killed(original, *arguments, calls=calls, at=at):
+                calls.append(original)
+                if len(calls) == at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return original(*arguments)
+
+            os.replace, os.fsync = partial(killed, os.replace), partial(killed, os.fsync)
+            main(list(asked), standalone_mode=False)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status):
+            break
+        kills += 1
+        assert not Path("whole.csv").exists() or Path("whole.csv").read_bytes() == reference[0]
+        call(*asked)
+        assert (Path("whole.csv").read_bytes(), Path("m").read_bytes()) == reference
+        assert not [
+            path for path in tmp_path.iterdir() if path.name.endswith(".tmp") and "whole" in path.name
+        ]
+    assert kills >= 4

@@ -133,7 +133,7 @@ def ours(**options: Any) -> Fill:
 
 def by_ours_ahead(gappy: Array) -> Array:
     """As ``eigenstream fill --ahead``."""
-    model = StreamModel(missing="impute", random_state=0)
+    model = StreamModel(missing="impute", standardize=True, random_state=0)
     model.learn_and_impute(gappy)
     return known_ahead(model, gappy, None).rows
 
@@ -227,10 +227,12 @@ def simulate(case: Case) -> Table:
     gappy = np.where(gone, np.nan, X)
     judged = gone.copy()
     judged[: len(X) // 10] = False
+    begun = np.logical_or.accumulate(~gone, axis=0)
 
     def error(fill: Fill) -> float:
         with np.errstate(all="ignore"):
-            off = np.clip(np.nan_to_num(fill(gappy) - X, nan=DIVERGED), -DIVERGED, DIVERGED)
+            filled = np.where(begun, fill(gappy), 0.0)  # before the first value of a sensor: its mean
+            off = np.clip(np.nan_to_num(filled - X, nan=DIVERGED), -DIVERGED, DIVERGED)
         return float(np.sqrt(np.mean(off[judged] ** 2)))
 
     errors = {name: error(fill) for name, fill in published().items()}
@@ -252,7 +254,7 @@ def simulate(case: Case) -> Table:
         "errors": errors | best,
         "extra": {name: error(fill) for name, fill in variants().items()},
         "ahead": ahead,
-        "covered": float(np.mean(np.abs(filled - X)[judged] <= NINETY * std[judged])),
+        "covered": float(np.mean((np.abs(filled - X) <= NINETY * std)[judged & begun])),
         "forecasts": forecast_errors(X) if ahead else {},
     }
 

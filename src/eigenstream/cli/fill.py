@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from dataclasses import replace
@@ -72,8 +73,9 @@ def fill(
 
     Reads CSV and JSON lines, plain, gzip or in a ZIP file, XLSX, Parquet and NPY; - stands for lines on
     standard input. Columns without numbers are copied. Each gap is filled by the other values of its row and
-    by the past of its column. The output appears as a whole at the end: a command that was killed is given
-    once more, to the same bytes. Several files are one stream, in this order; their copies have their names.
+    by the past of its column; columns count the same whatever their units. The output appears as a whole at
+    the end: a command that was killed is given once more, to the same bytes. Several files are one stream, in
+    this order; their copies have their names.
 
     With --key, or a bank as --model, each key has a model of its own.
     """
@@ -87,7 +89,10 @@ def fill(
     for source, copy in pairs:
         require_input(source)
         refuse_shared({"SOURCE": source, "--output": copy, "--flag": flag or None, "--save": save})
-    for path in filter(None, (*(copy for _, copy in pairs if copy != "-"), flag, save)):
+    # Of a command that was killed, some of several files may be there: they are compared once filled.
+    resumes = not overwrite and (len(pairs) > 1 or save is not None)
+    written = [] if resumes else [*(copy for _, copy in pairs if copy != "-"), flag]
+    for path in filter(None, (*written, None if save == model else save)):
         refuse_existing(path, overwrite)
     how = reading(options)
     if how.columns is None and how.exclude is None:
@@ -96,13 +101,17 @@ def fill(
     if how.key is not None or (model is not None and is_bank(model)):
         filler, how = _keyed_filler(model, half_life, save, how)
     elif model is None:
-        filler = StreamModel(missing="impute", half_life=half_life, random_state=0)
+        filler = StreamModel(**_parameters(half_life))
     else:
         filler = StreamModel.load(model)
         if filler.missing != "impute":
             raise click.UsageError(f"{model} has learnt with --missing {filler.missing}: it fills no gaps")
+    position = {"filled": [_digest(source) for source in sources]} if save is not None else None
+    if model is not None and position is not None and filler.position_ == position:
+        _say_done(model, [copy for _, copy in pairs])
+        return
     for source, copy in pairs:
-        found, opened = filling.fill(source, how, copy, filler, flag=flag, std=std, ahead=ahead)
+        found, opened = filling.fill(source, how, copy, filler, flag=flag, std=std, ahead=ahead, keep=resumes)
         name = f"{copy}: " if len(pairs) > 1 else ""
         if as_json:
             counts: dict[str, Any] = {"output": copy} if name else {}
@@ -119,9 +128,33 @@ def fill(
                 click.echo(f"note: {note}", err=True)
         require_enough(ctx, opened, options["skip_at_most"])
     if save is not None:
-        filler.save(save)
+        filler.save(save, position)
     if not as_json and (unknown := getattr(filler, "unknown", 0)):
         click.echo(f"keys that the bank does not know: {unknown:,}", err=True)
+
+
+def _parameters(half_life: Any) -> dict[str, Any]:
+    """Parameters of a model that fills gaps: whatever units columns have, they count the same."""
+    return {"missing": "impute", "standardize": True, "half_life": half_life, "random_state": 0}
+
+
+def _digest(source: str) -> str | None:
+    """SHA-256 of a file; None of standard input."""
+    if source == "-":
+        return None
+    with open(source, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _say_done(model: str, copies: list[str]) -> None:
+    """Say that a command has come to its end before: the model would learn the same rows twice."""
+    lacking = [copy for copy in copies if not Path(copy).exists()]
+    if lacking:
+        raise click.UsageError(
+            f"{model} has learnt from this already, and {lacking[0]} is not there: --save another file to go "
+            "on from it all the same, or go on from the model of before"
+        )
+    click.echo(f"{model} has learnt from this already, and the output is there: nothing to do", err=True)
 
 
 def _copies(sources: tuple[str, ...], output: str, *, one_by_one: bool) -> list[tuple[str, str]]:
@@ -151,9 +184,8 @@ def _keyed_filler(model: str | None, half_life: Any, save: str | None, how: Any)
 
     if save is not None:
         raise click.UsageError("--save keeps one model: with one per key, learn them by run --key --save")
-    parameters: dict[str, Any] = {"missing": "impute", "half_life": half_life, "random_state": 0}
     if model is None:
-        return KeyedFillers(lambda: StreamModel(**parameters)), how
+        return KeyedFillers(lambda: StreamModel(**_parameters(half_life))), how
     if not is_bank(model):
         raise click.UsageError(f"--key is for banks of models, and {model} is one model")
     bank = Bank(model)
@@ -183,13 +215,15 @@ def forecast(model: str, steps: int, output: str, overwrite: bool) -> None:
     """
     from ..io import files
     from ..jobs.model_file import refuse_existing
+    from ..jobs.record import record_of
     from ..model import StreamModel
 
     if output != "-":
         refuse_existing(output, overwrite)
     learnt = StreamModel.load(model)
     ahead = learnt.forecast(steps)
-    names = learnt.features or [f"x{i}" for i in range(learnt.n_features_in_)]
+    record = record_of(learnt.position_)
+    names = learnt.features or (record and record.names) or [f"x{i}" for i in range(learnt.n_features_in_)]
     lines = [",".join(("step", *names, *(f"{name}_std" for name in names)))]
     for h, (row, std) in enumerate(zip(ahead.rows.tolist(), ahead.std.tolist(), strict=True), 1):
         lines.append(",".join((str(h), *map(repr, row), *map(repr, std))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +21,8 @@ LOOK = 1000
 BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
 NUMBER = re.compile(r"\s*[-+]?\d+(?:[.,](\d+))?\s*")
 """A number without an exponent, and its decimals."""
+AROUND = re.compile(r"[ \t\n\r,:]*")
+"""What may stand between the parts of a JSON object, which has been parsed before."""
 
 
 class Cell(NamedTuple):
@@ -59,15 +61,16 @@ class CsvDialect:
     def __init__(self, parser: CsvParser, names: Sequence[str], *, flag: bool, std: bool) -> None:
         self.parser, self.names, self.flag, self.std = parser, names, flag, std
         self.mark = parser.mark or "."
+        self.encoding = parser.options.encoding or "utf-8"
         self.decimals: dict[int, int] = {}
         """Most decimals seen in each column."""
 
     def head(self, line: bytes) -> bytes:
         more = [f"{name}_std" for name in self.names] * self.std + ["filled"] * self.flag
-        return self._with_more(line.decode("utf-8", "surrogateescape"), more)
+        return self._with_more(line.decode(self.encoding, "surrogateescape"), more)
 
     def look(self, line: bytes) -> None:
-        text = line.decode("utf-8", "surrogateescape")
+        text = line.decode(self.encoding, "surrogateescape")
         spans = self._spans(text)
         for column, i in enumerate(self.parser.chosen):
             found = NUMBER.fullmatch(text[slice(*spans[i])].strip('"')) if i < len(spans) else None
@@ -75,7 +78,7 @@ class CsvDialect:
                 self.decimals[column] = max(self.decimals.get(column, 0), len(found[1] or ""))
 
     def row(self, line: bytes, cells: Mapping[int, Cell]) -> bytes:
-        text = line.decode("utf-8", "surrogateescape")
+        text = line.decode(self.encoding, "surrogateescape")
         spans, done = self._spans(text), {}
         for column in sorted(cells, key=lambda one: self.parser.chosen[one], reverse=True):
             i = self.parser.chosen[column]
@@ -104,7 +107,7 @@ class CsvDialect:
         if more:
             body = text.rstrip("\r\n")
             text = self.parser.delimiter.join((body, *more)) + text[len(body) :]
-        return text.encode("utf-8", "surrogateescape")
+        return text.encode(self.encoding, "surrogateescape")
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """First sign of each cell, and the one after its last."""
@@ -122,7 +125,11 @@ class CsvDialect:
 
 
 class JsonDialect:
-    """Lines of JSON; a filled value is the shortest number of six digits."""
+    """Lines of JSON; a filled value is the shortest number of six digits.
+
+    Everything else in a line stays as it is written: a value stands in the place of its null, and a name that
+    the line does not have behind the one that it follows in the first line.
+    """
 
     def __init__(self, parser: JsonLines, names: Sequence[str], *, flag: bool, std: bool) -> None:
         self.parser, self.names, self.flag, self.std = parser, names, flag, std
@@ -138,16 +145,68 @@ class JsonDialect:
     def row(self, line: bytes, cells: Mapping[int, Cell]) -> bytes:
         if not cells and not self.flag and not self.std:
             return line
-        row: Any = json.loads(line)
-        for column, cell in cells.items():
-            row[self.parser.chosen[column]] = float(f"{cell.value:.6g}")
+        text = line.decode()
+        spans = json_spans(text)
+        edits = [self._edit(spans, column, cell, text) for column, cell in cells.items()]
         if self.std:
-            row["std"] = {self.names[i]: float(f"{cell.std:.4g}") for i, cell in cells.items()}
+            stds = {self.names[i]: float(f"{cell.std:.4g}") for i, cell in cells.items()}
+            edits.append(self._added(spans, "std", stds, text))
         if self.flag:
-            row["filled"] = [self.names[i] for i in cells]
-        compact = b": " not in line and b", " not in line
-        written = json.dumps(row, ensure_ascii=False, separators=(",", ":") if compact else None)
-        return written.encode() + (b"\n" if line.endswith(b"\n") else b"")
+            edits.append(self._added(spans, "filled", [self.names[i] for i in cells], text))
+        # From the end, so that places stay; what is added at one place stays in the order of the columns.
+        for (start, end, word), _ in sorted(
+            zip(edits, range(len(edits)), strict=True), key=lambda one: (*one[0][:2], one[1]), reverse=True
+        ):
+            text = text[:start] + word + text[end:]
+        return text.encode()
+
+    def _edit(self, spans: Mapping[Any, tuple[int, int]], column: int, cell: Cell, text: str) -> Edit:
+        """Put a value into the place of a null, or beside the values of the names before it."""
+        key, number = self.parser.chosen[column], float(f"{cell.value:.6g}")
+        if key in spans:
+            return *spans[key], json.dumps(number)
+        keys = self.parser.keys
+        return self._added(spans, key, number, text, keys[: keys.index(key)])
+
+    def _added(
+        self,
+        spans: Mapping[Any, tuple[int, int]],
+        key: Any,
+        value: Any,
+        text: str,
+        before: Sequence[Any] | None = None,
+    ) -> Edit:
+        """Add a name and its value behind the last of these names, or of all."""
+        compact = ": " not in text and ", " not in text
+        comma, colon, escaped = (",", ":", "\\u" in text) if compact else (", ", ": ", "\\u" in text)
+        separators = (",", ":") if compact else None
+        word = json.dumps(value, ensure_ascii=escaped, separators=separators)
+        entry = json.dumps(key, ensure_ascii=escaped) + colon + word
+        behind = [spans[name][1] for name in (spans if before is None else before) if name in spans]
+        if behind:
+            return max(behind), max(behind), comma + entry
+        first = text.index("{") + 1
+        return first, first, entry + (comma if spans else "")
+
+
+Edit = tuple[int, int, str]
+"""Beginning and end of a piece of text, and what to put there."""
+
+
+def json_spans(text: str) -> dict[Any, tuple[int, int]]:
+    """Beginnings and ends of the values of a JSON object, by name, or of an array, by number."""
+    decoder, spans = json.JSONDecoder(), dict[Any, tuple[int, int]]()
+    at = AROUND.match(text).end()  # type: ignore[union-attr]
+    named, at = text[at] == "{", AROUND.match(text, at + 1).end()  # type: ignore[union-attr]
+    while text[at] not in "}]":
+        key: Any = len(spans)
+        if named:
+            key, at = decoder.raw_decode(text, at)
+            at = AROUND.match(text, at).end()  # type: ignore[union-attr]
+        _, end = decoder.raw_decode(text, at)
+        spans[key] = at, end
+        at = AROUND.match(text, end).end()  # type: ignore[union-attr]
+    return spans
 
 
 def dialect_of(reader: LineReader, names: Sequence[str], *, flag: bool, std: bool) -> Dialect:
@@ -200,6 +259,33 @@ def empty_at_end(path: Path, reader: LineReader) -> set[int]:
             elif line.strip():
                 found.add(number)
     return found
+
+
+def json_with_all_names(path: Path) -> Iterator[bytes] | None:
+    """Lines of JSON objects, where the first one has all names of numbers, as null if it lacks them.
+
+    None where there is nothing to add. Names are looked for in the first `LOOK` lines.
+    """
+    with path.open("rb") as file:
+        if not file.read(64).lstrip().startswith((b"{", GZIP)):
+            return None
+    numbered = _numbered(path)
+    first = next((line for _, line in numbered), b"")
+    if not first.lstrip().startswith(b"{"):
+        return None
+    try:
+        known = dict.fromkeys(json.loads(first))
+        for _, line in islice(numbered, LOOK):
+            row = json.loads(line) if line.strip() else {}
+            numbers = (name for name, value in row.items() if type(value) in (int, float))
+            known |= {name: False for name in numbers if name not in known}
+    except ValueError:
+        return None  # the reader says what is wrong
+    added = {name: None for name, new in known.items() if new is False}
+    if not added:
+        return None
+    whole = json.dumps(json.loads(first) | added).encode() + b"\n"
+    return chain((whole,), (line for _, line in islice(_numbered(path), 1, None)))
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, bytes]]:

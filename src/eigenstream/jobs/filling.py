@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import filecmp
+import gzip
 import io
 import shutil
 import sys
@@ -18,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io import files, sources
-from ..io.refilled import Cell, dialect_of, empty_at_end, refilled
+from ..io.refilled import Cell, dialect_of, empty_at_end, json_with_all_names, refilled
 from ..io.refilled_tables import write_sheet, write_table
 from ..io.sources import ReadOptions, Source, SourceError
 from ..io.sources.archives import ZippedFile, is_spreadsheet
@@ -120,6 +122,7 @@ def fill(
     flag: str | None = None,
     std: bool = False,
     ahead: bool = False,
+    keep: bool = False,
 ) -> tuple[FillOutcome, Source]:
     """Write a copy of a source with its gaps filled; the output appears as a whole, or not at all.
 
@@ -142,9 +145,12 @@ def fill(
     ahead
         True lets gaps know what comes after them: passes back and forth over all rows, which are held in
         memory.
+    keep
+        True leaves an output that exists as it is if it would be written once more, byte by byte, as after a
+        command that was killed later on; any other one is refused.
     """
     with _as_file(source, options) as (path, how):
-        with sources.open(str(path), how, allow_nan=True) as opened:
+        with _with_all_names(path, how) as read, sources.open(str(read), how, allow_nan=True) as opened:
             reader, lines = opened.reader, dict[int, int]()
             _refuse_other_kinds(reader, opened.name)
             if isinstance(reader, LineReader):
@@ -157,7 +163,7 @@ def fill(
         if isinstance(reader, LineReader) and reader.kind != "xlsx":
             _leave_empty(found, cells, lines, empty_at_end(path, reader), opened.width)
         by_line = {lines[row]: gaps for row, gaps in cells.items()} if lines else {}
-        with _output(output) as file:
+        with _output(output, keep=keep) as file:
             if reader.kind == "xlsx":
                 assert isinstance(reader, LineReader)
                 assert isinstance(reader.parser, CsvParser)
@@ -175,7 +181,8 @@ def fill(
             else:
                 _write_matrix(path, file, reader.column_numbers, cells, more=std or flag == "")
     if flag:
-        files.replace(flag, _flags(cells, names))
+        with _output(flag, keep=keep) as file:
+            file.write(_flags(cells, names))
     return found, opened
 
 
@@ -327,6 +334,19 @@ def _as_file(source: str, options: ReadOptions) -> Iterator[tuple[Path, ReadOpti
         yield Path(spooled.name), replace(options, array=None)
 
 
+@contextmanager
+def _with_all_names(path: Path, options: ReadOptions) -> Iterator[Path]:
+    """The file to read: a copy, if the first line of JSON lacks names that later ones have."""
+    lines = json_with_all_names(path) if options.columns is None else None
+    if lines is None:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as spooled:
+        spooled.writelines(lines)
+        spooled.flush()
+        yield Path(spooled.name)
+
+
 def _zipped(source: str, options: ReadOptions) -> ZippedFile | None:
     """The text in a ZIP file; None for everything else."""
     if source == "-" or not zipfile.is_zipfile(source):
@@ -338,12 +358,27 @@ def _zipped(source: str, options: ReadOptions) -> ZippedFile | None:
 
 
 @contextmanager
-def _output(path: str) -> Iterator[IO[bytes]]:
-    """The output: a file that appears as a whole, or standard output."""
+def _output(path: str, *, keep: bool) -> Iterator[IO[bytes]]:
+    """The output: a file that appears as a whole, or standard output; ``keep`` as of `fill`."""
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    if keep and Path(path).exists():
+        with tempfile.TemporaryDirectory() as folder:
+            twin = str(Path(folder) / Path(path).name)
+            with _output(twin, keep=False) as file:
+                yield file
+            if not filecmp.cmp(twin, path, shallow=False):
+                raise SourceError(
+                    f"{path} exists, and is not what this command writes: --overwrite replaces it"
+                )
+        return
     files.remove_leftovers(path)  # of one that was killed; those of one that is at work are locked
     with files.replacing(path) as file:
-        yield file
+        if path.endswith(".gz"):
+            # Without a name and a time: the same rows are the same bytes.
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                yield packed
+        else:
+            yield file
