@@ -379,6 +379,6 @@ def _output(path: str, *, keep: bool) -> Iterator[IO[bytes]]:
         if path.endswith(".gz"):
             # Without a name and a time: the same rows are the same bytes.
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                yield packed
+                yield packed  # type: ignore[misc]
         else:
             yield file

@@ -107,7 +107,9 @@ class Blocks(Marked):
         """Learn from a whole block, or from rows that need none."""
         first = not self.learner.started
         if self.has_gaps and self.learner.block > 1 and (first or self.unseen.any()):
-            missing = np.isnan(host(rows)).all(axis=0)  # now: the learner may learn in their memory
+            missing = np.asarray(
+                np.isnan(host(rows)).all(axis=0)
+            )  # now: the learner may learn in their memory
             self._learn(self.learner, rows, steps)
             self.unseen = missing if first else self.unseen & missing
         else:

@@ -45,7 +45,7 @@ def filled_by(reading: Reading, rows: Floats, dynamics: Dynamics | None = None) 
     from .open_block import OpenBlock, fill
     from .past import Past
 
-    observed = ~np.isnan(rows).all(axis=1)
+    observed: NDArray[np.bool_] = np.asarray(~np.isnan(rows).all(axis=1))
     filled, variances, known = rows.copy(), np.where(np.isnan(rows), np.nan, 0.0), expected_by(reading)
     if dynamics is None:
         filled[observed], variances[observed] = fill(rows[observed], known)

@@ -269,7 +269,7 @@ class Tracker(Marked):
 
     def _empty(self, rows: Floats) -> NDArray[np.bool_]:
         """True for rows without any value, their own or of their predecessors."""
-        empty, lags = np.isnan(rows).all(axis=1), self.plan.lags
+        empty, lags = np.asarray(np.isnan(rows).all(axis=1)), self.plan.lags
         if not lags:
             return empty
         before = np.ones(lags, dtype=bool) if self.recent is None else np.isnan(self.recent).all(axis=1)
