@@ -14,9 +14,10 @@ from click.testing import CliRunner
 from eigenstream.cli import main
 from eigenstream.io.sources import Batch, ReadOptions
 from eigenstream.jobs import Request, prepare
-from eigenstream.jobs.fleet import FleetOverview
+from eigenstream.jobs.fleet import FleetOverview, remembered
 from eigenstream.jobs.traces import FleetTraces
-from eigenstream.keyed import Bank, MonitorBank
+from eigenstream.jobs.watcher import in_words
+from eigenstream.keyed import Bank, MonitorBank, open_bank
 from eigenstream.keyed.overview import POINTS, Overview, level
 from eigenstream.plotting import draw_fleet
 
@@ -284,3 +285,46 @@ def test_run_draws_fleets(tmp_path: Path, monkeypatch: Any) -> None:
     done = CliRunner().invoke(main, ["run", "fleet.csv", "--key", "unit", "--picture", "g.png"])
     assert done.exit_code == 0, done.output
     assert Path("g.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_inspect_draws_all_keys_of_a_bank_from_what_they_remember(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    keys, X = fleet_rows(3, 200, 1)
+    lines = [f"{key}," + ",".join(map(repr, row)) for key, row in zip(keys, X.tolist(), strict=True)]
+    Path("fleet.csv").write_text("\n".join(["unit,a,b,c,d", *lines]) + "\n")
+    for command, title in (("watch", "1 on alarm, 1 alarm"), ("run", "changes of rank")):
+        made = CliRunner().invoke(main, [command, "fleet.csv", "--key", "unit", "--save", command, "--quiet"])
+        assert made.exit_code == 0, made.output
+        with open_bank(command) as bank:
+            glance = remembered(bank).glance()
+        assert sorted(glance.keys) == ["unit 0", "unit 1", "unit 2"]
+        assert title in draw_fleet(glance, "x").get_suptitle()
+        if command == "watch":
+            assert glance.keys[glance.order[0]] == "unit 1"
+            assert glance.why[glance.order[0]].startswith("c ")
+        done = CliRunner().invoke(main, ["inspect", command, "--picture", f"{command}.png"])
+        assert done.exit_code == 0, done.output
+        assert Path(f"{command}.png").read_bytes().startswith(b"\x89PNG")
+    done = CliRunner().invoke(main, ["inspect", "run", "--picture", "loadings=x.png"])
+    assert "--picture loadings draws one model: name it with --key KEY" in done.output
+
+
+def test_the_list_of_keys_blames_what_the_panel_of_the_key_blames(tmp_path: Path, monkeypatch: Any) -> None:
+    """An alarm goes on, and other inputs are to blame for its peak than for its beginning."""
+    monkeypatch.chdir(tmp_path)
+    keys, X = fleet_rows(2, 200, 1)
+    X[-4:, 3] += 300.0 * (np.arange(4) % 2)
+    lines = [f"{key}," + ",".join(map(repr, row)) for key, row in zip(keys, X.tolist(), strict=True)]
+    Path("fleet.csv").write_text("\n".join(["unit,a,b,c,d", *lines]) + "\n")
+    reading, parameters = ReadOptions(key="unit", batch_rows=2), {"confirm": "1/1"}
+    with prepare(Request("fleet.csv", reading=reading, parameters=parameters)) as job:
+        watcher = FleetOverview(Overview())
+        job.watchers = (watcher,)
+        job.run()
+        alarm = job.model.model("unit 1").alarms_[-1]
+    glance = watcher.overview.glance()
+    why = dict(zip(glance.keys, glance.why, strict=True))["unit 1"]
+    assert why == in_words(alarm.contributors)
+    assert why.startswith("d ")
+    shown = alarm_entry(alarm)["contributors"]
+    assert ", ".join(f"{name} {percent} %" for name, percent in shown if percent) == why

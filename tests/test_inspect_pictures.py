@@ -71,7 +71,7 @@ def test_of_a_bank_all_keys_are_written_and_one_is_drawn(folder):
     with open("one.csv", newline="") as file:
         own = [row["component_0"] for row in csv.DictReader(file)]
     assert own == [row["component_0"] for row in rows[8:]]
-    assert "name it with --key KEY" in call("inspect", "fleet", "--picture", "x.png", code=2)
+    assert "name it with --key KEY" in call("inspect", "fleet", "--picture", "scores=other.png", code=2)
 
 
 def test_the_plane_shows_what_the_model_says():

@@ -336,6 +336,16 @@ def test_a_bank_is_exported_with_all_its_keys(folder):
     assert found["u1"]["inputs"] == ["a", "b", "c", "d"]
 
 
+def test_the_next_rows_of_one_key_are_forecast(folder):
+    call("run", "mon.csv", "--key", "unit", "--missing", "impute", "--save", "fleet", "--quiet")
+    head, *rows = call("forecast", "fleet", "--key", "u2", "--steps", "3").splitlines()
+    assert head == "step,a,b,c,d,a_std,b_std,c_std,d_std"
+    with Bank("fleet") as bank:
+        ahead = bank.model("u2").forecast(3)
+    np.testing.assert_array_equal(np.array([row.split(",")[1:5] for row in rows], float), ahead.rows)
+    assert "fleet is a bank of models: name one with --key KEY" in call("forecast", "fleet", code=2)
+
+
 def test_the_file_of_a_bank_names_itself_where_one_model_is_expected(folder):
     import eigenstream
 

@@ -50,9 +50,9 @@ def inspect_bank(path: str, as_json: bool) -> None:
             settings.append(f"sources learnt completely: {', '.join(learnt[-SHOWN:])}{more}")
     for line in filter(None, settings):
         say(console, str(line))
-    if len(entries) > SHOWN:
-        listed.caption = f"the {SHOWN} used last of {len(entries):,}; --json lists all, --key KEY shows one"
     console.print(listed)
+    if len(entries) > SHOWN:
+        say(console, f"the {SHOWN} used last of {len(entries):,}; --json lists all, --key KEY shows one")
 
 
 def model_of(path: str, key: str) -> Any:
@@ -66,6 +66,20 @@ def model_of(path: str, key: str) -> Any:
         raise click.ClickException(f"{path} has no model with the key {key!r}") from None
     finally:
         bank.close()
+
+
+def point_of(path: str, key: str | None) -> StartingPoint:
+    """The model in a file, or the one with this key in a bank."""
+    from ..jobs.starting_point import StartingPoint
+    from ..keyed import is_bank
+
+    if is_bank(path):
+        if key is None:
+            raise click.UsageError(f"{path} is a bank of models: name one with --key KEY")
+        return StartingPoint.of(model_of(path, key), path)
+    if key is not None:
+        raise click.UsageError(f"--key is for banks of models, and {path} is one model")
+    return StartingPoint.load(path)
 
 
 def each_model(path: str) -> Iterator[tuple[Any, StartingPoint]]:

@@ -208,22 +208,22 @@ def _keyed_filler(model: str | None, half_life: Any, save: str | None, how: Any)
 @Section.WRITE.option("--steps", type=click.IntRange(min=1), default=1, help="Number of rows to forecast.")
 @Section.WRITE.option("--output", default="-", help="Write CSV to this file.  [default: the terminal]")
 @Section.WRITE.option("--overwrite", is_flag=True, help="Replace a file that exists.")
-def forecast(model: str, steps: int, output: str, overwrite: bool) -> None:
+@Section.KEYS.option("--key", help="Of a bank: the key whose next rows to forecast.")
+def forecast(model: str, steps: int, output: str, overwrite: bool, key: str | None) -> None:
     """Forecast the next rows, with error bars.
 
     Error bars are standard deviations. MODEL has learnt with --missing impute: by run, or by fill --save.
     """
     from ..io import files
     from ..jobs.model_file import refuse_existing
-    from ..jobs.record import record_of
-    from ..model import StreamModel
+    from .banks import point_of
 
     if output != "-":
         refuse_existing(output, overwrite)
-    learnt = StreamModel.load(model)
+    point = point_of(model, key)
+    learnt = point.model
     ahead = learnt.forecast(steps)
-    record = record_of(learnt.position_)
-    names = learnt.features or (record and record.names) or [f"x{i}" for i in range(learnt.n_features_in_)]
+    names = learnt.features or point.names or [f"x{i}" for i in range(learnt.n_features_in_)]
     lines = [",".join(("step", *names, *(f"{name}_std" for name in names)))]
     for h, (row, std) in enumerate(zip(ahead.rows.tolist(), ahead.std.tolist(), strict=True), 1):
         lines.append(",".join((str(h), *map(repr, row), *map(repr, std))))

@@ -166,7 +166,7 @@ def _opened(
     "--picture",
     metavar="[KIND=]FILE",
     help="Draw a PNG or SVG; KIND is time (spectrum and rank over time, or control charts; the default), "
-    "spectrum, loadings or scores. KIND alone writes KIND.png.",
+    "spectrum, loadings or scores. KIND alone writes KIND.png. Of a bank without --key: all keys.",
 )
 @click.option(
     "--source",
@@ -196,10 +196,10 @@ def inspect(
     """
     from ..io.files import refuse_shared
     from ..keyed import is_bank
-    from .banks import each_model, inspect_bank
+    from .banks import each_model, inspect_bank, point_of
     from .closing import save_picture
+    from .pictures import bank_picture, picture_asked, require_table, write_loadings
     from .pictures import picture as pictured
-    from .pictures import picture_asked, require_table, write_loadings
 
     kind, file = (None, None) if picture is None else picture_asked(picture)
     if file is not None:
@@ -208,9 +208,9 @@ def inspect(
         require_table(loadings, overwrite)
     refuse_shared({"model": model, "picture": file, "loadings": loadings})
     bank = key is None and is_bank(model)
-    if bank and picture is not None:
-        raise click.UsageError("--picture draws one model: name it with --key KEY")
-    point = None if bank else _loaded(model, key)
+    if bank and kind not in (None, "time"):
+        raise click.UsageError(f"--picture {kind} draws one model: name it with --key KEY")
+    point = None if bank else point_of(model, key)
     if point is None:
         inspect_bank(model, as_json)
     elif as_json:
@@ -220,8 +220,9 @@ def inspect(
     if loadings is not None:
         points = each_model(model) if point is None else iter([(key, point)])
         write_loadings(points, loadings, keyed=point is None)
-    if file is not None and kind is not None and point is not None:
-        save_picture(pictured(kind, point, model, source, key), file, overwrite)
+    if file is not None and kind is not None:
+        figure = bank_picture(model) if point is None else pictured(kind, point, model, source, key)
+        save_picture(figure, file, overwrite)
 
 
 def _facts(point: StartingPoint) -> dict[str, Any]:
@@ -317,31 +318,17 @@ def export(model: str, output: str, key: str | None, overwrite: bool) -> None:
     from ..jobs.model_file import refuse_existing
     from ..keyed import is_bank
     from ..model.portable import export_json
-    from .banks import export_bank
+    from .banks import export_bank, point_of
 
     refuse_shared({"model": model, "output": output})
     refuse_existing(output, overwrite)
     if key is None and is_bank(model):
         export_bank(model, output)
         return
-    point = _loaded(model, key)
+    point = point_of(model, key)
     loaded = point.model
     export_json(loaded, output, point.names)
     click.echo(f"{shown(output)}: {loaded.n_components_} components of {loaded.n_features_in_} inputs")
-
-
-def _loaded(path: str, key: str | None) -> StartingPoint:
-    """The model in a file, or the one with this key in a bank."""
-    from ..jobs.starting_point import StartingPoint
-    from ..keyed import is_bank
-    from .banks import model_of
-
-    if is_bank(path):
-        assert key is not None
-        return StartingPoint.of(model_of(path, key), path)
-    if key is not None:
-        raise click.UsageError(f"--key is for banks of models, and {path} is one model")
-    return StartingPoint.load(path)
 
 
 @click.command(epilog="Example: eigenstream merge monday.model tuesday.model --save week.model")

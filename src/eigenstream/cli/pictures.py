@@ -59,6 +59,18 @@ def picture(kind: str, point: StartingPoint, name: str, source: Any, key: str | 
     return figure
 
 
+def bank_picture(path: str) -> Figure:
+    """The picture of all keys of a bank, from what each of its models remembers."""
+    from ..io.files import shown
+    from ..jobs.fleet import remembered
+    from ..keyed import open_bank
+    from ..plotting import draw_fleet, require_matplotlib
+
+    require_matplotlib()
+    with open_bank(path) as bank:
+        return draw_fleet(remembered(bank).glance(), shown(path))
+
+
 def _limit(model: Any) -> float | None:
     """The limit of T² now, of a monitor that has one."""
     history = getattr(model, "control_history_", None)

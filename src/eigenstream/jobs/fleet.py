@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..io.sources import Batch
     from ..keyed.bank_file import Key
     from ..model import RankChange
+    from ..monitoring import Contributors
 
 
 class FleetOverview(Watcher):
@@ -42,12 +43,37 @@ class FleetOverview(Watcher):
     def rank_changed(self, change: RankChange, key: Key | None = None) -> None:
         if self.overview.of == "rank" and key is not None:
             self._ranks[key] = change.after
-            said = f"{change.before} \N{RIGHTWARDS ARROW} {change.after} at row {change.sample:,}"
-            self.overview.changed(key, said)
+            self.overview.changed(key, _in_words(change))
 
-    def judged_keys(self, keys: Sequence[Key], severity: NDArray[np.float64]) -> None:
+    def judged_keys(
+        self, keys: Sequence[Key], severity: NDArray[np.float64], blamed: Mapping[Key, Contributors]
+    ) -> None:
         self.overview.take_in(keys, severity)
+        for key, contributors in blamed.items():
+            self.overview.blame(key, in_words(contributors))
 
     def alarmed(self, event: AlarmEvent) -> None:
         if event.key is not None:
             self.overview.alarmed(event.key, event.state == "began", in_words(event.alarm.contributors))
+
+
+def remembered(bank: MonitorBank | Bank) -> Overview:
+    """An overview of a bank from what its models remember of their whole streams."""
+    watched = isinstance(bank, MonitorBank)
+    keys = sorted(bank.keys(), key=str)
+    overview = Overview(keys, "severity" if watched else "rank")
+    for key in keys:
+        model: Any = bank.model(key)
+        past = model.control_history_.severity if watched else model.spectrum_history_.rank
+        overview.take_in([key] * len(past), past)
+        for alarm in model.alarms_ if watched else ():
+            overview.alarmed(key, True, in_words(alarm.contributors))
+            if alarm.ended is not None:
+                overview.alarmed(key, False, in_words(alarm.contributors))
+        for change in () if watched else model.rank_history_:
+            overview.changed(key, _in_words(change))
+    return overview
+
+
+def _in_words(change: RankChange) -> str:
+    return f"{change.before} \N{RIGHTWARDS ARROW} {change.after} at row {change.sample:,}"

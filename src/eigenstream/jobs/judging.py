@@ -218,6 +218,8 @@ class KeyedJudging(KeyedStage):
         self.names = names
         self.severity = np.zeros(0)
         """Of each row of the last batch."""
+        self.blamed: dict[Any, Contributors] = {}
+        """Inputs to blame for the alarms of its keys that are on."""
         self.unjudged: dict[Any, int] = {}
         """Rows of each key that a frozen bank has no monitor for, or none with limits."""
 
@@ -230,6 +232,7 @@ class KeyedJudging(KeyedStage):
         texts = np.hstack((batch.texts, np.full((len(batch.rows), 1), "", dtype=object)))
         on, severity, frozen = list[bool](), np.zeros(len(batch.rows)), self.request.parameters.get("frozen")
         keys, notices = self._keys(batch), list[NoticeEvent]()
+        self.blamed = {}
         # A frozen bank learns nothing, so it begins no monitors either.
         known = np.flatnonzero([key in self.model for key in keys]) if frozen else np.arange(len(keys))
 
@@ -255,6 +258,8 @@ class KeyedJudging(KeyedStage):
             severity[rows] = stage.verdicts.severity
             alarms = monitor.alarms_
             on.append(bool(alarms) and alarms[-1].ended is None)
+            if on[-1]:
+                self.blamed[key] = alarms[-1].contributors
             notices.extend(event._replace(key=key) for event in stage.notices)
             return [event._replace(key=key) for event in stage.events]
 

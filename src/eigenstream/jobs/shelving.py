@@ -106,9 +106,9 @@ class Shelving(Watcher):
         for watcher in self.watchers:
             watcher.judged(verdicts)
 
-    def judged_keys(self, keys: Any, severity: Any) -> None:
+    def judged_keys(self, keys: Any, severity: Any, blamed: Any) -> None:
         for watcher in self.watchers:
-            watcher.judged_keys(keys, severity)
+            watcher.judged_keys(keys, severity, blamed)
 
     def rank_changed(self, change: Any, key: Any = None) -> None:
         for watcher in self.watchers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -182,8 +182,13 @@ class Watcher:
     def judged(self, verdicts: Verdicts) -> None:
         """Rows of a batch have been judged, by a job that watches."""
 
-    def judged_keys(self, keys: Sequence[Key], severity: NDArray[np.float64]) -> None:
-        """Rows of a batch have been judged, each by the monitor of its key."""
+    def judged_keys(
+        self, keys: Sequence[Key], severity: NDArray[np.float64], blamed: Mapping[Key, Contributors]
+    ) -> None:
+        """Rows of a batch have been judged, each by the monitor of its key.
+
+        ``blamed`` has the inputs to blame for the alarms that are on, of keys in this batch.
+        """
 
     def alarmed(self, event: AlarmEvent) -> None:
         """An alarm began to count, or ended."""

@@ -168,6 +168,10 @@ class Overview:
         self._events[number] += began
         self._why[number] = why
 
+    def blame(self, key: Key, why: str) -> None:
+        """Note the inputs to blame for an alarm that is on: they change as it goes on."""
+        self._why[self._of(key)] = why
+
     def changed(self, key: Key, why: str) -> None:
         """Note a change of the rank."""
         number = self._of(key)

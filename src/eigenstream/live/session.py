@@ -288,7 +288,7 @@ def alarm_entry(alarm: Alarm, time: float = math.nan, source_row: int | None = N
         "peak": brief(alarm.peak),
         "statistic": STATISTIC_NAMES[alarm.statistic],
         "state": state,
-        "contributors": [[name, round(100 * share, 1)] for name, share in alarm.contributors],
+        "contributors": [[name, round(100 * share)] for name, share in alarm.contributors],
     }
 
 

@@ -95,6 +95,16 @@ def legend_below(figure: Figure, handles: list[Artist]) -> None:
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
 
 
+def logarithmic(axis: Axes) -> None:
+    """Make the vertical axis logarithmic, with labels that do not overlap whatever range it shows."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
 def on_axis(counts: NDArray[np.int64], times: Times | None) -> NDArray[Any]:
     """Positions of samples on the horizontal axis: their counts, or their times."""
     if times is None:

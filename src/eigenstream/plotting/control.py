@@ -16,6 +16,7 @@ from .axes import (
     given_or_new,
     legend_below,
     legend_inside,
+    logarithmic,
     on_axis,
     panels,
     short,
@@ -246,7 +247,8 @@ def _draw_chart(axis: Axes, chart: Chart, name: str, times: Times | None) -> Non
     for alarm in _stretches(chart.alarm):
         for stretch in line.stretches(begins[alarm[0]], ends[alarm[-1]]):
             axis.axvspan(*stretch, color=ORANGE, alpha=0.3, linewidth=0)
-    axis.set(yscale="log", ylabel=name, xlabel=axis_label(times))
+    logarithmic(axis)
+    axis.set(ylabel=name, xlabel=axis_label(times))
     if len(begins):
         axis.set_xlim(*on_axis(np.array([begins[0], ends[-1]]), times))
 

@@ -49,10 +49,9 @@ def draw_fleet(
         _draw_traces([axes[name] for name in below], *alarm, times)
         legend_below(figure, trace_handles())
     on = int(np.count_nonzero(glance.on))
-    number = f"{int(glance.events.sum()):,}"
-    happened = (
-        f"{on:,} on alarm, {number} alarms" if glance.of == "severity" else f"{number} changes of the rank"
-    )
+    number, watched = int(glance.events.sum()), glance.of == "severity"
+    many = "" if number == 1 else "s"
+    happened = f"{on:,} on alarm, {number:,} alarm{many}" if watched else f"{number:,} change{many} of rank"
     said = f"{len(order):,} keys, {happened}"
     figure.suptitle(f"{title}: {said}", parse_math=False)
     return figure
@@ -91,6 +90,7 @@ def _draw_lines(axis: Axes, glance: KeysAtOnce, order: np.ndarray) -> None:
 def _draw_image(axis: Axes, glance: KeysAtOnce, order: np.ndarray) -> None:
     """One line of the image per key, in the same order."""
     from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.ticker import MaxNLocator
 
     values, ranks = glance.levels[order], glance.of == "rank"
     norm = Normalize(0, max(float(np.nanmax(values, initial=1)), 1)) if ranks else LogNorm(LEAST, MOST)
@@ -98,5 +98,6 @@ def _draw_image(axis: Axes, glance: KeysAtOnce, order: np.ndarray) -> None:
     label = "rank" if ranks else "severity (above 1: a limit is exceeded)"
     axis.figure.colorbar(drawn, ax=axis, label=label, pad=0.02)
     axis.set(xticks=[], xlabel="rows of the key", ylabel="keys, in this order")
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_title("all keys", fontsize="medium")
     axis.grid(visible=False)

@@ -16,6 +16,7 @@ from .axes import (
     given_or_new,
     legend_below,
     legend_inside,
+    logarithmic,
     on_axis,
     panels,
 )
@@ -57,7 +58,8 @@ def plot_spectrum(model: Model, ax: Axes | None = None) -> Axes:
     axis.plot(number[rank:], spectrum[rank:], "o", color=GREY, fillstyle="none", label="not kept")
     if threshold > 0:
         axis.axhline(threshold, color=RED, linewidth=1.5, linestyle="--", label="threshold")
-    axis.set(yscale="log", xlabel="component", ylabel=VARIANCE, xlim=(-0.7, len(spectrum) - 0.3))
+    logarithmic(axis)
+    axis.set(xlabel="component", ylabel=VARIANCE, xlim=(-0.7, len(spectrum) - 0.3))
     _whole_numbers(axis.xaxis)
     legend_inside(axis)
     return axis
@@ -137,7 +139,8 @@ def _draw_tracks(axis: Axes, model: Model | SpectrumHistory, times: Times | None
     axis.plot(*line.through(rest), color=GREY, linewidth=1.5)
     axis.plot(*line.through(kept), color=BLUE, linewidth=1.8)
     axis.plot(*line.through(threshold), color=RED, linewidth=1.5, linestyle="--")
-    axis.set(yscale="log", ylabel=VARIANCE)
+    logarithmic(axis)
+    axis.set(ylabel=VARIANCE)
     _mark_changes(axis, history.sample, history.rank, times)
     return [
         Line2D([], [], color=BLUE, label="kept"),
