@@ -165,8 +165,9 @@ def test_events_carry_keys(folder):
     assert {event["key"] for event in events if event["event"] == "rank"} == {
         f"unit {i}" for i in range(UNITS)
     }
-    assert events[-1] | {"seconds": 0} == {
+    assert events[-1] | {"seconds": 0, "saving": 0} == {
         "event": "end", "rows": 4000, "learnt": 4000, "keys": 7, "samples": 4000, "seconds": 0,
+        "saving": 0, "unsaved": 0,
         "new_keys": 7, "vanished_keys": 0, "left_out": 0, "signal": None, "notes": [],
     }  # fmt: skip
 

@@ -1,14 +1,17 @@
 """Models as files and other copies; every solver."""
 
 import copy
+import json
 import pickle
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import safetensors.numpy
 
 from eigenstream import SquaredOutput, load
+from eigenstream.io import checkpoint
 from eigenstream.model import StreamModel
 from eigenstream.monitoring import MonitoredModel
 from tests.marks import slow
@@ -156,3 +159,19 @@ def test_a_model_as_bytes_is_the_content_of_its_file(tmp_path):
         assert type(model).from_bytes(content).to_bytes({"order": 3}) == content
         with pytest.raises(ValueError, match="'sensor' is not a readable eigenstream model"):
             type(model).from_bytes(content[: len(content) // 2], "sensor")
+
+
+def test_files_are_the_bytes_that_safetensors_writes():
+    arrays = {
+        "b.x": np.arange(3.0), "a": np.zeros((2, 0)), "mode 1.z": np.ones((2, 3), np.float32),
+        "t": np.array([True]), "i": np.arange(4), "j": np.arange(4, dtype=np.int32),
+    }  # fmt: skip
+    packed = checkpoint.packed(arrays, {"name": 'ä"\\', "numbers": [1.5, None]})
+    size = int.from_bytes(packed[:8], "little")
+    metadata = json.loads(packed[8 : 8 + size])["__metadata__"]
+    assert packed == safetensors.numpy.save(arrays, metadata=metadata)
+    found, document = checkpoint.unpacked(packed, "packed")
+    assert document == {"name": 'ä"\\', "numbers": [1.5, None]}
+    assert {name: (array.dtype, array.tolist()) for name, array in found.items()} == {
+        name: (array.dtype, array.tolist()) for name, array in arrays.items()
+    }

@@ -81,7 +81,9 @@ def report(
             "event": "end",
             **counts,
             "seconds": outcome.seconds,
+            "saving": outcome.saving,
             "signal": outcome.signal,
+            "unsaved": outcome.unsaved,
             **facts,
             **({} if notices is None else {"notices": notices}),
             "notes": notes,
@@ -148,7 +150,12 @@ def _say_all(
         say(console, _story(job.model), "bold")
     if outcome.signal is not None:
         again = " Continue with --resume." if job.file else ""
-        say(console, f"stopped before the end.{again}", "yellow")
+        lost = (
+            f" There was no time to save the last {outcome.unsaved:,} rows: they are learnt again."
+            if outcome.unsaved
+            else ""
+        )
+        say(console, f"stopped before the end.{again}{lost}", "yellow")
 
 
 def _keys(facts: dict[str, Any]) -> str:

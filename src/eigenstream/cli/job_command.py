@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 import warnings
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from .options import reading, require_enough, require_input, require_picture
+from .options import KEYED_BATCH_ROWS, reading, require_enough, require_input, require_picture
 
 if TYPE_CHECKING:
     from ..jobs import Job, Outcome, Watcher
@@ -27,11 +28,6 @@ BUILT_IN = {"half_life": 150.0, "batch_rows": 100}
 """Settings for the built-in stream, unless others are given: its components change every 1,000 rows."""
 BUILT_IN_RATE = 2500.0
 """Rows per second of the built-in stream, slow enough to be watched."""
-KEYED_SETTINGS = {
-    "batch_rows": 16_384,  # a call costs as much per key as a few rows
-    "checkpoint_rows": 10_000_000,  # a save costs as much per key as hundreds of rows
-}
-"""Settings for one model per key, unless others are given."""
 FOR_ONE_MODEL = ("residuals",)
 """Options that cannot be used with one model per key."""
 NEEDS = (
@@ -78,6 +74,7 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
         if page is not None and outcome.signal is None:
             _linger(page, given["live_seconds"])
     if outcome.signal is not None:
+        gc.freeze()  # or Python looks through all monitors for garbage: a second for ten thousand
         ctx.exit(128 + outcome.signal)
     if given.get("exit_code") and has_alarmed(job):
         ctx.exit(ALARMED)
@@ -110,7 +107,7 @@ def _keyed_settings(given: dict[str, Any], stated: set[str]) -> dict[str, Any]:
         raise click.UsageError("--frozen learns nothing, so there is no bank to save: leave --save out")
     if given["source"] is None and not given["resume"]:
         raise click.UsageError("--key needs a SOURCE with a column of keys")
-    return given | {name: value for name, value in KEYED_SETTINGS.items() if name not in stated}
+    return given if "batch_rows" in stated else given | {"batch_rows": KEYED_BATCH_ROWS}
 
 
 def _check_options(given: dict[str, Any]) -> None:

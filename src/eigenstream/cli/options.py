@@ -19,6 +19,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 LONGEST_NAMES = 1 << 22
 """Most bytes of a file of names: some hundred thousand of them."""
+KEYED_BATCH_ROWS = 16_384
+"""Rows per batch of run and watch with --key: a call costs as much per key as a few rows."""
 TOO_FEW = 4
 """Exit status if more rows than --skip-at-most allows were left out, or all; everything else was done."""
 
@@ -96,7 +98,9 @@ source_options = together(
         help="MQTT: a row of each topic's last known value this often.  [default: each message is a row]",
     ),
     Section.SPEED.whole(
-        "--batch-rows", "Most rows read at a time.  [default: 1024, or fewer where rows are very wide]"
+        "--batch-rows",
+        "Most rows read at a time.  [default: 1024, or fewer where rows are very wide; run and watch with "
+        f"--key: {KEYED_BATCH_ROWS}]",
     ),
     Section.READ.choice(
         "--on-bad-row", ["fail", "skip"], help="Fail at a row that cannot be understood, or skip it."

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load as deserialized
-from safetensors.numpy import save as serialized
 
 from . import files
 
@@ -27,6 +26,12 @@ BANK = b"eigenstream fleet\0"
 """First bytes of a bank of models, a file of another kind (`eigenstream.keyed.bank_file`)."""
 VERSION = 1
 """Number of the format; docs/compatibility.md says when it changes."""
+TYPES = {np.dtype(kind): name for kind, name in ((np.int64, "I64"), (np.float64, "F64"), (np.float32, "F32"))}
+TYPES |= {np.dtype(np.int32): "I32", np.dtype(np.bool_): "BOOL"}
+"""Types of arrays in a file, in the order in which safetensors puts them, and their names there."""
+ORDER = {kind: i for i, kind in enumerate(TYPES)}
+NAMES = {kind: str(kind) for kind in TYPES}
+"""Names of types in checksums. NumPy takes 6 µs to find one, and a monitor has fifty arrays."""
 UNREADABLE = (
     *(SafetensorError, json.JSONDecodeError, UnicodeError, RecursionError),
     *(KeyError, TypeError, AttributeError),
@@ -56,11 +61,28 @@ def holds_address(document: Any) -> bool:
 def packed(arrays: Mapping[str, NDArray[Any]], document: Mapping[str, Any]) -> bytes:
     """Return the content of a file with these arrays and this document."""
     text = json.dumps(document)
-    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    header = {"version": VERSION, "document": text, "checksum": _checksum(plain, text)}
-    # One entry: safetensors writes several in random order, and the same model should be the same bytes.
-    content: bytes = serialized(plain, metadata={FORMAT: json.dumps(header)})
-    return content
+    plain = {name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)}
+    content = {name: array.tobytes() for name, array in plain.items()}
+    header = {"version": VERSION, "document": text, "checksum": _checksum(plain, content, text)}
+    return _serialized(plain, content, {FORMAT: json.dumps(header)})
+
+
+def _serialized(
+    arrays: Mapping[str, NDArray[Any]], content: Mapping[str, bytes], metadata: dict[str, str]
+) -> bytes:
+    """Return the bytes that ``safetensors.numpy.save`` writes, in a fifth of its time; names are sorted."""
+    names = sorted(arrays, key=lambda name: ORDER[arrays[name].dtype])
+    entries, offset = [f'"__metadata__":{json.dumps(metadata, separators=(",", ":"))}'], 0
+    for name in names:  # text by hand: names are ours and need no escaping, and json takes as long as SHA-256
+        array, start = arrays[name], offset
+        offset += array.nbytes
+        shape = ",".join(map(str, array.shape))
+        entries.append(
+            f'"{name}":{{"dtype":"{TYPES[array.dtype]}","shape":[{shape}],"data_offsets":[{start},{offset}]}}'
+        )
+    header = f"{{{','.join(entries)}}}".encode()
+    header += b" " * (-len(header) % 8)
+    return b"".join((len(header).to_bytes(8, "little"), header, *map(content.__getitem__, names)))
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -97,7 +119,9 @@ def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[s
                 f"{name!r} has format version {version}, this eigenstream reads version {VERSION}: use the "
                 "version of eigenstream that wrote it, or learn the model again from its source"
             )
-        if _checksum(arrays, header["document"]) != header["checksum"]:
+        arrays = {name: arrays[name] for name in sorted(arrays)}
+        numbers = {name: array.tobytes() for name, array in arrays.items()}
+        if _checksum(arrays, numbers, header["document"]) != header["checksum"]:
             raise ValueError(f"{name!r} is a damaged eigenstream model: its checksum is wrong")
         return arrays, json.loads(header["document"])
     except UNREADABLE as error:
@@ -108,10 +132,9 @@ def unpacked(content: bytes, name: str) -> tuple[dict[str, NDArray[Any]], dict[s
         ) from None
 
 
-def _checksum(arrays: Mapping[str, NDArray[Any]], document: str) -> str:
-    """Return a hash of the document and of every name, type, shape and number."""
-    digest = hashlib.sha256(document.encode())
-    for name in sorted(arrays):
-        digest.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
-        digest.update(arrays[name].tobytes())
-    return digest.hexdigest()
+def _checksum(arrays: Mapping[str, NDArray[Any]], content: Mapping[str, bytes], document: str) -> str:
+    """Return a hash of the document and of every name, type, shape and number; names are sorted."""
+    parts = [document.encode()]  # joined: sixty calls of the hash would take as long as all of its work
+    for name, array in arrays.items():
+        parts += (f"{name} {NAMES.get(array.dtype, array.dtype)} {array.shape}".encode(), content[name])
+    return hashlib.sha256(b"".join(parts)).hexdigest()

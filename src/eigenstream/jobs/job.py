@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..io.sinks import Layout, Sink, SinkError
 from ..io.sources import Batch, Hint, Source, SourceError
 from ..io.sources import open as open_source
 from ..io.sources.several import Identity, identities
-from ..keyed import Bank, MonitorBank
+from ..keyed import Bank, CallInterrupted, MonitorBank
 from ..model import StreamModel, TimesGoBack
 from ..monitoring import MonitoredModel
 from .judging import Judging, KeyedJudging, RowPlaces
@@ -36,6 +36,23 @@ SLOWEST = 1e-3
 """Least rate, in rows per second: one row in a quarter of an hour.
 
 At a lower one a job looks as if it hung."""
+SHARE = 0.1
+"""Largest share of the running time that checkpoints take, as long as no number of rows asks for them.
+
+More is felt; less loses more at a kill: ten times what a save takes."""
+
+
+class Saved(NamedTuple):
+    """The last checkpoint of a job."""
+
+    rows: int
+    """Rows of the source up to it."""
+    moment: float
+    """Time at which it was complete; that of the start before the first."""
+    seconds: float = 0.0
+    """Time that it took."""
+    total: float = 0.0
+    """Time that all of them took."""
 
 
 @dataclass
@@ -66,9 +83,11 @@ class Job:
     """Names of the inputs; by default those of the source."""
     going_on: bool = False
     """True if the model in the file is the one to go on from: it stays valid until the first save."""
-    every_rows: int = 100_000
-    every_seconds: float = 30.0
-    """A checkpoint is due after this many rows or seconds: a kill costs at most that much work again."""
+    every_rows: int | None = None
+    """A checkpoint is due after this many rows, whatever it costs; None: time alone decides."""
+    every_seconds: float = 10.0
+    """A checkpoint is due after this many seconds, or nine times as long as one takes if that is longer, so
+    that checkpoints take at most `SHARE` of the time. A kill costs at most that much work again."""
     rate: float | None = None
     """Most rows per second."""
     watchers: tuple[Watcher, ...] = ()
@@ -78,7 +97,7 @@ class Job:
             raise ValueError(f"rate must be at least {SLOWEST} rows per second and finite, got {self.rate}")
         if self.request.residuals and not isinstance(self.model, StreamModel):
             raise ValueError(f"residuals need a StreamModel, got {type(self.model).__name__}")
-        if not self.every_rows >= 1 or not self.every_seconds >= 0:
+        if (self.every_rows is not None and not self.every_rows >= 1) or not self.every_seconds >= 0:
             raise ValueError(
                 "expected a checkpoint after every_rows >= 1 and every_seconds >= 0, got "
                 f"{self.every_rows} and {self.every_seconds}"
@@ -94,32 +113,40 @@ class Job:
         """
         if self.known:
             return Outcome(0, 0.0, None, 0)
-        started, rows = time.monotonic(), 0
+        self._started = started = time.monotonic()
+        rows = 0
         self._stage = self._new_stage()
         self._output: Sink | None = None
         self._began = False
         self._last: Batch | None = None
         self._count, before = self.source.count, self._stage.samples
-        self._saved = (self._count, started)
-        with StopRequest() as stop, self._closing(), self._stage.announcing(self._rank_changed):
+        self._saved = Saved(self._count, started)
+        with (
+            StopRequest(self._stopping) as stop,
+            self._closing(),
+            self._stage.announcing(self._rank_changed),
+        ):
+            self._stop = stop
             self._refuse_other_width()
             self._refuse_missing_times()
             if self.position is not None:
                 self._begin()
             try:
-                for batch in self._batches(stop, started):
-                    self._take_in(batch)
-                    rows += len(batch.rows)
-                    if self._is_due():
-                        self._save(final=False)
+                with suppress(CallInterrupted):  # by a signal: the batch at hand is given up
+                    for batch in self._batches(stop, started):
+                        self._take_in(batch)
+                        rows += len(batch.rows)
+                        if self._is_due():
+                            self._save(final=False)
                 if self._last is None and self.position is None and not stop.asked():
                     raise SourceError(f"{self.source.name} has no rows to learn from{self._why_none()}")
-                self._save(final=not stop.asked())
+                self._save_in_time(final=not stop.asked())
             except SourceError:
-                self._save(final=False)
+                self._save_in_time(final=False)
                 raise
-        learnt = self._stage.samples - before
-        return Outcome(rows, time.monotonic() - started, stop.signal, learnt)
+        learnt, unsaved = self._stage.samples - before, self._count - self._saved.rows
+        seconds = time.monotonic() - started
+        return Outcome(rows, seconds, stop.signal, learnt, unsaved, self._saved.total)
 
     @property
     def keyed_stage(self) -> KeyedStage:
@@ -176,7 +203,8 @@ class Job:
         try:
             with self._writing("the output"):
                 scored = self.sink is not None
-                said = self._stage.learn(batch, scored=scored, residuals=self.request.residuals)
+                with self._stage.ended_by(self._stop.asked):
+                    said = self._stage.learn(batch, scored=scored, residuals=self.request.residuals)
                 if not self._began:
                     # Only now: until the first rows have been learnt, nothing that was there is touched.
                     self._begin()
@@ -274,23 +302,37 @@ class Job:
             )
 
     def _is_due(self) -> bool:
-        rows, moment = self._saved
-        return self._count - rows >= self.every_rows or time.monotonic() - moment >= self.every_seconds
+        saved, since = self._saved, time.monotonic() - self._saved.moment
+        if self.every_rows is not None and self._count - saved.rows >= self.every_rows:
+            return True
+        if since < self.every_seconds:
+            return False
+        expected = max(saved.seconds, 0.0 if self.file is None else self._stage.seconds_to_save())
+        elapsed, total = time.monotonic() - self._started, saved.total + expected
+        return expected <= SHARE * (since + expected) and total <= SHARE * (elapsed + expected)
+
+    def _save_in_time(self, *, final: bool) -> None:
+        """Save, unless a signal leaves too little time for it: then the last checkpoint stays."""
+        with suppress(CallInterrupted):
+            self._save(final=final)
 
     def _save(self, *, final: bool) -> None:
         """Settle the output, then write the model and both positions down together."""
-        self._saved = (self._count, time.monotonic())
+        began = time.monotonic()
         position = self._last.position if self._last else self.position
         for watcher in self.watchers:
             watcher.saving()
         with self._writing("the model or the output"):
             place = self._output.settle(final=final) if self._output else None
             if self.file is not None and position is not None:
-                self.file.save(self._stage, self._record(position, place, final))
+                with self._stage.ended_by(self._stop.is_late):
+                    self.file.save(self._stage, self._record(position, place, final))
             if self._output is not None:
                 self._output.committed()
             if self.file is not None and final and self._output is None:
                 self.file.forget()
+        ended = time.monotonic()
+        self._saved = Saved(self._count, ended, ended - began, self._saved.total + ended - began)
         if self.file is not None and position is not None:
             for watcher in self.watchers:
                 watcher.saved(self._stage.samples)
@@ -331,6 +373,10 @@ class Job:
         """Tell watchers that a row was left out; the source calls this."""
         for watcher in self.watchers:
             watcher.skipped(reason)
+
+    def _stopping(self) -> None:
+        for watcher in self.watchers:
+            watcher.stopping()
 
     def _rank_changed(self, change: RankChange, *key: Any) -> None:
         for watcher in self.watchers:

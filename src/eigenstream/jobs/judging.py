@@ -233,13 +233,14 @@ class KeyedJudging(KeyedStage):
         on, severity, frozen = list[bool](), np.zeros(len(batch.rows)), self.request.parameters.get("frozen")
         keys, notices = self._keys(batch), list[NoticeEvent]()
         self.blamed = {}
+        unjudged = dict[Any, int]()
         # A frozen bank learns nothing, so it begins no monitors either.
         known = np.flatnonzero([key in self.model for key in keys]) if frozen else np.arange(len(keys))
 
         def judge(key: Any, monitor: MonitoredModel, own: Any) -> list[AlarmEvent]:
             rows = known[own]
             if frozen and not _can_freeze(monitor):
-                self._leave(key, len(rows))
+                unjudged[key] = len(rows)
                 return []
             before, part = RowPlaces.of(monitor.position_), _part(batch, rows)
             stage = Judging(monitor, self.request.parameters, self.names, before.numbering.breaks)
@@ -263,9 +264,12 @@ class KeyedJudging(KeyedStage):
             notices.extend(event._replace(key=key) for event in stage.notices)
             return [event._replace(key=key) for event in stage.events]
 
+        judged = self.model.each([keys[i] for i in known], batch.rows[known], judge) if len(known) else []
+        # Only now: a call that is interrupted counts nothing.
         for i in np.setdiff1d(np.arange(len(keys)), known).tolist():
             self._leave(keys[i], 1)
-        judged = self.model.each([keys[i] for i in known], batch.rows[known], judge) if len(known) else []
+        for key, rows in unjudged.items():
+            self._leave(key, rows)
         self.severity = severity
         self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
         self.notices = sorted(notices, key=lambda event: event.row)

@@ -87,6 +87,15 @@ class Stage(ABC):
         """Write the model and its position to a file."""
         self.model.save(path, position=position)
 
+    def seconds_to_save(self) -> float:
+        """Time that a save is expected to take, as far as it can be known before."""
+        return 0.0
+
+    @contextmanager
+    def ended_by(self, asked: Callable[[], bool]) -> Iterator[None]:
+        """Within this, a call that takes long ends with `CallInterrupted` once ``asked`` answers True."""
+        yield
+
     def _times(self, batch: Batch) -> Any:
         return batch.times if self.needs_times else None
 
@@ -164,6 +173,17 @@ class KeyedStage(Stage):
 
     def save(self, path: Path, position: dict[str, Any]) -> None:
         self.model.save(position)
+
+    def seconds_to_save(self) -> float:
+        return float(self.model.seconds_to_save())
+
+    @contextmanager
+    def ended_by(self, asked: Callable[[], bool]) -> Iterator[None]:
+        self.model.interrupted = asked
+        try:
+            yield
+        finally:
+            self.model.interrupted = None
 
     def _keys(self, batch: Batch) -> list[str]:
         """The key of each row; ValueError if one is empty."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 from threading import Semaphore, Thread, current_thread, main_thread
@@ -16,6 +17,12 @@ STEPS = 2
 """Most items made ahead: one waits while the next is read; more would only take memory."""
 
 
+# Seconds. Five are promised from the signal to the end of the process; the last two are for making durable
+# what has been written, and for saying how the job went.
+GRACE = 3.0
+"""Time after a signal within which a save may still begin to write another model."""
+
+
 class WaitEnded(BaseException):
     """A request to stop came while the program was only waiting."""
 
@@ -24,18 +31,28 @@ class StopRequest:
     """Context manager that records SIGINT and SIGTERM instead of raising: poll `asked`.
 
     Outside the main thread, where Python delivers no signals, it records none.
+
+    Parameters
+    ----------
+    heard
+        Called when the first signal comes, whatever the program is doing: it may set values, not more.
     """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-    def __init__(self) -> None:
+    def __init__(self, heard: Callable[[], object] = lambda: None) -> None:
         self.signal: int | None = None
         """The first signal that came, if any has."""
+        self._heard, self._moment = heard, 0.0
         self._waiting = False
         self._before: dict[signal.Signals, Any] = {}
 
     def asked(self) -> bool:
         return self.signal is not None
+
+    def is_late(self) -> bool:
+        """True once `GRACE` seconds have passed since the first signal."""
+        return self.asked() and time.monotonic() - self._moment >= GRACE
 
     @property
     def exit_code(self) -> int:
@@ -63,7 +80,9 @@ class StopRequest:
             signal.signal(number, handler)
 
     def _record(self, number: int, frame: FrameType | None) -> None:
-        self.signal = self.signal or number
+        if self.signal is None:
+            self.signal, self._moment = number, time.monotonic()
+            self._heard()
         if self._waiting:
             raise WaitEnded
 

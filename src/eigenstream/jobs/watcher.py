@@ -196,6 +196,9 @@ class Watcher:
     def saving(self) -> None:
         """The model is about to be saved: what was heard so far will not be heard again after a crash."""
 
+    def stopping(self) -> None:
+        """A signal came: the job will end within seconds. Called at any moment: set a value, not more."""
+
     def noticed(self, event: NoticeEvent) -> None:
         """A drift or an input out of order began or ended."""
 
@@ -216,3 +219,7 @@ class Outcome(NamedTuple):
     """The signal that stopped it; None if it reached the end."""
     learnt: int
     """Rows learnt from: fewer than were read where values are missing and ``missing`` says to skip."""
+    unsaved: int = 0
+    """Rows that were learnt after the last checkpoint and not saved: after a signal there was no time."""
+    saving: float = 0.0
+    """Seconds of `seconds` that checkpoints took."""

@@ -18,12 +18,14 @@ from .lookup import ModelLookup as ModelLookup
 from .merging import merge_banks as merge_banks
 from .monitors import MonitorBank as MonitorBank
 from .monitors import open_bank as open_bank
+from .store import CallInterrupted as CallInterrupted
 from .store import Entry as Entry
 from .store import Store as Store
 from .store import is_bank as is_bank
 
 __all__ = [
     "Bank",
+    "CallInterrupted",
     "Entry",
     "ModelLookup",
     "MonitorBank",

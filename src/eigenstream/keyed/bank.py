@@ -150,7 +150,7 @@ class Bank(KeyedModels):
         call = Call(X, own, times, np.zeros((len(X), models.plan.k), dtype=models.plan.dtype), blank)
         models.forget_marks()
         self._undo.append(models.revert)
-        changes = models.learn(call, [names[i] for i in self._gappy(X, codes)])
+        changes = models.learn(call, [names[i] for i in self._gappy(X, codes)], self.store.go_on)
         self.samples += len(X)
         self._learnt(names)
         if self.on_rank_change is not None:
@@ -217,6 +217,7 @@ class Bank(KeyedModels):
         for key in keys:
             if key in models:
                 continue
+            self.store.go_on()
             if key in self.store.models:
                 models.add(key, self._restored(key))
             else:

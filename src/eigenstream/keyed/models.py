@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,8 +123,18 @@ class Models:
                 raise error.of(key, own) from None
         return found
 
-    def learn(self, call: Call, gappy: Iterable[Key]) -> Changes:
-        """Let each of them learn its rows; those in ``gappy`` have gaps. Returns what changed."""
+    def learn(self, call: Call, gappy: Iterable[Key], go_on: Callable[[], None]) -> Changes:
+        """Let each of them learn its rows; returns what changed.
+
+        Parameters
+        ----------
+        call
+            The rows.
+        gappy
+            Keys that have rows with gaps.
+        go_on
+            Called between two parts of the work; raises if the call is to end.
+        """
         for key in gappy:
             place = self._places[key]
             if not isinstance(place, Tracker):
@@ -141,16 +151,19 @@ class Models:
         if self._owner != os.getpid():  # a process that was forked has none of the threads
             self._pool, self._owner = _pool(self.workers), os.getpid()
         each = map if self._pool is None else self._pool.map
+        changes: Changes = []
         try:
             with one_thread():
-                found = [
-                    *each(lambda part: self._learn_together(part, call), parts),
-                    *each(lambda key: self._learn_alone(key, call), alone),
-                ]
+                for found in chain(
+                    each(lambda part: self._learn_together(part, call), parts),
+                    each(lambda key: self._learn_alone(key, call), alone),
+                ):
+                    changes += found
+                    go_on()
         except BaseException:
             self._finish_threads()
             raise
-        return [change for changes in found for change in changes]
+        return changes
 
     def forget_marks(self) -> None:
         """Let `revert` go back no farther than to here."""

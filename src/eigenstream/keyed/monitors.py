@@ -156,6 +156,7 @@ class MonitorBank(KeyedModels):
         self._undo.append(lambda: vars(self).update(counts))
         answers = []
         for key, own in grouped(names, codes).items():
+            self.store.go_on()
             monitor = self._monitor(key)
             self._undo.append(partial(self._monitors.pop, key, None) if key in new else _mark(monitor))
             alarms = _alarms(monitor)
@@ -232,7 +233,8 @@ class MonitorBank(KeyedModels):
     def _packed(self, key: Key) -> tuple[Entry, bytes]:
         model = self._monitors[key]
         assert model.monitor is not None
-        entry = Entry(key, model.monitor.counts.came, model.n_components_)
+        # The rank of the last look, as of a `Bank`: a reading, which counts rows that wait, takes 1 ms.
+        entry = Entry(key, model.monitor.counts.came, model.fitted().decision.rank)
         return entry, model.to_bytes(position=model.position_)
 
     def _take_over(self) -> None:

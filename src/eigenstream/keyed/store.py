@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -17,6 +17,10 @@ import msgspec
 from .bank_file import SMALL, START, Commit, Facts, Key, PathLike, Stored, opened, read_commit, read_state
 from .bank_file import is_bank as is_bank
 from .bank_writer import Writer, identity
+
+
+class CallInterrupted(Exception):
+    """A call was ended by `interrupted` of a bank; the bank is as it was before the call."""
 
 
 class Entry(NamedTuple):
@@ -64,6 +68,8 @@ class Store:
         self._spared = 0
         """Bytes to spare when a smaller file could not be made: it is tried again with twice as many."""
         self._closed = False
+        self.interrupted: Callable[[], bool] | None = None
+        """Asked after each model that is written; True ends the call with `CallInterrupted`."""
         if self.path != ":memory:":
             self._open(fresh)
 
@@ -121,6 +127,7 @@ class Store:
 
         def states() -> Iterator[bytes]:
             for entry, state, used in models:
+                self.go_on()
                 stored.append((entry, used, len(state), zlib.crc32(state)))
                 yield state
 
@@ -139,6 +146,11 @@ class Store:
                 self.models.pop(key, None)
             else:
                 self.models[key] = stored
+
+    def go_on(self) -> None:
+        """Raise `CallInterrupted` if somebody wants the present call to end."""
+        if self.interrupted is not None and self.interrupted():
+            raise CallInterrupted
 
     def commit(self, facts: Mapping[str, Any]) -> None:
         """Make everything written so far durable, and these facts with it: all or nothing."""
@@ -184,6 +196,11 @@ class Store:
             raise ValueError(f"{self.path!r} is closed: open the bank again")
         return read_state(handle, stored, self.path)
 
+    def _each_read(self, models: Iterable[Stored]) -> Iterator[bytes]:
+        for stored in models:
+            self.go_on()
+            yield self._read(stored)
+
     def _append(self, states: Iterator[bytes]) -> list[int]:
         if self.path != ":memory:":
             return self._writing().append(states, self.models)
@@ -215,7 +232,7 @@ class Store:
             try:
                 self._write_anew(writer, facts)
                 self._spared = 0
-            except OSError:
+            except (OSError, CallInterrupted):
                 self._spared = spare
 
     def _write_anew(self, old: Writer, facts: Facts) -> None:
@@ -223,7 +240,7 @@ class Store:
         new = Writer(self.path, self._seen, instead=old if old.is_in_place else None)
         try:
             models = self._by_use()
-            offsets = new.append(map(self._read, models), {})
+            offsets = new.append(self._each_read(models), {})
             moved = {
                 stored.key: msgspec.structs.replace(stored, offset=offset)
                 for stored, offset in zip(models, offsets, strict=True)

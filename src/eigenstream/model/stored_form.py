@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from operator import index
 from typing import Any
 
@@ -53,7 +53,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if blocks.time is not None:
         arrays |= {f"time.{name}": array for name, array in blocks.time.arrays().items()}
     arrays |= {f"learner.{name}": array for name, array in tracker.learner.arrays().items()}
-    plan = asdict(tracker.plan)
+    plan = values_of(tracker.plan)
     alpha = tracker.plan.alpha
     plan |= {
         "kind": tracker.plan.kind.name,
@@ -68,7 +68,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "standing": [list(part) if isinstance(part, tuple) else part for part in tracker.decision.standing],
         "changes": [list(change) for change in tracker.changes],
         "stride": tracker.history.stride,
-        "tally": asdict(tracker.tally),
+        "tally": values_of(tracker.tally),
         "rest": look.rest,
         "usual": list(blocks.usual),
         "has_gaps": blocks.has_gaps,
@@ -78,6 +78,11 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "early": look.early and [look.early.total_variance, look.early.count],
     }
     return arrays, document
+
+
+def values_of(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name; unlike `dataclasses.asdict` it copies none of them."""
+    return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
 def restored(arrays: Arrays, document: Mapping[str, Any]) -> Tracker:

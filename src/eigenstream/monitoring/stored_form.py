@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict
 from operator import index
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..learners.stored import stored_array
 from ..model import Tracker
-from ..model.stored_form import whole
+from ..model.stored_form import values_of, whole
 from .events import REMEMBERED, Alarm, Notice
 from .history import WIDTH, Stretches
 from .inputs import Inputs
@@ -41,9 +40,9 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         **{f"inputs.{name}": array for name, array in monitor.inputs.arrays().items()},
     }
     document: dict[str, Any] = {
-        "settings": asdict(monitor.settings),
+        "settings": values_of(monitor.settings),
         "frozen": monitor.frozen,
-        "counts": asdict(monitor.counts),
+        "counts": values_of(monitor.counts),
         "renewals": [monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed],
         "correct_at": monitor.correct_at,
         "corrected": monitor.corrected,
@@ -56,9 +55,9 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "blamed_at": monitor.blamed_at,
         "drift_began": None if watch.drift is None else watch.drift.began,
         "hits": list(watch.hits),
-        "notices": [asdict(notice) for notice in monitor.notices],
-        "past": [asdict(alarm) for alarm in watch.past],
-        "on": None if watch.on is None else asdict(watch.on),
+        "notices": [values_of(notice) for notice in monitor.notices],
+        "past": [values_of(alarm) for alarm in watch.past],
+        "on": None if watch.on is None else values_of(watch.on),
         "reference": _stored_reference("reference", monitor.reference, arrays),
         "modes": len(monitor.modes),
     }
@@ -106,7 +105,7 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     arrays = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     settings, n = MonitorSettings(**document["settings"]), tracker.plan.n
     monitor = Monitor(tracker, settings, names, bool(document["frozen"]))
-    monitor.counts = Counts(**{name: whole(document["counts"], name) for name in asdict(Counts())})
+    monitor.counts = Counts(**{name: whole(document["counts"], name) for name in values_of(Counts())})
     monitor.correct_at, monitor.corrected = whole(document, "correct_at"), whole(document, "corrected")
     seen = document["seen_by_anchor"]
     monitor.seen_by_anchor = math.nan if seen is None else float(seen)
