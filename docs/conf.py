@@ -147,6 +147,16 @@ def to_the_gallery(app, doctree):
             link["refdomain"], link["reftype"], link["reftarget"] = "std", "doc", "/docs/gallery/index"
 
 
+def way_back(app, error):
+    """The report of the reproduction is a page of its own: from there, a link leads back to the site."""
+    report = Path(app.outdir) / "reproduction" / "index.html"
+    if error is None and report.exists():
+        link = '<p><a href="../docs/report.html" target="_top">Back to the documentation</a></p>'
+        head, body, rest = report.read_text("utf-8").partition("<body>")
+        if body and link not in rest:
+            report.write_text(f"{head}{body}\n{link}{rest}", encoding="utf-8")
+
+
 def setup(app):
     app.connect("sphinx-click-process-options", plain_words)
     app.connect("sphinx-click-process-options", headings)
@@ -154,3 +164,4 @@ def setup(app):
     app.connect("autodoc-process-docstring", tables_as_they_are)
     app.connect("autodoc-process-docstring", words_of_attributes, priority=400)
     app.connect("doctree-read", to_the_gallery)
+    app.connect("build-finished", way_back)

@@ -2,11 +2,13 @@
 How many sources are active?
 ============================
 
+The question: *how many sources can be heard now, whatever the volume?*
+
 Sixty-four receivers hear a few sources, each receiver all of them with weights of its own, in noise.
 Sources are switched on and off. In the middle of the stream somebody turns the volume of everything down to
 a tenth.
 
-The point: **the rank is the number of active sources, nobody had to say it, and the volume does not
+The answer: **the rank is the number of active sources, nobody had to say it, and the volume does not
 matter.** The threshold is read off the noise, so it follows the volume.
 """
 

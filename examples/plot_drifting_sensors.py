@@ -2,6 +2,8 @@
 Drifting sensors, one of which fails
 ====================================
 
+The question: *how is a fault told from a drift that is normal?*
+
 Forty sensors follow three processes. How strongly each sensor follows them drifts slowly, all the time:
 that is normal here. After row 12,000 sensor 17 loses contact and reports noise of its usual size: each of
 its values looks fine by itself.
@@ -9,7 +11,7 @@ its values looks fine by itself.
 Two monitors watch. One has learnt the first 2,000 rows and stands still. The other goes on learning, with a
 half-life of 1,000 rows.
 
-The point: **a model that stands still takes the drift for a fault, and the fault drowns in it. A model that
+The answer: **a model that stands still takes the drift for a fault, and the fault drowns in it. A model that
 forgets follows the drift, and only the fault is left.** It has its price: a model that goes on learning
 takes a fault that lasts for normal in the end, here after about a thousand rows.
 """

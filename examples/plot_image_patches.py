@@ -2,11 +2,13 @@
 Image patches as a stream
 =========================
 
+The question: *what do small patches of a photograph have in common?*
+
 Patches of 12 x 12 pixels are taken from all over a photograph, one after the other, as a moving eye would.
 A model learns from them in one pass and keeps what stands out. Components have as many numbers as a patch
 has pixels, so they can be looked at as images.
 
-The point: **components of a stream are things to look at, and few of them say most.** They come out as the
+The answer: **components of a stream are things to look at, and few of them say most.** They come out as the
 waves that image formats such as JPEG use, learnt from one photograph.
 """
 

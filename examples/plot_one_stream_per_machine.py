@@ -2,10 +2,12 @@
 One stream per machine
 ======================
 
+The question: *which of three hundred machines runs a second process, and when?*
+
 Three hundred machines send eight measurements each, mixed up in one stream. Each machine gets a model of
 its own, by its key; a bank learns all of them together.
 
-The point: **thousands of small models cost little more than one, and each is its own.** Machines that run a
+The answer: **thousands of small models cost little more than one, and each is its own.** Machines that run a
 second process at a time are seen, each at its own moment, with nobody looking.
 """
 

@@ -2,10 +2,12 @@
 Online against offline on the same data
 =======================================
 
+The question: *how far from the answer on all rows is a model that saw each of them once?*
+
 The same rows, once all together (`AdaptivePCA`, the closed form) and once as a stream, by each of the three
 solvers.
 
-The point: **how far a streaming model is from the answer is a number, not a matter of trust.** With
+The answer: **how far a streaming model is from the answer is a number, not a matter of trust.** With
 ``"exact"`` there is no difference but rounding. ``"subspace"`` keeps the leading directions only, which
 costs little here. ``"network"`` is the paper's network: it starts from the closed form of its first 200
 rows, then learns by a local rule, which approaches the answer as rows come.

@@ -2,11 +2,13 @@
 A streaming classifier behind a streaming PCA
 =============================================
 
+The question: *does a classifier learn as well from a dozen scores as from all inputs?*
+
 Digits of 64 pixels arrive among 400 channels that carry nothing but noise. A linear classifier learns from
 each batch after it has been judged by it: once from all 464 inputs, once from the scores of a model that
 learns along.
 
-The point: **the parts fit together although the rank changes**, because ``transform`` always returns
+The answer: **the parts fit together although the rank changes**, because ``transform`` always returns
 ``max_components_`` columns, zero beyond the rank. A dozen scores serve the classifier almost as well as 464
 inputs. Almost: PCA knows no labels, and what it drops as noise may have helped a little.
 """

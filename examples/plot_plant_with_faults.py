@@ -2,10 +2,12 @@
 A plant with faults
 ===================
 
+The question: *when does the plant leave its normal run, and which measurements say so?*
+
 A monitor learns the usual pattern of a plant from its normal run, then watches a run in which something
 breaks.
 
-The point: **nobody has to say how many components there are, where the limits are, or in which units inputs
+The answer: **nobody has to say how many components there are, where the limits are, or in which units inputs
 come, and the alarm says which inputs are to blame.** Inputs are standardized while the monitor learns, and
 limits are corrected by the rows that it sees.
 

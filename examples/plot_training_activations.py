@@ -2,10 +2,12 @@
 Activations of a network while it trains
 ========================================
 
+The question: *how many dimensions does a layer use while its network learns?*
+
 A small PyTorch network learns to read digits. `follow` hangs on its hidden layer and learns from everything
 that this layer puts out, while the network trains; nothing is stored, and nothing is computed twice.
 
-The point: **how many dimensions a layer uses is something you can watch.** It begins with what the input
+The answer: **how many dimensions a layer uses is something you can watch.** It begins with what the input
 has to offer, and changes while the network learns what is worth keeping.
 
 Needs PyTorch (``pip install 'eigenstream[torch]'``). Where it is missing, this example is shown but not

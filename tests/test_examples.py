@@ -1,5 +1,6 @@
 """The examples of the gallery run from beginning to end."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -14,9 +15,10 @@ def marked(path):
     return pytest.param(path, marks=marks, id=path.stem)
 
 
-def test_each_makes_a_point():
+def test_each_answers_a_question():
     for path in EXAMPLES:
-        assert "The point: **" in path.read_text(), path.name
+        assert re.search(r"The question: \*.*\?\*", path.read_text()), path.name
+        assert "The answer: **" in path.read_text(), path.name
 
 
 @pytest.mark.parametrize("path", list(map(marked, EXAMPLES)))
