@@ -145,6 +145,7 @@ def to_the_gallery(app, doctree):
     for link in doctree.findall(pending_xref):
         if link["reftarget"] in ("../examples", "../../examples"):
             link["refdomain"], link["reftype"], link["reftarget"] = "std", "doc", "/docs/gallery/index"
+            link["refexplicit"] = True  # words of the page, not the title of the gallery
 
 
 def way_back(app, error):
