@@ -97,7 +97,12 @@ def _scores(point: StartingPoint, source: Any, key: str | None) -> NDArray[Any]:
     allow_nan = point.model.parameters["missing"] != "raise"
     reading = dataclasses.replace(request.reading, names=point.names, allow_nan=allow_nan)
     scorer, kept, step, came = Scorer(point.model), list[Any](), 1, 0
-    with sources.open(source, reading) as opened:
+    try:
+        rows = sources.open(source, reading)
+    except sources.SourceError:
+        # What the model's own source had besides its inputs, this one need not have.
+        rows = sources.open(source, reading, time_column=None, time_format=None, keep=None)
+    with rows as opened:
         for batch in opened:
             if key is not None and batch.keys is not None:
                 own = np.array([one == key for one in batch.keys])
