@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenstream import AdaptivePCA, compare_to_offline, merge, metrics
+from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, merge, metrics
 from tests.online_model import paper, stored
 
 
@@ -85,3 +85,21 @@ def test_online_is_compared_with_offline(online, kind, half_life):
     assert wrong.subspace_error > 0.3
     with pytest.raises(ValueError, match="n_features=64"):
         compare_to_offline(model, X[:, :10])
+
+
+@pytest.mark.parametrize("solver", ["exact", "subspace"])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_axes_point_to_where_those_of_one_model_of_all_rows_do(solver, standardize):
+    """With axes of no large entry, which by chance alone would point to the other side every second time."""
+    opposite = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        turned = np.linalg.qr(rng.standard_normal((12, 12)))[0]
+        X = rng.standard_normal((800, 12)) * np.r_[6.0, 4.0, 2.5, np.full(9, 0.3)] @ turned
+        model = {"solver": solver, "n_components": 3, "standardize": standardize}
+        whole = OnlineAdaptivePCA(**model).fit(X)
+        merged = merge([OnlineAdaptivePCA(**model).fit(part) for part in np.split(X, 4)])
+        opposite += np.sum(np.sum(merged.components_ * whole.components_, axis=1) < 0.5)
+        merged.partial_fit(X[:200])  # and they stay there
+        opposite += np.sum(np.sum(merged.components_ * whole.components_, axis=1) < 0.5)
+    assert opposite == 0

@@ -8,6 +8,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from ..learners.axes import matched
 from ..learners.knowledge import Knowledge, joint
 from ..learners.threads import threads_for
 from .events import Tally
@@ -37,6 +38,8 @@ WORDS = {
 def joined(trackers: Sequence[Tracker]) -> Tracker:
     """A tracker at the sum of the times, with what all of them know.
 
+    Axes point to where those of the first tracker point, as they do for a tracker that has learnt all rows,
+    the first tracker's first.
     With time stamps, what the others know is first discounted to the last row of all.
     """
     plan = trackers[0].plan
@@ -63,7 +66,10 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
         one.recent = max(reversed(trackers), key=_last_heard).recent
     _join_time(one, trackers)
     with threads_for(plan.n):
-        known = joint(_with_means(_known_together(one, trackers), inputs), *_directions(plan))
+        parts = _with_means(_known_together(one, trackers), inputs)
+        known = joint(parts, *_directions(plan))
+        _, signs = matched(known.U, known.lam, parts[0].U, 0)
+        known = known._replace(U=known.U * signs[:, None])
         one.restart(known, sum(tracker.time for tracker in trackers))
     return one
 

@@ -58,12 +58,22 @@ def fit(
     sorted_rows = rows if order is None else rows.sortWithinPartitions(column_of(rows, order))
     models = sorted_rows.select(columns).mapInArrow(_learner(template), "model BINARY")
     try:
-        content = models.rdd.map(lambda row: bytes(row.model)).treeReduce(merged)
+        _, content = models.rdd.mapPartitionsWithIndex(_numbered).treeReduce(in_order)
     except ValueError:  # of treeReduce itself: those of executors come as Spark's own errors
         raise ValueError("there are no rows to learn from") from None
     fitted = estimator_of(StreamModel.from_bytes(content))
     assert isinstance(fitted, OnlineAdaptivePCA)
     return fitted
+
+
+def _numbered(partition: int, rows: Iterator[Any]) -> Iterator[tuple[int, bytes]]:
+    return ((partition, bytes(row.model)) for row in rows)
+
+
+def in_order(one: tuple[int, bytes], other: tuple[int, bytes]) -> tuple[int, bytes]:
+    """Two stored models as one, that of the first partition first: it has the signs of the axes."""
+    (number, first), (_, second) = sorted((one, other))
+    return number, merged(first, second)
 
 
 def merged(one: bytes, other: bytes) -> bytes:
