@@ -191,7 +191,10 @@ def test_stuck_noisy_and_missing_inputs_are_named():
     X[2100:2160, 1] = X[2100, 1]
     X[2400:2460, 2] += 12 * np.random.default_rng(0).standard_normal(60)
     X[2700:2760, 3] = np.nan
-    monitor = StreamMonitor(OnlineAdaptivePCA(missing="impute")).fit(X[:2000]).partial_fit(X[2000:])
+    heard = []
+    monitor = StreamMonitor(OnlineAdaptivePCA(missing="impute"), on_notice=heard.append)
+    monitor.fit(X[:2000]).partial_fit(X[2000:])
+    assert [notice for notice in heard if notice.ended is not None] == [*monitor.notices_]
     found = {(notice.kind, notice.input): notice for notice in monitor.notices_}
     assert {("flat", "x1"), ("lively", "x2"), ("gone", "x3")} <= set(found)
     assert 2100 < found["flat", "x1"].began < 2110
@@ -200,7 +203,7 @@ def test_stuck_noisy_and_missing_inputs_are_named():
 
 def test_both_of_two_faulty_sensors_are_blamed():
     X = in_control("gaussian", 3100, seed=11)
-    X[3000:, [4, 9]] += 4 * X[:3000, [4, 9]].std(axis=0)
+    X[3000:, [4, 9]] += [4, 2] * X[:3000, [4, 9]].std(axis=0)
     alarm = StreamMonitor().fit(X[:3000]).partial_fit(X[3000:]).alarms_[-1]
     assert {"x4", "x9"} <= {name for name, _ in alarm.contributors[:3]}
 
@@ -336,6 +339,44 @@ def test_a_frozen_monitor_judges_and_learns_nothing(trained, tmp_path):
     assert verdicts.alarm[1000:].mean() > 0.9
     monitor.save(tmp_path / "frozen")
     np.testing.assert_array_equal(load(tmp_path / "frozen").learn_many(X).t2, verdicts.t2)
+
+
+def test_a_frozen_monitor_takes_rows_of_any_date():
+    X, times = in_control("gaussian", 600, seed=1), np.arange(600.0)
+    monitor = StreamMonitor(OnlineAdaptivePCA(half_life="200s")).fit(X, timestamps=times)
+    with pytest.raises(ValueError, match="must not go backwards"):
+        monitor.learn_many(X, timestamps=times)
+    monitor.freeze()
+    np.testing.assert_array_equal(
+        monitor.learn_many(X, timestamps=times - 1e6).t2, monitor.learn_many(X, timestamps=times).t2
+    )
+    with pytest.raises(ValueError, match="timestamps must be 600 times"):
+        monitor.learn_many(X, timestamps=times[1:])
+
+
+def test_relations_that_hold_to_the_last_digit_leave_limits_that_see_faults():
+    rng = np.random.default_rng(13)
+    factors = np.cumsum(rng.standard_normal((2000, 2)), axis=0) * 0.05
+    X = factors @ rng.standard_normal((2, 12))  # inputs are sums of two to the last digit
+    X[400:800] += 0.01 * rng.standard_normal((400, 3)) @ rng.standard_normal((3, 12))  # for a while, of five
+    monitor = StreamMonitor(false_alarm_rate=0.01).fit(X[:1500]).freeze()
+    assert monitor.limits_["distance"] < 1e6
+    faulty = X[1500:].copy()
+    faulty[:, 3] += X[:, 3].std()
+    assert monitor.learn_many(faulty).alarm.mean() > 0.9
+
+
+def test_a_gross_row_among_normal_ones_blinds_no_average():
+    X = np.random.default_rng(14).standard_normal((2200, 6))
+    fault = X[2000:].copy()
+    fault[:, 0] += 1.5
+    shares = []
+    for gross in (0.0, 1e6):
+        X[1000, 0] += gross
+        model = OnlineAdaptivePCA()  # not standardized: spreads are those of the axes
+        shares.append(StreamMonitor(model, false_alarm_rate=0.01).learn_many(np.vstack((X[:2000], fault))))
+    calm, blinded = (one.alarm[2000:].mean() for one in shares)
+    assert blinded > 0.7 * calm > 0.1
 
 
 def test_an_adaptive_monitor_follows_a_slow_drift_where_a_frozen_one_alarms():

@@ -192,13 +192,13 @@ def run(ctx: click.Context, /, **given: Any) -> None:
     Section.TELL.option(
         "--on-alarm",
         metavar="COMMAND",
-        help="Start this program for each line about an alarm, which it finds on standard input as JSON. "
-        "There is no shell; after 10 seconds it is killed.",
+        help="Start this program for each line about an alarm or a notice, which it finds on standard input "
+        "as JSON. There is no shell; after 10 seconds it is killed.",
     ),
     Section.TELL.option(
         "--webhook",
         metavar="URL",
-        help="Post each line about an alarm to this web server as JSON; up to three tries.",
+        help="Post each line about an alarm or a notice to this web server as JSON; up to three tries.",
     ),
     Section.TELL.option(
         "--shelve",

@@ -72,6 +72,8 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         32, so that chance keeps an alarm on for two rows only.
     on_alarm
         Called with an `Alarm` when it begins to count and when it ends, after the call that saw it.
+    on_notice
+        The same with a `Notice`: a drift, or an input that is flat, lively or gone.
 
     Attributes
     ----------
@@ -117,6 +119,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         confirm: int | str | tuple[int, int] = 1,
         end_after: int | None = None,
         on_alarm: Callable[[Alarm], object] | None = None,
+        on_notice: Callable[[Notice], object] | None = None,
     ) -> None:
         self.model = model
         self.false_alarm_rate = false_alarm_rate
@@ -125,6 +128,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         self.confirm = confirm
         self.end_after = end_after
         self.on_alarm = on_alarm
+        self.on_notice = on_notice
 
     _model: MonitoredModel
     offset_ = -1.0
@@ -345,7 +349,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         else:
             rows, model = shaped(self.model_, X, reset=False), self._model
         self.model_._in_step()
-        model.on_alarm = self.on_alarm
+        model.on_alarm, model.on_notice = self.on_alarm, self.on_notice
         return model, rows, times_of(X, timestamps) if model.needs_timestamps else timestamps
 
 

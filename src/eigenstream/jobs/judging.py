@@ -107,6 +107,9 @@ class Judging(Stage):
         if own is not None:
             for alarm in calls:
                 own(alarm)
+        if heard is not None:
+            for notice in notices:
+                heard(notice)
         said = Said(self._numbers(verdicts), _with_remarks(batch.texts, contributors)) if scored else None
         monitor = self.model.monitor
         assert monitor is not None
@@ -139,13 +142,6 @@ class Judging(Stage):
                 parts.append(self._judge(batch.rows[part], None if times is None else times[part], blame))
         verdicts, blamed = zip(*parts, strict=True)
         return Verdicts.joined(list(verdicts)), [one for part in blamed for one in part]
-
-    def _times(self, batch: Batch) -> Any:
-        times = super()._times(batch)
-        if times is None or not self._frozen:
-            return times
-        # It learns nothing, so it may judge rows from before those it has learnt: no time passes for it.
-        return np.full(len(times), self.model.fitted().clock.latest)
 
     def _judge(self, rows: Any, times: Any, blame: bool) -> tuple[Verdicts, list[Contributors]]:
         return self.model.explain_many(rows, times) if blame else (self.model.judge_many(rows, times), [])

@@ -1,4 +1,5 @@
-"""Notices of alarms: each line about an alarm is also told to a command or to a web server.
+"""Notices: each line about an alarm, a drift or an input out of order is also told to a command or to a web
+server.
 
 A thread of its own tells; the job does not wait for it but before a checkpoint, so that what is saved as read
 has been told, as far as it could be. What cannot be told is counted, and never stops the job.
@@ -31,7 +32,7 @@ from urllib.request import (
 from urllib.request import Request as WebRequest
 
 from ..io.files import shown, without_secret
-from .watcher import AlarmEvent, Watcher, alarm_document
+from .watcher import AlarmEvent, NoticeEvent, Watcher, alarm_document, notice_document
 
 COMMAND_SECONDS = 10.0
 """Seconds after which a command that has not ended is killed: time enough to send a message."""
@@ -237,11 +238,11 @@ class Messenger:
             self.why = failure or self.why
             self._changed.notify_all()
         if first:
-            self._on_failure(f"{self.way.name}: an alarm was not told: {failure}; later failures are counted")
+            self._on_failure(f"{self.way.name}: a notice was not told: {failure}; later failures are counted")
 
 
 class Notices(Watcher):
-    """Tells each alarm that begins to count or ends, as often as it is announced.
+    """Tells each alarm that begins to count or ends, and each drift and input out of order, as announced.
 
     Parameters
     ----------
@@ -256,7 +257,13 @@ class Notices(Watcher):
         self._in_haste = False
 
     def alarmed(self, event: AlarmEvent) -> None:
-        content = json.dumps(alarm_document(event)).encode() + b"\n"
+        self._send(alarm_document(event))
+
+    def noticed(self, event: NoticeEvent) -> None:
+        self._send(notice_document(event))
+
+    def _send(self, document: dict[str, Any]) -> None:
+        content = json.dumps(document).encode() + b"\n"
         for messenger in self._messengers:
             messenger.send(content)
 

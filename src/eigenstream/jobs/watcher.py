@@ -113,7 +113,7 @@ MEANINGS = {
 
 
 def notice_document(event: NoticeEvent) -> dict[str, Any]:
-    """A notice as plain values: a line of ``watch --json``."""
+    """A notice as plain values: a line of ``watch --json``, and what a command or a web server is told."""
     notice = event.notice
     facts: dict[str, Any] = {"event": "notice", "kind": notice.kind, "state": event.state, "row": event.row}
     facts |= {"input": notice.input} if notice.input else {}

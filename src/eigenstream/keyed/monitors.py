@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..array_types import as_numbers
 from ..model.stream_model import plain, rebuilt_parameters
 from ..model.whole_calls import reverting, whole_call
-from ..monitoring import Alarm, Contributors, MonitoredModel, MonitorSettings, Verdicts
+from ..monitoring import Alarm, Contributors, MonitoredModel, MonitorSettings, Notice, Verdicts
 from .bank import Bank
 from .bank_file import Key, PathLike, damaged
 from .keyed_models import KeyedModels, factorized, grouped
@@ -48,8 +48,8 @@ class MonitorBank(KeyedModels):
 
     Attributes
     ----------
-    on_rank_change, on_alarm
-        Called with the key and the `RankChange`, or the key and the `Alarm`, after the rows of that key.
+    on_rank_change, on_alarm, on_notice
+        Called with the key and the `RankChange`, the `Alarm` or the `Notice`, after the rows of that key.
     position_
         The position in the source that the last `save` was given.
     alarms
@@ -81,6 +81,7 @@ class MonitorBank(KeyedModels):
         self.settings, self.parameters = new.settings, new.parameters
         self.features = None if features is None else list(features)
         self.on_alarm: Callable[[Key, Alarm], object] | None = None
+        self.on_notice: Callable[[Key, Notice], object] | None = None
         self.alarms: int = self.store.fact("alarms")
         self._width: int | None = self.store.fact("width")
         try:
@@ -199,6 +200,7 @@ class MonitorBank(KeyedModels):
                 monitor.features = list(self.features or [])
             monitor.on_rank_change = lambda change: self._tell(self.on_rank_change, key, change)
             monitor.on_alarm = lambda alarm: self._tell(self.on_alarm, key, alarm)
+            monitor.on_notice = lambda notice: self._tell(self.on_notice, key, notice)
         self._monitors[key] = monitor  # behind all that are idle for longer
         return monitor
 

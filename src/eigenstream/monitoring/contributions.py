@@ -9,13 +9,14 @@ from .judging import judge
 from .reference import STATISTICS, Reference
 
 
-def contributions(reference: Reference, rows: Floats) -> dict[str, Matrix]:
+def contributions(reference: Reference, rows: Floats, gross: float) -> dict[str, Matrix]:
     """Parts of each input in each statistic, for each row (T, n): never negative, and they add up to it.
 
     A statistic is ``|M z|²`` with a symmetric M; input i adds ``(M z)_i²`` (complete decomposition:
-    Alcala and Qin 2009, doi:10.1016/j.automatica.2009.02.027). Rows are a stretch of their own.
+    Alcala and Qin 2009, doi:10.1016/j.automatica.2009.02.027). Rows are a stretch of their own;
+    ``gross`` as of `judge`.
     """
-    judged = judge(reference, rows, 0)
+    judged = judge(reference, rows, 0, gross=gross)
     found = {name: np.full(rows.shape, np.nan) for name in STATISTICS}
     usable = judged.usable
     if not usable.any():

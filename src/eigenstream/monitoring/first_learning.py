@@ -7,8 +7,10 @@ learnt by a model of its own, once, and those of the others are joined.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,9 +19,9 @@ from ..model import Tracker
 from ..model.blocks import Missing
 from ..model.joining import joined
 from ..model.plan import Plan
-from .judging import Judged, judge
+from .judging import Judged, distances, judge
 from .likeness import Likeness
-from .limits import Limits
+from .limits import DISTANCE, Limits
 from .reference import STATISTICS, Reference
 from .trail import Trail
 
@@ -32,10 +34,22 @@ LARGEST_PART = 1 << 20
 """Numbers that are judged at a time."""
 
 
-def calibrated(
+class FirstLearning(NamedTuple):
+    """Everything that rows which are declared normal tell, beside the model."""
+
+    reference: Reference
+    """With the likeness of these rows to those before them."""
+    trail: Trail | None
+    """Their end."""
+    limits: Limits
+    statistics: Matrix
+    """Of each row, by a model that has not seen it (T, 5)."""
+
+
+def first_learning(
     rows: Floats, plan: Plan, missing: Missing, reference: Reference, rate: float
-) -> tuple[Limits, Matrix]:
-    """Limits from blocks of rows that were left out, and the statistics of the rows (T, 5).
+) -> FirstLearning:
+    """The likeness of rows that are declared normal, and limits from blocks of them that were left out.
 
     Parameters
     ----------
@@ -50,24 +64,58 @@ def calibrated(
     rate
         The share of rows in control that alarm.
     """
-    values, statistics = [np.zeros((0, len(STATISTICS)))], [np.zeros((0, len(STATISTICS)))]
-    found, first = (Limits(rate, declared=True) for _ in range(2))
-    for left_out, others in _left_out(rows, plan, missing):
-        judging = Reference.of(others.reading(), reference)
-        for judged in judged_in_parts(judging, left_out):
+    parts = np.array_split(rows, BLOCKS)
+    likenesses, trail = _likenesses(reference, parts)
+    blocks = []
+    for part, others in _left_out(parts, plan, missing):
+        before = replace(reference, likeness=Likeness.together(likenesses[:part] + likenesses[part + 1 :]))
+        # Of the same rank as the whole: T² and SPE of the blocks are those that the limits are for.
+        blocks.append((parts[part], Reference.of(others.reading(), before, reference.rank)))
+    likeness = Likeness.together(likenesses)
+    limits, statistics = _calibrated(blocks, replace(reference, likeness=likeness), rate)
+    return FirstLearning(replace(reference, likeness=likeness), trail, limits, statistics)
+
+
+def _calibrated(
+    blocks: list[tuple[Floats, Reference]], reference: Reference, rate: float
+) -> tuple[Limits, Matrix]:
+    """Limits from blocks, each with the reference that it is judged by, and the statistics of the rows."""
+    found, first, distant = (Limits(rate, declared=True) for _ in range(3))
+    nothing = np.zeros((0, len(STATISTICS)))
+    # Distances alone tell which rows are gross, and averages depend on that.
+    far = [_distances(judging, left_out) for left_out, judging in blocks]
+    values = [distant.values_of(one, judging) for one, (_, judging) in zip(far, blocks, strict=True)]
+    distant.count(_with_whole(np.concatenate((nothing, *values))), 1.0, reference)
+    statistics, values = [nothing], [nothing]
+    for left_out, judging in blocks:
+        for judged in judged_in_parts(judging, left_out, distant.gross(judging)):
             statistics.append(judged.statistics)
             values.append(found.values_of(judged.statistics, judging))
-    together = np.concatenate(values)
-    whole = np.full((len(together), 1), np.nan)
-    first.count(np.hstack((together, whole)), 1.0, reference)
-    whole[:, 0] = first.largest(together)[0]
-    found.count(np.hstack((together, whole)), 1.0, reference)
+    together = _with_whole(np.concatenate(values))
+    first.count(together, 1.0, reference)
+    together[:, -1] = first.largest(together[:, :-1])[0]
+    found.count(together, 1.0, reference)
     return found, np.concatenate(statistics)
 
 
-def _left_out(rows: Floats, plan: Plan, missing: Missing) -> Iterator[tuple[Floats, Tracker]]:
-    """Each block, and what is known of all others."""
-    parts = np.array_split(rows, BLOCKS)
+def _with_whole(values: Matrix) -> Matrix:
+    """Values of the statistics, and a column for the whole, which is not known yet."""
+    return np.column_stack((values, np.full(len(values), np.nan)))
+
+
+def _distances(reference: Reference, rows: Floats) -> Matrix:
+    """Statistics of rows of which only the distance is told."""
+    known = np.flatnonzero(~np.isnan(rows).any(axis=1))
+    found = np.full((len(rows), len(STATISTICS)), np.nan)
+    step = max(LARGEST_PART // len(reference.mean), 1)
+    for start in range(0, len(known), step):
+        part = known[start : start + step]
+        found[part, DISTANCE] = distances(reference, rows[part], part)
+    return found
+
+
+def _left_out(parts: list[Floats], plan: Plan, missing: Missing) -> Iterator[tuple[int, Tracker]]:
+    """The number of each block, and what is known of all others."""
     apart = []
     for part in parts:
         tracker = Tracker(replace(plan, seconds=None, beta=1.0, lags=0))
@@ -76,22 +124,26 @@ def _left_out(rows: Floats, plan: Plan, missing: Missing) -> Iterator[tuple[Floa
     for i, part in enumerate(parts):
         others = [tracker for j, tracker in enumerate(apart) if j != i and tracker.time]
         if others and len(part):
-            yield part, joined(others)
+            yield i, joined(others)
 
 
-def judged_in_parts(reference: Reference, rows: Floats) -> Iterator[Judged]:
-    """Rows as a stretch of their own, judged a part at a time."""
-    trail: Trail | None = None
+def judged_in_parts(
+    reference: Reference, rows: Floats, gross: float = math.inf, trail: Trail | None = None
+) -> Iterator[Judged]:
+    """Rows in sequence, judged a part at a time; parameters as of `judge`."""
     step = max(LARGEST_PART // len(reference.mean), 1)
     for start in range(0, len(rows), step):
-        judged = judge(reference, rows[start : start + step], start, trail)
+        judged = judge(reference, rows[start : start + step], start, trail, gross=gross)
         trail = judged.trail
         yield judged
 
 
-def with_likeness(reference: Reference, rows: Floats) -> tuple[Reference, Trail | None]:
-    """The reference with the likeness of these rows to those before them, and their end."""
-    likeness, trail = Likeness.unknown(len(reference.variances)), None
-    for judged in judged_in_parts(reference, rows):
-        likeness, trail = likeness.after(judged.squares), judged.trail
-    return replace(reference, likeness=likeness), trail
+def _likenesses(reference: Reference, parts: list[Floats]) -> tuple[list[Likeness], Trail | None]:
+    """The likeness of the rows of each block to those before them, and the end of the last."""
+    found, trail = [], None
+    for part in parts:
+        likeness = Likeness.unknown(len(reference.variances))
+        for judged in judged_in_parts(reference, part, trail=trail):
+            likeness, trail = likeness.after(judged.squares), judged.trail
+        found.append(likeness)
+    return found, trail

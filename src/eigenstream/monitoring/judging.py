@@ -20,6 +20,7 @@ its predecessor, and the likeness is the sums of the same numbers over rows: not
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -29,10 +30,6 @@ from ..learners.knowledge import Floats, Matrix, Vector
 from .likeness import Squares
 from .reference import STATISTICS, Reference
 from .trail import Trail
-
-# A factor. A gross row keeps the average of independent rows beyond its limit for four more rows, not longer.
-GROSS = 30.0
-"""Distance, as a multiple of the expected one, at which a row enters the average."""
 
 
 class Judged(NamedTuple):
@@ -81,7 +78,9 @@ class _Squares(NamedTuple):
         return np.asarray(found)
 
 
-def judge(reference: Reference, rows: Floats, place: int, trail: Trail | None = None) -> Judged:
+def judge(
+    reference: Reference, rows: Floats, place: int, trail: Trail | None = None, *, gross: float = math.inf
+) -> Judged:
     """The statistics of rows in sequence.
 
     Parameters
@@ -94,6 +93,8 @@ def judge(reference: Reference, rows: Floats, place: int, trail: Trail | None = 
         Number of rows before them in the stream.
     trail
         What came before; None: they are a stretch of their own.
+    gross
+        Distance at which a row that is farther off enters the average (`Limits.gross`).
     """
     usable, places = np.ones(len(rows), dtype=bool), np.arange(place, place + len(rows))
     with np.errstate(over="ignore", invalid="ignore"):  # infinitely far off is an answer
@@ -105,7 +106,7 @@ def judge(reference: Reference, rows: Floats, place: int, trail: Trail | None = 
             trail = Trail.before_first(C[0] if len(C) else np.zeros(C.shape[1]))
         row = _Squares.of(reference, C)
         distance = row.weighted(reference)
-        averages, after = trail.after(C, _capped(reference, C, distance))
+        averages, after = trail.after(C, _capped(C, distance, gross))
         average = _Squares.of(reference, averages)
         pair, products = _pairs(reference, C, row, distance, trail)
         p, along = reference.rank, reference.weights[0]
@@ -123,9 +124,8 @@ def judge(reference: Reference, rows: Floats, place: int, trail: Trail | None = 
     return Judged(statistics, (average.together(), row.together(), products), usable, averages, after)
 
 
-def _capped(reference: Reference, C: Matrix, distance: Vector) -> Matrix:
+def _capped(C: Matrix, distance: Vector, most: float) -> Matrix:
     """Rows as they enter the average: a gross row is drawn towards the mean before."""
-    most = GROSS * reference.expected[2]
     gross = np.flatnonzero(distance > most)
     if not len(gross):
         return C

@@ -6,6 +6,7 @@ what it would be of independent rows: it is measured.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -44,6 +45,11 @@ class Likeness(NamedTuple):
     @classmethod
     def unknown(cls, axes: int) -> Self:
         return cls(np.zeros((3, axes + 1)))
+
+    @classmethod
+    def together(cls, parts: Sequence[Likeness]) -> Self:
+        """That of all rows of some stretches, along the same axes."""
+        return cls(np.sum([part.sums for part in parts], axis=0), sum(part.counted for part in parts))
 
     def discounted(self, factor: float) -> Likeness:
         return Likeness(self.sums * factor, self.counted * factor)

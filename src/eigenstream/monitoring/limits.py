@@ -41,11 +41,11 @@ FEW = 20.0
 BODY = 0.1
 """Largest share of rows beyond the edge of a tail."""
 
-# Independent rows: two lie beyond the edge of the tail, and theory says most about its slope. At 5, the
+# Independent rows: three lie beyond the edge of the tail, and theory says most about its slope. At 5, the
 # largest limit on the way to 5,000 rows with an autocorrelation of 0.9 was 11 times the last one, at 20 three
 # times.
 # Who declares rows normal wants to have limits, whatever they are worth.
-BASIS, BASIS_DECLARED = 20.0, 5.0
+BASIS, BASIS_DECLARED = 30.0, 5.0
 """Independent rows that have to be judged before a limit is told: of a stream, or declared normal."""
 
 # Rows, discounted. However alike they are, or however little the model knew at first, a stream gets limits.
@@ -53,12 +53,16 @@ MANY = 250.0
 """Rows that are enough for a limit, whatever they are worth."""
 
 # Rows. Those of theory: of a chi-square for a statistic, of an exponential for the whole.
-PRIOR = 5.0
-"""Prior weight on a slope."""
+PRIOR, PRIOR_DECLARED = 10.0, 5.0
+"""Prior weight on a slope: of rows of a stream, or declared normal."""
 
-# Logarithm: a factor of 20. A tail as heavy as that of squares of Student's t(3), the heaviest with a
-# variance, reaches as far once in 90 rows of a tail; single gross rows must not set a slope.
-FARTHEST = 3.0
+# Logarithms: a factor of 4.5, and a surprise of 4. A tail as heavy as that of squares of Student's t(3), the
+# heaviest with a variance, reaches as far once in ten rows of a tail; single gross rows must not set a slope.
+# At twice as much, limits of such rows reached five times the last one on the way. Rows that are declared
+# normal may be as far off again: with the bound of a stream, one of thirteen real plants alarmed in a tenth
+# of its rows.
+FARTHEST, FARTHEST_OF_WHOLE = 1.5, 4.0
+FARTHEST_DECLARED, FARTHEST_OF_WHOLE_DECLARED = 3.0, 12.0
 """Largest distance from the edge of a tail with which a row counts for its slope."""
 
 # A factor. "No row in a thousand was like this" does not say what one in a million is like.
@@ -93,15 +97,24 @@ NEGLIGIBLE = 0.05
 BEYOND, BEYOND_DECLARED, UNSUPPORTED = 0.4, 2.0, 14.0
 """Distance from the largest value that was counted where its tail ends, and the surprise from there on."""
 
+# A factor. A gross row keeps the average of independent rows beyond its limit for four more rows, not longer.
+# In units of what was measured: on a plant whose later rows are a hundred times as far off as those that were
+# learnt, a cap by theory cut the tail of the averages off that the limits come from.
+GROSS = 12.0
+"""Distance at which a row enters the average, as a multiple of the one where the tail of distances begins."""
+
 # A logarithm; histograms end at 14. Guards sums of these against statistics that are infinite.
 LARGEST_VALUE = 50.0
 """Logarithms beyond this count as this: far beyond what the histograms tell apart."""
+
+DISTANCE, AVERAGE = STATISTICS.index("distance"), STATISTICS.index("average")
 
 _BORDERS = np.column_stack(
     (LOWEST[:, None] + WIDTH[:, None] * np.arange(BINS + 1), np.full(len(LOWEST), 1000.0))
 )
 """Values at which surprises are tabulated: borders of bins, and one beyond all values."""
-_FARTHEST = np.append(np.full(len(STATISTICS), FARTHEST), 4 * FARTHEST)
+_FARTHEST = np.append(np.full(len(STATISTICS), FARTHEST), FARTHEST_OF_WHOLE)
+_FARTHEST_DECLARED = np.append(np.full(len(STATISTICS), FARTHEST_DECLARED), FARTHEST_OF_WHOLE_DECLARED)
 
 
 class Autocorrelation(Marked):
@@ -172,6 +185,8 @@ class Limits(Marked):
         self.rate, self.declared = rate, declared
         self.basis = BASIS_DECLARED if declared else BASIS
         self.memory = Autocorrelation(columns)
+        self.prior = PRIOR_DECLARED if declared else PRIOR
+        self.farthest = _FARTHEST_DECLARED if declared else _FARTHEST
         self.counts: Matrix = np.zeros((columns, BINS))
         """Histograms of the statistics and of the whole."""
         self.theory: Vector = np.ones(columns)
@@ -205,6 +220,11 @@ class Limits(Marked):
         """The surprise at which rows alarm: that of the rate, or of the rarest row that can be told."""
         rests_on = max(float(self.independent[-1]), float(self.independent[:-1].max()))
         return -math.log(max(self.rate, 1 / (REACH * max(rests_on, 1.0))))
+
+    def gross(self, reference: Reference) -> float:
+        """The distance at which a row that is farther off enters the average; infinite if not known."""
+        edge = float(self.edges[DISTANCE]) if self._known[DISTANCE] else 0.0
+        return GROSS * float(reference.expected[DISTANCE]) * math.exp(max(edge, 0.0))
 
     def values_of(self, statistics: Matrix, reference: Reference) -> Matrix:
         """Logarithms of statistics in units of what is expected; NaN where that is not known (T, 5)."""
@@ -315,11 +335,11 @@ class Limits(Marked):
         share = (beyond[columns, at] - self.levels) / np.where(inside > 0, inside, 1.0)
         edges = _BORDERS[columns, at] + WIDTH * np.where(inside > 0, np.minimum(share, 1.0), 1.0)
         distance = _BORDERS[:, :-2] + (WIDTH / 2)[:, None] - edges[:, None]
-        distance = np.clip(distance, 0.0, _FARTHEST[:, None])
+        distance = np.clip(distance, 0.0, self.farthest[:, None])
         shares = self.counts / np.maximum(self.counts.sum(axis=1), 1e-300)[:, None]
         measured = np.einsum("ij,ij->i", shares, distance) / self.levels
         rows = self.levels * self.independent
-        return edges, (rows * measured + PRIOR * self._slopes_by_theory()) / (rows + PRIOR)
+        return edges, (rows * measured + self.prior * self._slopes_by_theory()) / (rows + self.prior)
 
     def _slopes_by_theory(self) -> Vector:
         """Distances, in logarithms, in which the tails of chi-squares fall by a factor of e."""

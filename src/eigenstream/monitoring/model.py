@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..io import checkpoint
@@ -79,6 +80,10 @@ class MonitoredModel(StreamModel):
 
         It belongs inside a `whole_call` of the outermost method.
         """
+        if timestamps is not None and self.monitor is not None and self.monitor.frozen:
+            # It learns nothing, so it may judge rows from before those it has learnt: no time passes for it.
+            latest = self.monitor.tracker.clock.latest
+            timestamps = timestamps if latest is None else np.full(np.shape(timestamps), latest)
         tracker, rows, times = self._checked(rows, timestamps)
         if self.monitor is None:
             self.monitor = Monitor(tracker, self.settings, self.features)

@@ -37,7 +37,7 @@ from .blame import HELD, Blame, blame
 from .contributions import contributions, per_input
 from .drift import Drift
 from .events import LOWEST, REMEMBERED, Alarm, Contributors, Followed, Notice, Watch
-from .first_learning import LARGEST_PART, calibrated, with_likeness
+from .first_learning import LARGEST_PART, first_learning
 from .history import Stretches
 from .inputs import Inputs
 from .judging import Judged, judge
@@ -149,7 +149,7 @@ class Monitor(Marked):
     recent: deque[Floats] = field(init=False)
     """The last rows of the alarm that is on."""
     before: Vector | None = None
-    """The average before the alarm that is on."""
+    """The mean that was normal before the alarm that is on."""
     blamed: Matrix | None = None
     """The last of its rows that exceeded, or of the last alarm."""
     inputs: Inputs = field(init=False)
@@ -228,7 +228,7 @@ class Monitor(Marked):
         if reference is None:
             limits, severity = np.full(statistics.shape, np.inf), np.zeros(len(rows))
         else:
-            statistics = judge(reference, rows, 0).statistics
+            statistics = judge(reference, rows, 0, gross=self.limits.gross(reference)).statistics
             if alone:
                 statistics[:, len(ALONE) :] = np.nan
             lines = np.full(len(rows), self._line_now())
@@ -243,7 +243,8 @@ class Monitor(Marked):
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
         if self.reference is None:
             return np.zeros(len(rows))
-        statistics = judge(self.reference, judged, self.counts.came, self.trail).statistics
+        gross = self.limits.gross(self.reference)
+        statistics = judge(self.reference, judged, self.counts.came, self.trail, gross=gross).statistics
         return self._severities(statistics, self.reference)
 
     def _severities(self, statistics: Matrix, reference: Reference) -> Vector:
@@ -278,7 +279,8 @@ class Monitor(Marked):
         rows = self.tracker.prepared(rows, missing)
         if reference is None:
             return {name: np.full((len(rows), plan.width), np.nan) for name in STATISTICS}
-        return {name: per_input(added, plan.width) for name, added in contributions(reference, rows).items()}
+        added = contributions(reference, rows, self.limits.gross(reference))
+        return {name: per_input(parts, plan.width) for name, parts in added.items()}
 
     def blame(self, rows: Floats, missing: Missing = "raise") -> Contributors:
         """Inputs to blame for rows that share a fault, compared with the mean; none if nothing is known."""
@@ -302,12 +304,11 @@ class Monitor(Marked):
         reading = tracker.reading()
         if reading.count > 1:
             learnt = tracker.prepared(rows, missing)
-            reference = Reference.of(reading)
-            self.reference, self.trail = with_likeness(reference, learnt)
-            self.likeness, self.renewed = self.reference.likeness, self.counts.came
-            self.limits, statistics = calibrated(
-                learnt, tracker.plan, missing, self.reference, self.settings.false_alarm_rate
+            first = first_learning(
+                learnt, tracker.plan, missing, Reference.of(reading), self.settings.false_alarm_rate
             )
+            self.reference, self.trail, self.limits, statistics = first
+            self.likeness, self.renewed = self.reference.likeness, self.counts.came
             self.counted = len(statistics)
             limits = np.repeat(self.limits_now()[None], len(statistics), axis=0)
             severity = self._severities(statistics, self.reference)
@@ -365,9 +366,10 @@ class Monitor(Marked):
         first = self.counts.came
         judged = self.tracker.prepared(rows, missing, self.tracker.recent)
         statistics = np.full((len(rows), len(STATISTICS)), np.nan)
-        found, before = None, self.trail
+        found = None
         if self.reference is not None:
-            found = judge(self.reference, judged, first, self.trail)
+            gross = self.limits.gross(self.reference)
+            found = judge(self.reference, judged, first, self.trail, gross=gross)
             statistics, self.trail = found.statistics, found.trail
         values, largest, which = self._surprises(statistics)
         line, surprises = self.limits.line, self.limits.of_whole(largest)
@@ -379,7 +381,7 @@ class Monitor(Marked):
         severity = _severity(surprises, followed.lines)
         severity[followed.prolonged] = np.maximum(severity, excess)[followed.prolonged]
         self._note_peaks(followed, severity, which)
-        blamed = self._blame(followed, judged, found, before, blame)
+        blamed = self._blame(followed, judged, blame)
         self._keep_recent(rows, followed.since)
         self.stretches.add(first, statistics, limits, severity, alarm)
         self.counts.came += len(rows)
@@ -635,13 +637,11 @@ class Monitor(Marked):
                 alarm.peak, alarm.peak_row = float(inside[at]), first + at
                 alarm.statistic = "average" if followed.prolonged[at] else STATISTICS[which[at]]
 
-    def _blame(
-        self, followed: Followed, rows: Floats, found: Judged | None, before: Trail | None, each: bool
-    ) -> list[Contributors]:
+    def _blame(self, followed: Followed, rows: Floats, each: bool) -> list[Contributors]:
         """Name the inputs to blame for each alarm by its first rows; with ``each``, also for each row."""
         first = self.counts.came
         blamed: list[Contributors] = [()] * len(rows) if each else []
-        if found is None:
+        if self.reference is None:
             return blamed
         hits = np.flatnonzero(followed.exceeds)
         for alarm in followed.touched:
@@ -650,7 +650,7 @@ class Monitor(Marked):
                 continue
             if alarm.began >= first:
                 if self.before is None or alarm.began - self.blamed_at > AFTERMATH:
-                    self.before = self._average_before(alarm.began - first, found, before)
+                    self.before = self.reference.mean
                 self.blamed = None
             assert self.before is not None
             held = rows[own] if self.blamed is None else np.vstack((self.blamed, rows[own]))
@@ -664,14 +664,6 @@ class Monitor(Marked):
             for i in own[followed.counting[own]] if each else ():
                 blamed[i] = self._blamed(rows[i : i + 1], self.before).contributors
         return blamed
-
-    def _average_before(self, at: int, found: Judged, before: Trail | None) -> Vector:
-        """The average before a row of a part."""
-        number = int(np.count_nonzero(found.usable[:at]))
-        assert self.reference is not None
-        if number:
-            return np.asarray(self.reference.rows_at(found.averages[number - 1 : number])[0])
-        return self.reference.mean if before is None else self.reference.rows_at(before.average[None])[0]
 
     def _blamed(self, rows: Floats, before: Vector) -> Blame:
         assert self.reference is not None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..learners.knowledge import Floats, Matrix, Vector
 from .judging import distances
-from .limits import Limits
+from .limits import AVERAGE, DISTANCE, Limits
 from .reference import STATISTICS, Reference
 
 # Rows. The first normal of a stream that nobody declared normal rests on as many.
@@ -26,8 +26,6 @@ ANCHORED = 1000
 # Normals. Each is asked about every row that exceeds, and stored with the monitor: bounds time and file.
 MODES = 3
 """Normals of before that are remembered."""
-
-DISTANCE, AVERAGE = STATISTICS.index("distance"), STATISTICS.index("average")
 
 
 class Normal(NamedTuple):

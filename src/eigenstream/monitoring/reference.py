@@ -30,6 +30,12 @@ ALONE = STATISTICS[:3]
 RIDGE = 1e-6
 """Ridge of the distance, as a share of the mean variance of directions that are not kept."""
 
+# Where inputs follow each other to the last digit, even directions that are not kept have nothing but
+# rounding: on one such plant limits of the distance came out at half a billion. A relation that holds to a
+# thousandth of an input's spread is as close as sensors tell.
+LEAST_VARIANCE = 1e-6
+"""The same, at least, as a share of the mean variance of all directions."""
+
 # Rows. A correlation along an axis is known to 1 / 8.
 FIRST_LIKENESS = 64.0
 """Rows that have to be compared with their predecessors before averages and pairs are judged."""
@@ -68,8 +74,8 @@ class Reference:
     likeness: Likeness
 
     @classmethod
-    def of(cls, reading: Reading, before: Reference | None = None) -> Self:
-        """The reference that a reading gives, after another one."""
+    def of(cls, reading: Reading, before: Reference | None = None, rank: int | None = None) -> Self:
+        """The reference that a reading gives, after another one; with another rank, if one is given."""
         known = len(reading.variances) if reading.tells_below_threshold else reading.rank
         variances = np.asarray(reading.variances[:known], dtype=np.float64)
         others = reading.mean.size - known
@@ -80,7 +86,8 @@ class Reference:
         scale = None if reading.scale is None else np.asarray(host(reading.scale), dtype=np.float64)
         rest = left / others if others else 0.0
         likeness = Likeness.unknown(known)
-        found = cls(mean, scale, axes, variances, reading.rank, rest, reading.count, likeness)
+        kept = reading.rank if rank is None else min(rank, known)
+        found = cls(mean, scale, axes, variances, kept, rest, reading.count, likeness)
         return found if before is None else replace(found, likeness=before.likeness.turned(before, found))
 
     @property
@@ -104,13 +111,12 @@ class Reference:
     def weights(self) -> tuple[Vector, float]:
         """Weights of squared projections in the distance: along the axes, and elsewhere."""
         dropped = max(len(self.mean) - self.rank, 1)
-        largest = float(self.variances.max(initial=0.0))
-        ridge = max(
-            RIDGE * self.moments[0] / dropped, np.finfo(np.float64).eps * largest, np.finfo(np.float64).tiny
-        )
+        total = float(self.variances.sum()) + self.others * self.rest
+        least = max(LEAST_VARIANCE * total / len(self.mean), np.finfo(np.float64).tiny)
+        ridge = max(RIDGE * self.moments[0] / dropped, least)
         damped = self.variances.copy()
         damped[self.rank :] += ridge
-        return 1 / np.maximum(damped, np.finfo(np.float64).tiny), 1 / (self.rest + ridge)
+        return 1 / np.maximum(damped, least), 1 / (self.rest + ridge)
 
     @cached_property
     def _columns(self) -> Matrix:
