@@ -7,8 +7,8 @@ many rows in sequence have not as had: chance keeps it on for two rows, and a fa
 event.
 
 While most of the last rows exceed, a fault is on and not chance: the model learns nothing and the line stays
-where it is, for `HOLD` rows at most. Then it is learnt; rows that exceed for an anchor, which stands still,
-keep the alarm on. What the anchor alone sees, row after row, is a drift.
+where it is, for `HOLD` rows at most. Then it is learnt. Rows that exceed for an anchor, which stands still,
+keep the alarm on, if the anchor was calm before it. What the anchor alone sees, row after row, is a drift.
 """
 
 from __future__ import annotations
@@ -45,9 +45,15 @@ DRIFT_ENDS = 0.25
 SPARSE = 0.25
 """Share of the last rows that exceed up to which an anchor does not keep an alarm on."""
 
-# Where it sees more than a tenth of the rows before an alarm it says nothing of the alarm.
-CALM_ANCHOR = 0.1
-"""Share of the last rows that only the anchor sees up to which it keeps an alarm on."""
+# A logarithm of p: usual rows have 1 in the mean. What is far off for the anchor before an alarm begins has
+# drifted, and the anchor says nothing of the alarm. A fault comes to a calm anchor at once. At 2, one of
+# thirteen real plants had twice as many alarms in its calm rows; at 1.25 nothing was different.
+CALM_ANCHOR = 1.5
+"""Mean surprise of the last rows for the anchor, before an alarm, up to which it keeps the alarm on."""
+
+# Rows. What came before a fault that flickers is what came before its first alarm.
+AFTERMATH = 64
+"""Rows after an alarm in which another one is compared with what came before the first."""
 
 # Rows. A fault that lasts longer is learnt with capped weights; without such a bound a model that is wrong
 # would never learn that it is.
@@ -178,7 +184,11 @@ class Watch:
     keeps: bool = True
     """True if an anchor keeps alarms on."""
     anchored: bool = False
-    """True if the alarm that is on is a fault that the anchor keeps on, too."""
+    """True if the anchor keeps on the alarm that is on, or kept the last one."""
+    began_above: float = 0.0
+    """The line at the first row of the alarm that is on, or of the last one."""
+    anchored_at: int = -AFTERMATH - 1
+    """The last row that exceeded."""
     drifting: float = 0.0
     """Share of the last rows that only the anchor saw, as of the row below."""
     drifting_at: int = 0
@@ -205,18 +215,25 @@ class Watch:
         """The present state, for `revert`."""
         on = None if self.on is None else vars(self.on).copy()
         line = self.line.above, self.line.at
-        drift = self.anchored, self.drifting, self.drifting_at, self.drift
+        drift = self.anchored, self.began_above, self.anchored_at, self.drifting, self.drifting_at, self.drift
         return self.on, on, line, self.hits.copy(), self.density, self.at, self.held_from, drift, self.past
 
     def revert(self, mark: Mark) -> None:
         """Go back to the last mark."""
         self.on, on, line, self.hits, self.density, self.at, self.held_from, drift, self.past = mark
         self.line.above, self.line.at = line
-        self.anchored, self.drifting, self.drifting_at, self.drift = drift
+        self.anchored, self.began_above, self.anchored_at, self.drifting, self.drifting_at, self.drift = drift
         if self.on is not None:
             vars(self.on).update(on)  # the same alarm, which may also stand in the past
 
-    def follow(self, first: int, surprises: Vector, line: float, excess: Vector | None = None) -> Followed:
+    def follow(
+        self,
+        first: int,
+        surprises: Vector,
+        line: float,
+        excess: Vector | None = None,
+        usual: Vector | None = None,
+    ) -> Followed:
         """Follow rows from this number on.
 
         Parameters
@@ -229,6 +246,8 @@ class Watch:
             The surprise from which on rows exceed, before corrections.
         excess
             What the anchor finds of each row, above 1 where it exceeds; NaN where it says nothing.
+        usual
+            Mean surprise of the last rows for the anchor, at each row.
         """
         result, done = Followed(first, len(surprises)), 0
         with np.errstate(invalid="ignore"):
@@ -239,14 +258,16 @@ class Watch:
             row = first + i
             if surprises[i] > line + self.line.now(row, line):
                 self._pass(row, result)
-                self._exceed(row, result)
+                if self.on is None:
+                    self.began_above = line + self.line.now(row, line)
+                self._exceed(row, result, calm=usual is not None and bool(usual[i] < CALM_ANCHOR))
                 if self.line.at is not None and not (self.held and row - self.held_from < HOLD):
                     result.lines[done : i + 1] = line + self.line.corrections(result.rows[done : i + 1], line)
                     self.line.exceeded(row, line)
                     done = i + 1
             elif seen[i]:
                 self._pass(row, result)
-                if self._kept_on(row):
+                if self._kept_on(row, float(surprises[i])):
                     self._exceed(row, result)
                     result.prolonged[i] = True
                 elif self.on is None:
@@ -256,10 +277,16 @@ class Watch:
         self._end_drift(first + len(surprises), result)
         return result
 
-    def _kept_on(self, row: int) -> bool:
-        """True if the anchor keeps the alarm that is on: a fault that has lasted until it is learnt."""
-        lasts = self.on is not None and row - self.on.began >= HOLD
-        return lasts and self.anchored and self.density * (1 - NEWEST) ** (row - self.at) > SPARSE
+    def _kept_on(self, row: int, surprise: float) -> bool:
+        """True if the anchor keeps the alarm that is on: it was calm before, and many rows have exceeded.
+
+        Until the fault is learnt, it has to be seen by the line that the alarm began with: the fault itself
+        has lifted the line since.
+        """
+        if self.on is None or not self.anchored:
+            return False
+        sees = surprise > self.began_above or row - self.on.began >= HOLD
+        return sees and self.density * (1 - NEWEST) ** (row - self.at) > SPARSE
 
     def _drift(self, row: int, result: Followed) -> None:
         """Note a row that only the anchor sees."""
@@ -281,12 +308,15 @@ class Watch:
             self.drift = None
             result.notices.append(ended)
 
-    def _exceed(self, row: int, result: Followed) -> None:
-        """Note a row that exceeds."""
+    def _exceed(self, row: int, result: Followed, *, calm: bool = False) -> None:
+        """Note a row that exceeds; ``calm``: the anchor has been calm up to this row."""
         result.exceeds[row - result.first] = True
         if self.on is None:
-            self.on, self.anchored = Alarm(row, row), False
+            self.on = Alarm(row, row)
+            if row - self.anchored_at > AFTERMATH:
+                self.anchored = self.keeps and calm
             self.hits.clear()
+        self.anchored_at = row
         if self.on not in result.touched:
             result.touched.append(self.on)
         alarm = self.on
@@ -301,7 +331,6 @@ class Watch:
         self.at = row
         if self.density > DENSE and not self.held:
             self.held_from = row
-            self.anchored = self.keeps and self._drifting(row) < CALM_ANCHOR
             result.faults.append((alarm.began, row))
 
     def _pass(self, row: int, result: Followed) -> None:
@@ -338,9 +367,9 @@ class Watch:
             result.touched.append(alarm)
         if alarm.counts_from is not None:
             result.ended.append(alarm)
-        self.on, self.anchored = None, False
+        self.on = None
         if accepted:
-            self.held_from, self.density = -1, 0.0
+            self.held_from, self.density, self.anchored = -1, 0.0, False
 
 
 class Followed:

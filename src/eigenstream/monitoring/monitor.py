@@ -36,7 +36,7 @@ from ..model.reading import Reading
 from .blame import HELD, Blame, blame
 from .contributions import contributions, per_input
 from .drift import Drift
-from .events import LOWEST, REMEMBERED, Alarm, Contributors, Followed, Notice, Watch
+from .events import AFTERMATH, LOWEST, REMEMBERED, Alarm, Contributors, Followed, Notice, Watch
 from .first_learning import LARGEST_PART, first_learning
 from .history import Stretches
 from .inputs import Inputs
@@ -73,9 +73,9 @@ LATE = 16
 EXCESS = math.log(2)
 """Distance from its limit with which a statistic that exceeds it counts for the limits, at most."""
 
-# Rows. What came before a fault that flickers is what came before its first alarm.
-AFTERMATH = 64
-"""Rows after an alarm in which another one is compared with what came before the first."""
+# A share of a tile: eight tiles, 64 rows.
+NEWEST_TILE = 1 / 8
+"""Weight of the newest tile in the mean surprise of the last rows for the anchor."""
 
 # In units of the line. Zero is kept for rows that could not be judged.
 LEAST_SEVERITY = 0.01
@@ -101,6 +101,7 @@ class Monitor(Marked):
             "renewed",
             "anchor",
             "seen_by_anchor",
+            "usual_for_anchor",
             "modes",
         ),
         *("before", "blamed", "blamed_at", "notices", "inputs"),
@@ -122,6 +123,8 @@ class Monitor(Marked):
     """The first normal, which stands still; None before it is known."""
     seen_by_anchor: float = math.nan
     """The severity of the average for the anchor at the last end of a tile; NaN: it has said nothing yet."""
+    usual_for_anchor: float = 1.0
+    """Mean surprise of the averages of the last tiles for the anchor; that of usual rows at first."""
     modes: tuple[Normal, ...] = ()
     """Normals before those that were accepted."""
     trail: Trail | None = None
@@ -261,7 +264,8 @@ class Monitor(Marked):
 
         Nothing is left of the reference before: if the tracker knows too little to judge by, there is none.
         """
-        self.tracker, self.reference, self.anchor, self.seen_by_anchor = tracker, None, None, math.nan
+        self.tracker, self.reference, self.anchor = tracker, None, None
+        self.seen_by_anchor, self.usual_for_anchor = math.nan, 1.0
         self.trail, self.likeness = None, None
         self.limits = Limits(self.settings.false_alarm_rate)
         self.corrected, self.correct_at = self.counts.came, self.counts.came + FIRST_CORRECTION
@@ -374,8 +378,8 @@ class Monitor(Marked):
         values, largest, which = self._surprises(statistics)
         line, surprises = self.limits.line, self.limits.of_whole(largest)
         surprises, elsewhere = self._by_modes(judged, surprises, line)
-        excess = self._by_anchor(found, len(rows))
-        followed = self.watch.follow(first, surprises, line, excess)
+        excess, usual = self._by_anchor(found, len(rows))
+        followed = self.watch.follow(first, surprises, line, excess, usual)
         exceeds, alarm = followed.exceeds, followed.exceeds & followed.counting
         limits = self._limits_at(followed.lines)
         severity = _severity(surprises, followed.lines)
@@ -424,21 +428,26 @@ class Monitor(Marked):
             elsewhere[better] = True
         return surprises, elsewhere
 
-    def _by_anchor(self, found: Judged | None, number: int) -> Vector:
-        """The severity of the average for the anchor, at each row as of the last end of a tile.
+    def _by_anchor(self, found: Judged | None, number: int) -> tuple[Vector, Vector]:
+        """The severity of the average for the anchor, and the mean surprise of averages before.
 
-        A drift is slow: a look at every eighth row is enough. NaN where the anchor says nothing.
+        Both at each row as of the last end of a tile: a drift is slow, a look at every eighth row is enough.
+        NaN where the anchor says nothing.
         """
         if self.anchor is None or self.reference is None or found is None or self.frozen:
-            return np.full(number, np.nan)
+            return np.full(number, np.nan), np.full(number, np.nan)
         places = np.arange(self.counts.came, self.counts.came + number)
         ends = np.flatnonzero(found.usable & (places % TILE == TILE - 1))
         tiles = places[ends] // TILE
         averages = self.reference.rows_at(found.averages[np.cumsum(found.usable)[ends] - 1], tiles)
         surprises = self.anchor.surprises_of_averages(averages, tiles)
         known = np.append(self.seen_by_anchor, surprises / self.anchor.limits.line)
-        self.seen_by_anchor = float(known[-1])
-        return np.repeat(known, np.diff(ends, prepend=0, append=number))
+        self.seen_by_anchor, usual = float(known[-1]), [self.usual_for_anchor]
+        for surprise in surprises.tolist():
+            usual.append(usual[-1] + NEWEST_TILE * (surprise - usual[-1]))
+        self.usual_for_anchor = usual[-1]
+        rows = np.diff(ends, prepend=0, append=number)
+        return np.repeat(known, rows), np.repeat(usual, rows)
 
     def _surprises(self, statistics: Matrix) -> tuple[Matrix, Vector, NDArray[np.intp]]:
         """Values for the limits to count, the largest surprise of each row, and whose it is."""
@@ -583,7 +592,8 @@ class Monitor(Marked):
     def _anchor(self) -> None:
         """Take what is normal now for the anchor, if it can judge."""
         if self.reference is not None and self.limits.told.any():
-            self.anchor, self.seen_by_anchor = Normal.of(self.reference, self.limits), math.nan
+            self.anchor = Normal.of(self.reference, self.limits)
+            self.seen_by_anchor, self.usual_for_anchor = math.nan, 1.0
 
     def _steer(self) -> None:
         """Begin to steer the line, once there are limits."""

@@ -47,11 +47,12 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "correct_at": monitor.correct_at,
         "corrected": monitor.corrected,
         "seen_by_anchor": None if math.isnan(monitor.seen_by_anchor) else monitor.seen_by_anchor,
+        "usual_for_anchor": monitor.usual_for_anchor,
         "counted": monitor.counted,
         "stretch": monitor.stretches.length,
         "line": [watch.line.above, watch.line.at],
         "density": [watch.density, watch.at, watch.held_from],
-        "drift": [watch.anchored, watch.drifting, watch.drifting_at],
+        "drift": [watch.anchored, watch.began_above, watch.anchored_at, watch.drifting, watch.drifting_at],
         "blamed_at": monitor.blamed_at,
         "drift_began": None if watch.drift is None else watch.drift.began,
         "hits": list(watch.hits),
@@ -109,6 +110,7 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     monitor.correct_at, monitor.corrected = whole(document, "correct_at"), whole(document, "corrected")
     seen = document["seen_by_anchor"]
     monitor.seen_by_anchor = math.nan if seen is None else float(seen)
+    monitor.usual_for_anchor = float(document["usual_for_anchor"])
     monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed = map(index, document["renewals"])
     monitor.counted = whole(document, "counted")
     monitor.blamed_at = whole(document, "blamed_at")
@@ -200,8 +202,9 @@ def _restore_watch(monitor: Monitor, document: Mapping[str, Any]) -> None:
     watch.line.above, watch.line.at = float(above), None if at is None else int(at)
     density, at, held_from = document["density"]
     watch.density, watch.at, watch.held_from = float(density), int(at), int(held_from)
-    anchored, drifting, at = document["drift"]
-    watch.anchored, watch.drifting, watch.drifting_at = bool(anchored), float(drifting), int(at)
+    anchored, above, last, drifting, at = document["drift"]
+    watch.anchored, watch.began_above, watch.anchored_at = bool(anchored), float(above), int(last)
+    watch.drifting, watch.drifting_at = float(drifting), int(at)
     began = document["drift_began"]
     watch.drift = None if began is None else Notice("drift", int(began))
     watch.past = deque(map(_restored_alarm, document["past"]), REMEMBERED)
