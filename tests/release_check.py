@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -69,6 +70,7 @@ def main(pythons: list[str]) -> None:
         for i, python in enumerate(pythons):
             try_out(python, wheel, folder / f"{i}")
         try_index(folder / "0" / "environment", wheel, folder)
+        try_readme(folder / "0" / "environment" / BIN, wheel, folder / "trial")
         try_uvx(tools, wheel, folder / "uv")
         kept = ROOT / "dist"
         kept.mkdir(exist_ok=True)
@@ -155,6 +157,29 @@ def try_index(environment: Path, wheel: Path, folder: Path) -> None:
     index = ("--index-url", place.parent.as_uri(), "--no-deps", "--force-reinstall")
     install(environment / BIN, *index, "eigenstream")
     print("installed by name from a local index")
+
+
+def try_readme(commands: Path, wheel: Path, folder: Path) -> None:
+    """All code of the README as the wheel has it, one block after the other, where there is no checkout."""
+    folder.mkdir()
+    start = time.perf_counter()
+    install(commands, f"eigenstream[plot,gaps] @ {wheel.as_uri()}")
+    with zipfile.ZipFile(wheel) as file:
+        (metadata,) = (name for name in file.namelist() if name.endswith("/METADATA"))
+        blocks = re.findall(r"^```(python|sh)\n(.*?)^```$", file.read(metadata).decode(), re.M | re.S)
+    programs = [program for language, code in blocks for program in programs_of(language, code)]
+    assert len(programs) >= 6, f"the README has {len(programs)} programs only"
+    for program, *arguments in programs:
+        run(commands / program, *arguments, cwd=folder)
+    seconds = time.perf_counter() - start
+    print(f"README: {len(programs)} programs from the wheel alone, {seconds:.0f} s with installing extras")
+
+
+def programs_of(language: str, code: str) -> list[list[str]]:
+    """Programs of a block: itself, or its commands of ours; others set up what is here already."""
+    if language == "python":
+        return [["python", "-c", code]]
+    return [shlex.split(line, comments=True) for line in code.splitlines() if line.startswith("eigenstream ")]
 
 
 def try_uvx(tools: Path, wheel: Path, folder: Path) -> None:
