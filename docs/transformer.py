@@ -42,7 +42,7 @@ def main() -> None:
     monitor = StreamMonitor(OnlineAdaptivePCA(half_life="30d", standardize=True), confirm="3/5")
     severity = monitor.learn_many(frame, timestamps=times).severity
     for alarm in monitor.alarms_:
-        print(times[alarm.began], alarm.contributors[0], alarm.readings[0])
+        print(times[alarm.began], times[alarm.last], alarm.contributors[0], alarm.readings[0])
     with BytesIO() as file:
         drawn(times, X, severity, monitor.alarms_).savefig(file, format="png", dpi=110)
         small = Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS)
@@ -51,7 +51,7 @@ def main() -> None:
 
 def drawn(times: Any, X: Any, severity: Any, alarms: Sequence[Alarm]) -> Any:
     """The readings above, the monitor's severity below, alarms in both."""
-    blamed = alarms[0].contributors[0][0]
+    blamed = alarms[-1].contributors[0][0]
     figure, (above, below) = plt.subplots(
         2, 1, figsize=(9, 5.4), sharex=True, height_ratios=[5, 3], layout="constrained"
     )
@@ -68,7 +68,7 @@ def drawn(times: Any, X: Any, severity: Any, alarms: Sequence[Alarm]) -> Any:
     for alarm in alarms:
         for axis in (above, below):
             axis.axvspan(times[alarm.began], times[alarm.last], color=ORANGE, alpha=0.18, lw=0)
-    first = alarms[0]
+    first = next(alarm for alarm in alarms if alarm.contributors[0][0] == blamed)
     name, reads, should = first.readings[0]
     below.annotate(
         f"{times[first.began].item():%-d %B}: {name},\nreads {reads:.1f}, should read {should:+.1f}",
