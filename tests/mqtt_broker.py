@@ -53,6 +53,18 @@ class Broker:
         self.process.terminate()
         self.process.wait(30)
 
+    def crash(self):
+        """Kill it, once what it has acknowledged is on its disk: it saves after each change."""
+        database, until, since = self.folder / "mosquitto.db", time.monotonic() + 30, time.monotonic()
+        before = None
+        while time.monotonic() < min(since + 0.5, until):
+            saved = database.stat().st_mtime_ns if database.exists() else None
+            if saved is None or saved != before:
+                before, since = saved, time.monotonic()
+            time.sleep(0.02)
+        self.process.kill()
+        self.process.wait(30)
+
     def await_subscriber(self, topic, times=1):
         """Wait until somebody has subscribed to a topic, so often."""
         until = time.monotonic() + 60
