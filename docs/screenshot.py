@@ -1,4 +1,4 @@
-"""Pictures of the live page: live.png, live-dark.png, live-watching.png, live-fleet.png. Needs Chromium."""
+"""Pictures of the live page, by day, by night and on a telephone: live*.png. Needs Chromium."""
 
 import shutil
 from pathlib import Path
@@ -65,8 +65,9 @@ def watch_fleet(page: Page) -> None:
     page.finish("24,000 rows")
 
 
-def photograph(browser: Any, page: Page, name: str, scheme: str, click: str = "") -> None:
-    tab = browser.new_page(viewport={"width": 1400, "height": 1200 if click else 1000}, color_scheme=scheme)
+def photograph(browser: Any, page: Page, name: str, scheme: str, click: str = "", width: int = 1400) -> None:
+    viewport = {"width": width, "height": 1200 if click else 1000}
+    tab = browser.new_page(viewport=viewport, color_scheme=scheme)
     tab.goto(page.url)
     tab.wait_for_function("Bokeh.documents[0]?.get_model_by_name('link')?.shown > 0")
     if click:
@@ -93,4 +94,6 @@ if __name__ == "__main__":
             photograph(browser, learning, name, scheme)
         photograph(browser, watching, "live-watching.png", "light", "#alarms tr[data-key='3000']")
         photograph(browser, fleet, "live-fleet.png", "light", ".key-row")
+        photograph(browser, fleet, "live-fleet-dark.png", "dark", ".key-row")
+        photograph(browser, fleet, "live-fleet-phone.png", "light", ".key-row", width=390)
         browser.close()

@@ -10,6 +10,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
@@ -19,6 +20,8 @@ from benchmarks.meter import Meter
 from benchmarks.peers.peer import Array
 from benchmarks.repeats import interleaved
 from eigenstream import OnlineAdaptivePCA
+from eigenstream.keyed import MonitorBank
+from eigenstream.keyed.overview import Overview
 from eigenstream.live import Page
 from eigenstream.plotting import BLUE, ORANGE, SKY, panels
 
@@ -27,6 +30,10 @@ NONE, ALONE, WATCHED = "no page", "page, no browser", "page and browser"
 MOST = 1.05
 """How many times as long learning may take."""
 BATCH = 1024
+KEYS = 5000
+"""Keys of the fleet that a browser shows."""
+FIRST_PAINT, ALARM = 3.0, 1.0
+"""Seconds until the page of the fleet is painted, and from a row that alarms until its key is marked."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,9 @@ def run(meter: Meter, quick: bool) -> dict[str, Any]:
             if somebody:
                 works[WATCHED] = partial(learning, watched)
             times = interleaved(works, chosen.repeats)
-    return {"n": chosen.n, "k": chosen.k, "rows": chosen.rows, "repeats": chosen.repeats, "times": times}
+        fleet = fleet_seen(chosen.browser)
+    facts = {"n": chosen.n, "k": chosen.k, "rows": chosen.rows, "repeats": chosen.repeats}
+    return {**facts, "times": times, "fleet": fleet}
 
 
 def learn(batches: list[Array], chosen: Settings, page: Page | None) -> None:
@@ -78,24 +87,55 @@ def learn(batches: list[Array], chosen: Settings, page: Page | None) -> None:
 
 
 @contextmanager
-def watching(page: Page, wanted: bool) -> Iterator[bool]:
-    """Whether a browser looks at the page meanwhile."""
+def browsing(wanted: bool) -> Iterator[Any]:
+    """A browser; None without Chromium or playwright."""
     chromium = shutil.which("chromium")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         chromium = None
     if chromium is None or not wanted:
-        yield False
+        yield None
         return
     with sync_playwright() as playwright:
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
-        tab = browser.new_page(viewport={"width": 1400, "height": 1000})
-        tab.goto(str(page.url))
-        tab.wait_for_selector("#state:not([data-state=connecting])")
-        yield True
+        yield browser
         browser.close()
+
+
+@contextmanager
+def watching(page: Page, wanted: bool) -> Iterator[bool]:
+    """Whether a browser looks at the page meanwhile."""
+    with browsing(wanted) as browser:
+        if browser is not None:
+            tab = browser.new_page(viewport={"width": 1400, "height": 1000})
+            tab.goto(str(page.url))
+            tab.wait_for_selector("#state:not([data-state=connecting])")
+        yield browser is not None
+
+
+def fleet_seen(wanted: bool) -> dict[str, float] | None:
+    """Seconds until a browser has painted a fleet, and from an alarm until its key is marked there."""
+    bank, keys = MonitorBank(), [f"unit {i}" for i in range(KEYS)]
+    overview = Overview(keys)
+    for severity in (0.2, 0.4, 0.3):
+        overview.take_in(keys, np.full(KEYS, severity))
+    with browsing(wanted) as browser, Page("fleet", watching=True, fleet=True) as page:
+        if browser is None:
+            return None
+        page.update_fleet(bank, overview)
+        tab, start = browser.new_page(viewport={"width": 1400, "height": 1000}), perf_counter()
+        tab.goto(str(page.url))
+        tab.wait_for_selector(".key-row[data-key]")
+        tab.wait_for_function("Bokeh.documents[0]?.get_model_by_name('link')?.shown > 0")
+        painted, start = perf_counter() - start, perf_counter()
+        overview.take_in(keys[-1:], np.array([3.0]))
+        overview.alarmed(keys[-1], True, "valve 80 %")
+        page.update_fleet(bank, overview)
+        page.hurry()
+        tab.wait_for_selector(f".key-row[data-key='{keys[-1]}'][data-on=true]")
+        return {"first_paint": painted, "alarm": perf_counter() - start}
 
 
 def report(results: dict[str, Any]) -> str:
@@ -117,7 +157,19 @@ def report(results: dict[str, Any]) -> str:
         f"turns; learning may take {MOST:g} times as long. The browser runs on the same machine without a "
         "graphics card: where other processes keep all cores busy, what it paints with is missing elsewhere."
         "\n\n" + table(("", "best", "to no page, best", "median", f"at most {MOST:g}x"), rows)
-    )
+    ) + fleet_table(results.get("fleet"))
+
+
+def fleet_table(fleet: dict[str, float] | None) -> str:
+    """How soon a fleet is seen; nothing where no browser was there."""
+    if fleet is None:
+        return ""
+    rows = [
+        ("first paint", f"{number(fleet['first_paint'])} s", mark(fleet["first_paint"] <= FIRST_PAINT)),
+        ("an alarm is marked", f"{number(fleet['alarm'])} s", mark(fleet["alarm"] <= ALARM)),
+    ]
+    target = f"at most {FIRST_PAINT:g} s and {ALARM:g} s"
+    return f"\n\nThe page of a fleet of {KEYS:,} keys in a browser:\n\n" + table(("", "time", target), rows)
 
 
 def draw(results: dict[str, Any]) -> Figure:

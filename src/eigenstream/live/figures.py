@@ -14,6 +14,7 @@ from bokeh.models import (
     FixedTicker,
     HoverTool,
     Line,
+    LogTicker,
     NumeralTickFormatter,
     Range1d,
 )
@@ -224,6 +225,7 @@ def control(
     # A logarithmic axis cannot choose its range by nothing at all: at rank 0 there is no T².
     anchor = figure.line("sample", f"{name}_anchor", source=source, line_alpha=0)
     figure.y_range = DataRange1d(renderers=[line, limit, anchor], range_padding=0.08)
+    figure.yaxis.ticker = LogTicker(desired_num_ticks=3, num_minor_ticks=0)  # more would overlap
     rows = [SAMPLE, ("statistic", f"@{name}{{0.000a}}"), ("limit", f"@{name}_limit{{0.000a}}")]
     hover(figure, [line], rows, "vline")
     return figure
