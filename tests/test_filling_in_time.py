@@ -8,7 +8,7 @@ import pytest
 from eigenstream import OnlineAdaptivePCA, load, merge
 from eigenstream.model.gap_kernels import mix
 from eigenstream.model.gap_state import OtherAnswer
-from eigenstream.model.judgement import HiddenErrors, bins_of, hide
+from eigenstream.model.judgement import HiddenErrors, SecondMixture, bins_of, hide
 from eigenstream.model.persistence import Persistence
 from tests.online_model import paper, with_gaps
 from tests.same_state import differences
@@ -316,6 +316,30 @@ def test_the_weight_of_time_is_the_one_with_the_least_error():
         assert errors[1] == min(errors)
         assert variance == pytest.approx(errors[1], rel=0.1)
         assert left == variance / 2
+
+
+def test_where_inputs_jump_the_last_value_is_mixed_in():
+    """Relations and persistence say nothing of levels that last until the next jump."""
+    rng = np.random.default_rng(16)
+    X = np.repeat(rng.standard_normal((60, 6)), rng.integers(5, 40, 60), axis=0)[:1000]
+    gappy = with_gaps(X, 0.2)
+    filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy)
+    assert error(filled, X, gappy, 300) < 1.1 * error(by_last(gappy), X, gappy, 300)
+
+
+def test_the_second_mixture_has_the_weights_with_the_least_error_and_few_entries_count_little():
+    rng, bins = np.random.default_rng(17), np.zeros((2000, 2), dtype=np.intp)
+    truth = rng.standard_normal((2000, 2))
+    errors = np.stack((truth, truth + rng.standard_normal((2000, 2)), 0.5 * truth))
+    errors[2, :10] = np.nan  # no last value yet
+    found = SecondMixture.none().after(bins, errors, np.array([1.0, 10.0]), np.ones(2000))
+    assert found.weights()[0, 0] == pytest.approx(0.0, abs=0.03)
+    assert found.weights()[1, 0] == pytest.approx(1.0, abs=0.02)
+    assert not found.weights()[:, 1:].any()
+    few = SecondMixture.none().after(bins[:20], errors[:, :20], np.ones(2), np.ones(20))
+    assert few.weights()[1, 0] < 0.6
+    mixed = found.mixed(bins[:1], *np.array([[[4.0, 4.0]], [[4.0, 4.0]], [[2.0, np.nan]]]))
+    np.testing.assert_allclose(mixed, [[2.0, 4.0]], atol=0.1)
 
 
 def test_hidden_entries_are_others_in_every_block_and_leave_something_of_a_row():

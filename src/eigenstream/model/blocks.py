@@ -197,7 +197,7 @@ class Blocks(Marked):
             return filled[number:], variances[number:]
         block = self._opened(rows, steps)
         late = slice(block.number - len(rows), block.number)
-        return block.rows[late], block.variances[late]
+        return block.answers[late], block.variances[late]
 
     def fill_empty(self, rows: int) -> tuple[Floats, Matrix]:
         """So many rows without any value that come next, filled by the rows before them, as `fill_next`."""
@@ -303,7 +303,7 @@ class Blocks(Marked):
         level = gaussian_of(known)
         time.begin(rows[:half, own].astype(np.float64), steps.part(slice(half)), known.mean[own])
         dynamics, late = time.dynamics(known.mean[own]), steps.part(slice(half, None))
-        past = Past(dynamics, time.last, time.ages, len(rows) - half, corrects=True, learns=False)
+        past = Past(dynamics, time.last, time.ages, time.held, len(rows) - half, corrects=True, learns=False)
         block = OpenBlock(
             level, len(rows) - half, plan.dtype, center=plan.center, corrects=True, past=past, learns=False
         )
@@ -340,7 +340,9 @@ class Blocks(Marked):
         plan, time, past = self.plan, self.time, None
         corrects = self.learner.block > 1 and not plan.cap_outliers
         if time is not None and time.started:
-            past = Past(self.dynamics(), time.last, time.ages, rows, corrects=corrects, learns=learns)
+            past = Past(
+                self.dynamics(), time.last, time.ages, time.held, rows, corrects=corrects, learns=learns
+            )
         known = self.look.expected()
         block = OpenBlock(
             known, rows, plan.dtype, center=plan.center, corrects=corrects, past=past, learns=learns

@@ -65,5 +65,5 @@ def filled_by(reading: Reading, rows: Floats, dynamics: Dynamics | None = None) 
         elif block.number:
             ahead, idle = past.forecast(length), length
             filled[part, own], variances[part, own] = ahead.rows, np.square(ahead.std)
-    filled[observed], variances[observed] = block.rows, block.variances
+    filled[observed], variances[observed] = block.answers, block.variances
     return filled, variances

@@ -26,6 +26,10 @@ BINS = 8
 PRIOR = 16.0
 """Weight of what is expected: of theory against all inputs, and of all inputs against one."""
 
+PRIORS = PRIOR * np.maximum(2.0 ** np.arange(-1, BINS - 1), 1.0)
+"""The same for each bin: entries of one gap are all but one entry, that many say as much as one of a younger
+gap."""
+
 # A correlation. Beyond it, a weight would be a difference of two errors that are all but the same.
 ALIKE = 0.95
 """Largest correlation of the errors of two answers."""
@@ -39,6 +43,12 @@ WIDE = 64
 
 RECENT = 15 / 16
 """Discount of the past over a block: models get better, and the streams they follow change."""
+
+# A discount over a block of 64 rows. Inputs jump for a while, and then they do not. Of 0.8 and 15/16, with
+# 1/2, 1 and 4 times `PRIOR`, this and once `PRIOR` filled eight sensor sets best, with other gaps than those
+# of the evaluation: error .146 instead of .152 without the second mixture.
+LATELY = 0.8
+"""Discount over a block of what says how to mix once more."""
 
 RUN = 16
 """Rows over which an input is hidden that is not hidden over a whole block."""
@@ -97,6 +107,63 @@ class HiddenErrors(NamedTuple):
         return np.stack((level, time, np.clip(alike, -ALIKE, ALIKE)))
 
 
+class SecondMixture(NamedTuple):
+    """Discounted sums over hidden entries of all inputs, by which the mixture is mixed once more.
+
+    The variances that answers expect of themselves are those of a stream that goes on as it did. Where inputs
+    jump, or their relation breaks, the past of the input alone is better than the mixture: time, or even the
+    last value. Both are mixed in one after the other, by what all inputs together have shown lately. Error
+    bars stay those of the first mixture: with smaller ones, 87 instead of 89 % of the truth were within those
+    of 90 % (eight sensor sets, other gaps than those of the evaluation).
+    """
+
+    sums: Floats
+    """Number of entries; squares of the errors of what is there so far, of the answer that is mixed in, and
+    their products, in variances of each input: of time, then of the last value (2, 4, bins)."""
+
+    @classmethod
+    def none(cls) -> SecondMixture:
+        """Before the first row."""
+        return cls(np.zeros((2, 4, BINS)))
+
+    def weights(self) -> Matrix:
+        """Weight of time, and of the last value after that (2, bins)."""
+        number, so_far, other, both = self.sums.swapaxes(0, 1)
+        under = so_far + other - 2 * both
+        found = np.divide(so_far - both, under, out=np.zeros_like(under), where=under > 0)
+        return np.clip(found, 0.0, 1.0) * number / (number + PRIORS)
+
+    def mixed(self, bins: NDArray[np.intp], mixture: Floats, time: Floats, last: Floats) -> Floats:
+        """Entries that are gaps by all three answers; NaN of the last value: there is none (..., n)."""
+        first, second = self.weights()[:, np.maximum(bins, 0)]
+        so_far = mixture + first * (time - mixture)
+        return np.where(np.isnan(last), so_far, so_far + second * (last - so_far))
+
+    def after(self, bins: NDArray[np.intp], errors: Floats, units: Vector, weights: Vector) -> SecondMixture:
+        """After a block with errors of the mixture, of time, and of the last value, where there is one.
+
+        Parameters
+        ----------
+        bins, weights
+            As of `HiddenErrors.after`.
+        errors
+            Of each hidden entry (3, b, n).
+        units
+            Factor of the errors of each input; those with 0 do not count (n).
+        """
+        t, i = np.nonzero((bins >= 0) & np.isfinite(errors).all(axis=0) & (units > 0))
+        at, (mixture, time, last) = bins[t, i], errors[:, t, i] * units[i]
+        so_far, counts = self.mixed(at, mixture, time, np.full_like(last, np.nan)), weights[t]
+        found = [
+            [
+                np.bincount(at, counts * term, BINS)
+                for term in (np.ones_like(one), one * one, other * other, one * other)
+            ]
+            for one, other in ((mixture, time), (so_far, last))
+        ]
+        return SecondMixture(LATELY * self.sums + np.array(found))
+
+
 def _ratios(number: Matrix, over: Matrix, under: Matrix, theory: float) -> Matrix:
     """Ratios of sums (bins, n): of one input they lean on those of all, of all on those of younger gaps."""
     units, usual, found = np.ones(BINS), np.ones(BINS), theory
@@ -105,7 +172,7 @@ def _ratios(number: Matrix, over: Matrix, under: Matrix, theory: float) -> Matri
     )
     for b, (entries, above, below) in enumerate(sums):
         # Errors within one gap go together: those of a gap of 2^(b - 1) rows say as much as one error.
-        unit = PRIOR * max(2.0 ** (b - 1), 1.0) * below / max(entries, 1.0)
+        unit = PRIORS[b] * below / max(entries, 1.0)
         if unit > 0:
             units[b], found = unit, (above + unit * found) / (below + unit)
         usual[b] = found

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..array_types import Floats, Matrix
+from ..array_types import Floats, Matrix, Vector
 from ..learners.learner import Steps
 from .gap_kernels import follow
 from .gap_state import NONE, Course, OtherAnswer, Outlook, belief_of
@@ -88,6 +88,13 @@ class OpenBlock:
         self.came[self.number : self.number + len(rows)] = rows64
         self.number += len(rows)
 
+    def _again(self, mixture: Matrix) -> Matrix:
+        """The answer to gaps after the second mixture."""
+        assert self.past is not None
+        n, past = self.number, self.past
+        last = last_values(self.came[:n, : past.width], past.held)
+        return past.dynamics.second.mixed(past.course.bins[:n], mixture, past.course.rows[:n], last)
+
     def _told(self, level: Matrix, mixed: Matrix) -> Matrix:
         """Mix both answers where there are two, in the rows so far."""
         told, (_, w) = level[: self.number].copy(), mixed.shape
@@ -98,10 +105,22 @@ class OpenBlock:
     @property
     def rows(self) -> Floats:
         """The rows so far, filled."""
+        return self._with(self._told(self.level.rows, self.other.mixed))
+
+    @property
+    def answers(self) -> Floats:
+        """The rows so far, filled as well as it can be: what is learnt from leaves the second mixture out.
+
+        Entries learnt from are to be right on average of all rows, not lately.
+        """
+        mixed = self.other.mixed
+        if self.past is not None:
+            mixed = self._again(mixed[: self.number])
+        return self._with(self._told(self.level.rows, mixed))
+
+    def _with(self, told: Matrix) -> Floats:
         came = self.came[: self.number]
-        return np.where(np.isnan(came), self._told(self.level.rows, self.other.mixed), came).astype(
-            self.dtype
-        )
+        return np.where(np.isnan(came), told, came).astype(self.dtype)
 
     @property
     def variances(self) -> Matrix:
@@ -120,13 +139,22 @@ class OpenBlock:
         level, time, own = self.level, self.past.course, slice(truth.shape[1])
         bins = np.where(np.isnan(truth), -1, time.bins)
         errors = level.rows[:, own] - truth, time.rows - truth
-        answers = np.stack((*errors, level.variances[:, own], time.variances))
+        last = last_values(self.came[:, own], self.past.held) - truth
+        answers = np.stack((*errors, level.variances[:, own], time.variances, self.other.mixed - truth, last))
         return bins, np.where(bins < 0, 0.0, answers)
 
     def filled(self) -> Filled:
         """All rows so far."""
         axes, extra = self.belief.known_axes, self.level.extra[: self.number].copy()
         return Filled(self.rows, extra, self.level.along[: len(axes), : len(axes)].copy(), axes)
+
+
+def last_values(rows: Matrix, before: Vector) -> Matrix:
+    """The last value of each input up to each row, NaN where there is none; ``before`` them, these (n)."""
+    came = ~np.isnan(rows)
+    at = np.maximum.accumulate(np.where(came, np.arange(len(rows))[:, None], -1), axis=0)
+    found = np.take_along_axis(rows, np.maximum(at, 0), axis=0)
+    return np.where(at >= 0, found, before)
 
 
 def fill(rows: Floats, known: Gaussian) -> tuple[Floats, Matrix]:
@@ -142,4 +170,4 @@ def fill(rows: Floats, known: Gaussian) -> tuple[Floats, Matrix]:
     """
     block = OpenBlock(known, len(rows), rows.dtype, center=False, corrects=False, learns=False)
     block.take(rows, Steps.even(len(rows), 1.0))
-    return block.rows, block.variances
+    return block.answers, block.variances

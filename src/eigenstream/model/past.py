@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..array_types import Matrix
+from ..array_types import Matrix, Vector
 from ..learners.learner import Steps
 from .gap_kernels import follow
 from .gap_state import NONE, Course, belief_of
@@ -27,6 +27,8 @@ class Past:
         The two rows before them, the older one first (2, n).
     ages
         Rows since the last value of each input (n).
+    held
+        This value; NaN where there is none (n).
     rows
         Most rows to come.
     corrects
@@ -40,6 +42,7 @@ class Past:
         dynamics: Dynamics,
         last: Matrix,
         ages: NDArray[np.int64],
+        held: Vector,
         rows: int,
         *,
         corrects: bool,
@@ -47,6 +50,7 @@ class Past:
     ) -> None:
         outlook = dynamics.outlook._replace(mean=dynamics.outlook.mean.copy())  # first values move it
         self.dynamics, self.width, self.number = dynamics._replace(outlook=outlook), len(ages), 0
+        self.held = held
         self.belief = belief_of(dynamics.known, corrects=corrects, center=False)
         self.course = Course.begun(last - dynamics.outlook.mean, ages, rows, learns * len(self.belief.axes))
 
@@ -54,9 +58,8 @@ class Past:
     def anew(cls, dynamics: Dynamics, rows: int) -> Self:
         """A stretch of rows that nothing is known of yet."""
         mean = dynamics.outlook.mean
-        return cls(
-            dynamics, np.tile(mean, (2, 1)), np.full(len(mean), NEVER), rows, corrects=False, learns=False
-        )
+        before, ages, held = np.tile(mean, (2, 1)), np.full(len(mean), NEVER), np.full(len(mean), np.nan)
+        return cls(dynamics, before, ages, held, rows, corrects=False, learns=False)
 
     def take(self, rows: Matrix, steps: Steps) -> None:
         """Take the next rows, NaN in gaps (T, n)."""

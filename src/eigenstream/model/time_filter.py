@@ -24,7 +24,7 @@ from ..learners.scatter import ROUNDING
 from ..learners.stored import LARGEST_VALUE, stored_array
 from .gap_state import GROSS, Outlook
 from .imputation import Filled, Gaussian, gaussian
-from .judgement import WIDE, HiddenErrors, bins_of
+from .judgement import WIDE, HiddenErrors, SecondMixture, bins_of
 from .persistence import SLOWEST, Forecaster, Persistence
 from .plan import Plan
 
@@ -55,6 +55,10 @@ OFTEN, STRIDES = 8, (1, 2, 4, 8, 16)
 LEARNT_OFTEN = 16
 """Number of first blocks that are all learnt from, if nothing is forgotten; then every second, and so on."""
 
+# Blocks. What a model of some hundred rows is off by says little about the rows after them.
+FIRST = 1
+"""Blocks that do not count for the second mixture."""
+
 # Directions of innovations beyond the components of the rows, where there are too many inputs for all: each
 # costs time in every row with gaps, and the rest counts as noise.
 BEYOND = 8
@@ -76,6 +80,7 @@ class Dynamics(NamedTuple):
     """Distribution of innovations."""
     factors: Floats
     """Of `HiddenErrors.factors`."""
+    second: SecondMixture
     usual: float | None = None
     """Usual time between two rows, in seconds; None: rows have no times."""
 
@@ -136,7 +141,7 @@ class TimeFilter(Marked):
         The task of the tracker.
     """
 
-    LEARNT = ("persistence", "judgement", "last", "came", "ages", "totals", "blocks")
+    LEARNT = ("persistence", "judgement", "second", "last", "came", "ages", "held", "totals", "blocks")
 
     def __init__(self, plan: Plan) -> None:
         n = plan.width
@@ -148,12 +153,15 @@ class TimeFilter(Marked):
         self.learner = innovations_learner(plan)
         """Of innovations, each input in its own units."""
         self.persistence, self.judgement = Persistence.none(n), HiddenErrors.none(n)
+        self.second = SecondMixture.none()
         self.last: Matrix = np.zeros((2, n))
         """The last two rows, the older one first, gaps filled by time."""
         self.came: NDArray[np.bool_] = np.zeros((2, n), dtype=bool)
         """Entries of these that have come."""
         self.ages: NDArray[np.int64] = np.full(n, NEVER)
         """Rows since the last value of each input."""
+        self.held: Vector = np.full(n, np.nan)
+        """This value; NaN where there is none."""
         self.totals: Vector = np.zeros(3)
         """Shares of entries that came, rows, and times between them: weighted and discounted."""
         self.blocks = 0
@@ -215,7 +223,9 @@ class TimeFilter(Marked):
         gathered[-1] = spread
         noise = known.noise * np.square(scale)
         outlook = Outlook(mean, self._deviations(), noise, gathered, AGES, BINS_BY_AGE)
-        return Dynamics(forecaster, outlook, known, self.judgement.factors(spread), self._usual())
+        return Dynamics(
+            forecaster, outlook, known, self.judgement.factors(spread), self.second, self._usual()
+        )
 
     def _spread(self) -> Vector:
         """Variance of each input around its mean (n)."""
@@ -294,7 +304,12 @@ class TimeFilter(Marked):
 
     def judge(self, bins: NDArray[np.intp], answers: Floats, weights: Vector) -> None:
         """Take note of answers to entries that were hidden in a block; parameters: `HiddenErrors.after`."""
-        self.judgement = self.judgement.after(bins, answers, weights)
+        self.judgement = self.judgement.after(bins, answers[:4], weights)
+        if self.blocks > FIRST:
+            _, time, _, _, mixture, last = answers
+            spread = self._spread()
+            units = np.divide(1.0, np.sqrt(spread), out=np.zeros_like(spread), where=spread > 0)
+            self.second = self.second.after(bins, np.stack((mixture, time, last)), units, weights)
         self._dynamics = []
 
     def _compare(self, deviations: Matrix, came: NDArray[np.bool_], steps: Steps) -> None:
@@ -319,12 +334,15 @@ class TimeFilter(Marked):
         """Go on from the end of a block."""
         self.last, self.came = np.vstack((self.last, rows[-2:]))[-2:], np.vstack((self.came, came[-2:]))[-2:]
         self.ages, self.blocks = ages, self.blocks + 1
+        at = len(came) - 1 - np.argmax(came[::-1], axis=0)
+        self.held = np.where(came.any(axis=0), rows[at, np.arange(len(ages))], self.held)
 
     def joined(self, every: Sequence[TimeFilter], known: Knowledge) -> None:
         """Go on with what all of these know, of whose innovations this is known together."""
         self.persistence = Persistence(np.sum([one.persistence.sums for one in every], axis=0))
         self.judgement = HiddenErrors(np.sum([one.judgement.sums for one in every], axis=0))
         self.totals = np.sum([one.totals for one in every], axis=0)
+        self.second = SecondMixture(np.sum([one.second.sums for one in every], axis=0))
         self.blocks = sum(one.blocks for one in every)
         self.learner.restart(known, 0, 0.0)
         self._dynamics = []
@@ -332,6 +350,7 @@ class TimeFilter(Marked):
     def follow(self, past: Past) -> None:
         """Go on from the rows of another filter."""
         self.last, self.ages = past.last, past.course.ages.copy()
+        self.held = np.where(self.ages == 0, self.last[1], past.held)
         self.came = np.tile(self.ages == 0, (2, 1))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -340,6 +359,8 @@ class TimeFilter(Marked):
         return learner | {
             "persistence": self.persistence.sums,
             "judgement": self.judgement.sums,
+            "second": self.second.sums,
+            "held": self.held,
             "last": self.last,
             "came": self.came,
             "ages": self.ages,
@@ -351,6 +372,8 @@ class TimeFilter(Marked):
         n, prefix = len(self.ages), "innovations."
         self.persistence = Persistence(stored_array(arrays, "persistence", self.persistence.sums.shape))
         self.judgement = HiddenErrors(stored_array(arrays, "judgement", self.judgement.sums.shape))
+        self.second = SecondMixture(stored_array(arrays, "second", self.second.sums.shape))
+        self.held = stored_array(arrays, "held", (n,), most=LARGEST_VALUE[np.float64], gaps=True)
         self.last = stored_array(arrays, "last", (2, n), most=LARGEST_VALUE[np.float64])
         self.came = stored_array(arrays, "came", (2, n), np.bool_)
         self.ages = stored_array(arrays, "ages", (n,), np.int64, least=0, most=NEVER + 1)
