@@ -235,6 +235,21 @@ def test_forecasts_of_walks_are_their_last_rows_with_growing_deviations():
     assert model.forecast().rows.shape == (1, 5)
 
 
+def test_error_bars_of_forecasts_cover_as_much_as_they_say_where_no_input_is_a_simple_process():
+    """Slow factors in white noise: an input by itself is neither of first nor of second order."""
+    rng, slow = np.random.default_rng(18), np.zeros((1500, 2))
+    for t in range(1, 1500):
+        slow[t] = 0.95 * slow[t - 1] + rng.standard_normal(2)
+    X = slow @ rng.standard_normal((2, 10)) + rng.standard_normal((1500, 10))
+    model, covered = OnlineAdaptivePCA(missing="impute").fit(X[:500]), []
+    for start in range(500, 1480, 20):
+        rows, std = model.forecast(20)
+        covered.append(np.abs(X[start : start + 20] - rows) < 1.645 * std)
+        model.partial_fit(X[start : start + 20])
+    share = np.mean(covered, axis=(0, 2))[[0, 4, 19]]
+    assert ((share > 0.84) & (share < 0.96)).all()
+
+
 def test_forecasts_of_a_rhythm_follow_it():
     t = np.arange(1000)[:, None]
     X = np.sin(2 * np.pi * t / np.array([40.0, 60.0, 90.0])) + 1e-3 * np.random.default_rng(

@@ -34,6 +34,10 @@ gap."""
 ALIKE = 0.95
 """Largest correlation of the errors of two answers."""
 
+# Variances of a factor by chance: two standard deviations.
+CHANCE = 4.0
+"""Part of the squared loss of a forecast that is taken off it, since chance alone would give as much."""
+
 SPARSE = 16
 """One input in 16 is hidden over a whole block, another one over `RUN` rows, and one in 16 of the other
 entries by itself."""
@@ -131,13 +135,13 @@ class SecondMixture(NamedTuple):
         number, so_far, other, both = self.sums.swapaxes(0, 1)
         under = so_far + other - 2 * both
         found = np.divide(so_far - both, under, out=np.zeros_like(under), where=under > 0)
-        return np.clip(found, 0.0, 1.0) * number / (number + PRIORS)
+        return np.asarray(np.clip(found, 0.0, 1.0) * number / (number + PRIORS))
 
     def mixed(self, bins: NDArray[np.intp], mixture: Floats, time: Floats, last: Floats) -> Floats:
         """Entries that are gaps by all three answers; NaN of the last value: there is none (..., n)."""
         first, second = self.weights()[:, np.maximum(bins, 0)]
         so_far = mixture + first * (time - mixture)
-        return np.where(np.isnan(last), so_far, so_far + second * (last - so_far))
+        return np.asarray(np.where(np.isnan(last), so_far, so_far + second * (last - so_far)))
 
     def after(self, bins: NDArray[np.intp], errors: Floats, units: Vector, weights: Vector) -> SecondMixture:
         """After a block with errors of the mixture, of time, and of the last value, where there is one.
@@ -162,6 +166,48 @@ class SecondMixture(NamedTuple):
             for one, other in ((mixture, time), (so_far, last))
         ]
         return SecondMixture(LATELY * self.sums + np.array(found))
+
+
+class ForecastErrors(NamedTuple):
+    """Discounted sums over forecasts of whole blocks from the rows before them, which nobody corrects."""
+
+    sums: Floats
+    """By horizon: number of forecasts f, ``f^2``, ``f x``, ``x^2`` with x the truth, both as deviations from
+    the mean; variances that forecasts expect (5, bins, n)."""
+
+    @classmethod
+    def none(cls, n: int) -> ForecastErrors:
+        """Before the first row."""
+        return cls(np.zeros((5, BINS, n)))
+
+    def after(
+        self, forecasts: Matrix, truth: Matrix, variances: Matrix, came: NDArray[np.bool_], weights: Vector
+    ) -> ForecastErrors:
+        """After a block with these forecasts 1, 2, ... rows ahead; only entries that came count (b, n)."""
+        counts = weights[:, None] * came
+        terms = np.stack(
+            (np.ones_like(truth), forecasts**2, forecasts * truth, np.where(came, truth, 0.0) ** 2, variances)
+        )
+        starts = np.flatnonzero(np.diff(bins_of(np.arange(1, len(truth) + 1)), prepend=-1))
+        found = np.zeros_like(self.sums)
+        found[:, : len(starts)] = np.add.reduceat(np.where(came, counts * terms, 0.0), starts, axis=1)
+        return ForecastErrors(RECENT * self.sums + found)
+
+    def judged(self, spread: Vector) -> tuple[Matrix, Matrix]:
+        """Factor of the deviation of a forecast from the mean, and of the variance it then has (bins, n).
+
+        The former is that of all inputs together, and 1 where chance alone would give as much. ``spread`` is
+        the variance of each input, as of `HiddenErrors.factors`.
+        """
+        units = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        number, ff, fx, xx, expected = self.sums * np.where(np.arange(5)[:, None, None] > 0, units, 1.0)
+        N, FF, FX, XX = (each.sum(axis=1) for each in (number, ff, fx, xx))
+        loss = 1 - np.clip(np.divide(FX, FF, out=np.ones_like(FF), where=FF > 0), 0.0, 1.0)
+        squares = np.maximum(XX - 2 * FX + FF, 0.0) * PRIORS / PRIOR
+        chance = np.divide(CHANCE * squares, N * FF * loss**2, out=np.ones(BINS), where=N * FF * loss > 0)
+        kept = np.tile(1 - loss * np.maximum(1 - chance, 0.0), (len(spread), 1)).T
+        errors = np.maximum(xx - 2 * kept * fx + kept**2 * ff, 0.0)
+        return kept, _ratios(number, errors, expected, 1.0)
 
 
 def _ratios(number: Matrix, over: Matrix, under: Matrix, theory: float) -> Matrix:

@@ -93,7 +93,8 @@ class OpenBlock:
         assert self.past is not None
         n, past = self.number, self.past
         last = last_values(self.came[:n, : past.width], past.held)
-        return past.dynamics.second.mixed(past.course.bins[:n], mixture, past.course.rows[:n], last)
+        mixed = past.dynamics.second.mixed(past.course.bins[:n], mixture, past.course.rows[:n], last)
+        return mixed.astype(np.float64, copy=False)
 
     def _told(self, level: Matrix, mixed: Matrix) -> Matrix:
         """Mix both answers where there are two, in the rows so far."""

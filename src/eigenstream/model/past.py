@@ -13,7 +13,7 @@ from .gap_kernels import follow
 from .gap_state import NONE, Course, belief_of
 from .imputation import Filled
 from .judgement import bins_of
-from .time_filter import AGES, NEVER, Dynamics, Forecast
+from .time_filter import NEVER, Dynamics, Forecast, forecast_variances
 
 
 class Past:
@@ -73,17 +73,13 @@ class Past:
         """The next rows, after those that have been taken."""
         dynamics, outlook = self.dynamics, self.dynamics.outlook
         before, last = self.course.last
-        rows = np.zeros((steps, len(last)))
-        for h in range(steps):
-            last, before = dynamics.forecaster.after(last, before), last
-            rows[h] = last
-        ages = np.minimum(self.course.ages + np.arange(1, steps + 1)[:, None], NEVER)
-        each = np.arange(len(last))
+        rows = dynamics.forecaster.ahead(last, before, steps)
         # A forecast from a gap is one over more rows, as far as errors are concerned.
-        variances = np.column_stack([np.interp(ages[:, i] - 1, AGES, outlook.gathered[:, i]) for i in each])
-        variances = np.minimum(variances + np.square(outlook.deviations), outlook.gathered[-1])
-        factors = dynamics.factors[1, bins_of(ages), each]
-        variances = np.maximum.accumulate(np.maximum(factors, 1.0) * variances, axis=0)  # factors may fall
+        ages = np.minimum(self.course.ages + np.arange(1, steps + 1)[:, None], NEVER)
+        expected = forecast_variances(dynamics.forecaster, outlook.deviations, outlook.gathered[-1], ages)
+        kept, factors = (each[bins_of(ages), np.arange(len(last))] for each in dynamics.ahead)
+        rows *= np.minimum.accumulate(kept, axis=0)
+        variances = np.maximum.accumulate(factors * expected, axis=0)  # factors may fall from bin to bin
         return Forecast(rows + outlook.mean, np.sqrt(variances))
 
     @property

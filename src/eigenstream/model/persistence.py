@@ -47,6 +47,14 @@ class Forecaster(NamedTuple):
         """The next deviations from the mean, after the last two rows of them."""
         return np.asarray(self.a * last + self.b * before)
 
+    def ahead(self, last: Vector, before: Vector, steps: int) -> Matrix:
+        """The next rows of deviations, after the last two (steps, n)."""
+        rows = np.zeros((steps, len(last)))
+        for h in range(steps):
+            last, before = self.after(last, before), last
+            rows[h] = last
+        return rows
+
     def responses(self, steps: int) -> Matrix:
         """Effect of one innovation on the rows that follow: psi_0 = 1, psi_1 = a, ... (steps, n)."""
         psi = np.zeros((steps, len(self.a)))

@@ -24,7 +24,7 @@ from ..learners.scatter import ROUNDING
 from ..learners.stored import LARGEST_VALUE, stored_array
 from .gap_state import GROSS, Outlook
 from .imputation import Filled, Gaussian, gaussian
-from .judgement import WIDE, HiddenErrors, SecondMixture, bins_of
+from .judgement import WIDE, ForecastErrors, HiddenErrors, SecondMixture, bins_of
 from .persistence import SLOWEST, Forecaster, Persistence
 from .plan import Plan
 
@@ -81,6 +81,8 @@ class Dynamics(NamedTuple):
     factors: Floats
     """Of `HiddenErrors.factors`."""
     second: SecondMixture
+    ahead: tuple[Matrix, Matrix]
+    """Of `ForecastErrors.judged`."""
     usual: float | None = None
     """Usual time between two rows, in seconds; None: rows have no times."""
 
@@ -141,7 +143,18 @@ class TimeFilter(Marked):
         The task of the tracker.
     """
 
-    LEARNT = ("persistence", "judgement", "second", "last", "came", "ages", "held", "totals", "blocks")
+    LEARNT = (
+        "persistence",
+        "judgement",
+        "second",
+        "ahead",
+        "last",
+        "came",
+        "ages",
+        "held",
+        "totals",
+        "blocks",
+    )
 
     def __init__(self, plan: Plan) -> None:
         n = plan.width
@@ -153,7 +166,7 @@ class TimeFilter(Marked):
         self.learner = innovations_learner(plan)
         """Of innovations, each input in its own units."""
         self.persistence, self.judgement = Persistence.none(n), HiddenErrors.none(n)
-        self.second = SecondMixture.none()
+        self.second, self.ahead = SecondMixture.none(), ForecastErrors.none(n)
         self.last: Matrix = np.zeros((2, n))
         """The last two rows, the older one first, gaps filled by time."""
         self.came: NDArray[np.bool_] = np.zeros((2, n), dtype=bool)
@@ -223,9 +236,8 @@ class TimeFilter(Marked):
         gathered[-1] = spread
         noise = known.noise * np.square(scale)
         outlook = Outlook(mean, self._deviations(), noise, gathered, AGES, BINS_BY_AGE)
-        return Dynamics(
-            forecaster, outlook, known, self.judgement.factors(spread), self.second, self._usual()
-        )
+        factors, ahead = self.judgement.factors(spread), self.ahead.judged(spread)
+        return Dynamics(forecaster, outlook, known, factors, self.second, ahead, self._usual())
 
     def _spread(self) -> Vector:
         """Variance of each input around its mean (n)."""
@@ -320,8 +332,20 @@ class TimeFilter(Marked):
         else:
             passed = in_steps(steps.passed, self._usual())
             neighbours = (passed > 0.5) & (passed < 2)
+        if self.started and neighbours.all():
+            self._compare_ahead(deviations, came, counts)
         self.persistence = self.persistence.after(deviations, came, counts * neighbours, decay)
         self.judgement = self.judgement.discounted(decay)
+
+    def _compare_ahead(self, deviations: Matrix, came: NDArray[np.bool_], counts: Vector) -> None:
+        """Judge forecasts of a block from the two rows before it, by what was known then."""
+        forecaster, rows = self._forecaster(self.totals[1]), len(counts)
+        said = forecaster.ahead(deviations[1], deviations[0], rows)
+        expected = forecast_variances(
+            forecaster, self._deviations(), self._spread(), np.arange(1, rows + 1)[:, None]
+        )
+        present = came[2:] & came[:2].all(axis=0) & np.isfinite(expected)
+        self.ahead = self.ahead.after(said, deviations[2:], expected, present, counts)
 
     def _count(self, came: NDArray[np.bool_], steps: Steps) -> None:
         """Count a block that has been learnt from."""
@@ -343,6 +367,7 @@ class TimeFilter(Marked):
         self.judgement = HiddenErrors(np.sum([one.judgement.sums for one in every], axis=0))
         self.totals = np.sum([one.totals for one in every], axis=0)
         self.second = SecondMixture(np.sum([one.second.sums for one in every], axis=0))
+        self.ahead = ForecastErrors(np.sum([one.ahead.sums for one in every], axis=0))
         self.blocks = sum(one.blocks for one in every)
         self.learner.restart(known, 0, 0.0)
         self._dynamics = []
@@ -360,6 +385,7 @@ class TimeFilter(Marked):
             "persistence": self.persistence.sums,
             "judgement": self.judgement.sums,
             "second": self.second.sums,
+            "ahead": self.ahead.sums,
             "held": self.held,
             "last": self.last,
             "came": self.came,
@@ -373,6 +399,7 @@ class TimeFilter(Marked):
         self.persistence = Persistence(stored_array(arrays, "persistence", self.persistence.sums.shape))
         self.judgement = HiddenErrors(stored_array(arrays, "judgement", self.judgement.sums.shape))
         self.second = SecondMixture(stored_array(arrays, "second", self.second.sums.shape))
+        self.ahead = ForecastErrors(stored_array(arrays, "ahead", self.ahead.sums.shape))
         self.held = stored_array(arrays, "held", (n,), most=LARGEST_VALUE[np.float64], gaps=True)
         self.last = stored_array(arrays, "last", (2, n), most=LARGEST_VALUE[np.float64])
         self.came = stored_array(arrays, "came", (2, n), np.bool_)
@@ -408,6 +435,29 @@ def _gathered(forecaster: Forecaster) -> Matrix:
         growth = growth**2
         found[i] = found[i - 1] * (1 + growth)
     return found
+
+
+def forecast_variances(
+    forecaster: Forecaster, deviations: Vector, spread: Vector, horizons: NDArray[np.int64]
+) -> Matrix:
+    """Variances of forecasts so many rows ahead (m, n or 1), at most those of the inputs (m, n).
+
+    Parameters
+    ----------
+    forecaster
+        Persistence of the inputs.
+    deviations
+        Standard deviation of each innovation (n).
+    spread
+        Variance of each input (n).
+    horizons
+        Rows ahead, at least 1.
+    """
+    table, each = _gathered(forecaster), np.arange(len(spread))
+    at = np.clip(np.searchsorted(AGES, horizons - 1, side="right") - 1, 0, len(AGES) - 2)
+    share = np.minimum((horizons - 1 - AGES[at]) / (AGES[at + 1] - AGES[at]), 1.0)
+    gathered = table[at, each] + share * (table[at + 1, each] - table[at, each])
+    return np.asarray(np.minimum(np.square(deviations) * (1 + gathered), spread))
 
 
 def learn_filled(learner: Learner, filled: Filled, steps: Steps) -> None:
