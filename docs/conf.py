@@ -6,11 +6,13 @@ code host, and no text exists twice.
 
 import importlib.metadata
 import os
+import re
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
+from docutils import nodes
 from sphinx.addnodes import pending_xref
 
 from eigenstream.cli.sections import SectionedCommand, section_of
@@ -148,6 +150,13 @@ def to_the_gallery(app, doctree):
             link["refexplicit"] = True  # words of the page, not the title of the gallery
 
 
+def words_of_thumbnails(app, doctree):
+    """A thumbnail of the gallery says which example it is of, for those who do not see it."""
+    for image in doctree.findall(nodes.image):
+        if (found := re.search(r"sphx_glr_plot_(\w+)_thumb", image["uri"])) and not image.get("alt"):
+            image["alt"] = f"the picture of the example: {found[1].replace('_', ' ')}"
+
+
 def way_back(app, error):
     """The report of the reproduction is a page of its own: from there, a link leads back to the site."""
     report = Path(app.outdir) / "reproduction" / "index.html"
@@ -165,4 +174,5 @@ def setup(app):
     app.connect("autodoc-process-docstring", tables_as_they_are)
     app.connect("autodoc-process-docstring", words_of_attributes, priority=400)
     app.connect("doctree-read", to_the_gallery)
+    app.connect("doctree-read", words_of_thumbnails)
     app.connect("build-finished", way_back)
