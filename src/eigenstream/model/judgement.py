@@ -207,7 +207,9 @@ class ForecastErrors(NamedTuple):
         chance = np.divide(CHANCE * squares, N * FF * loss**2, out=np.ones(BINS), where=N * FF * loss > 0)
         kept = np.tile(1 - loss * np.maximum(1 - chance, 0.0), (len(spread), 1)).T
         errors = np.maximum(xx - 2 * kept * fx + kept**2 * ff, 0.0)
-        return kept, _ratios(number, errors, expected, 1.0)
+        factors = _ratios(number, errors, expected, 1.0)
+        factors[0] = np.maximum(factors[0], 1.0)  # one row ahead, every row has shown what it expects
+        return kept, factors
 
 
 def _ratios(number: Matrix, over: Matrix, under: Matrix, theory: float) -> Matrix:
