@@ -52,11 +52,12 @@ learnt from the rows before it, and then learnt. The measure is the root mean sq
 entries, in standard deviations, over all rows but the first tenth. Ours is
 `OnlineAdaptivePCA(missing="impute").learn_and_impute(X)` with everything at its default, the same for
 all sets; it leaves gaps before the first value of a sensor, which count as filled with 0, its mean.
-Constants that were compared were compared on every second of the sets (airq, chlorine, drift,
-...) and on synthetic streams; what went wrong on the other eight led to one of them, the shrinkage of the
-second coefficient; those of the second mixture on eight of the sets with other gaps.
-With {LAGS} lags and with a half-life of 200 rows it is shown, not judged. SPIRIT forecasts each row from the six rows before (lambda 0.96, energy 0.95 to
-0.98; bounded in its favour, so that it does not diverge); GROUSE has rank 5 (a quarter of the sensors
+Constants that were compared were compared on every second of the sets (airq, chlorine, drift, ...) and
+on synthetic streams; what went wrong on the other eight led to one of them, the shrinkage of the second
+coefficient; those of the second mixture on eight of the sets with other gaps. With {LAGS} lags and with
+a half-life of 200 rows it is shown, not judged. SPIRIT forecasts each row from the six rows before
+(lambda 0.96, energy 0.95 to 0.98; bounded in its favour, so that it does not diverge); GROUSE has rank 5
+(a quarter of the sensors
 where these are few) and step 0.1. *GROUSE, lags*: the same with {LAGS} lags, although it has no such
 setting. *{HINDSIGHT}*: the best for this set among SPIRIT's with lambda 0.96, 0.99 and 1 and energies
 from 0.9 and 0.95 on, and among GROUSE's with ranks 1, 2, 4, 8 and steps 0.01, 0.1, 0.5. *Mean* is that
