@@ -21,7 +21,7 @@ NAME = "open-choices"
 TITLE, CAPTION, ALT, claim = texts_of(NAME)
 
 TAKEN = "as taken"
-# With all seeds no factor is beyond 1.4; a single seed of the quick report has 0.53.
+# With all seeds factors are 0.84 to 1.26; the single seed of the quick report has 0.53.
 HARMLESS = 2.0
 """Factor on the error of the printed network, up or down, up to which a choice counts as harmless."""
 IN_TEXT = {"alpha": "α", "mu_0": "μ₀"}
