@@ -21,6 +21,8 @@ LONGEST_NAMES = 1 << 22
 """Most bytes of a file of names: some hundred thousand of them."""
 KEYED_BATCH_ROWS = 16_384
 """Rows per batch of run and watch with --key: a call costs as much per key as a few rows."""
+NAME_FILES = (".txt", ".csv", ".tsv", ".names", ".lst", ".dat")
+"""Endings of files of names; a name of a column may have a point, too, such as T.degC."""
 TOO_FEW = 4
 """Exit status if more rows than --skip-at-most allows were left out, or all; everything else was done."""
 
@@ -36,7 +38,7 @@ def _names_or_file(ctx: click.Context, parameter: click.Parameter, value: str | 
     if value is None:
         return value
     if not Path(value).is_file():
-        if "," not in value and Path(value).suffix:
+        if "," not in value and Path(value).suffix.lower() in NAME_FILES:
             raise click.BadParameter(
                 f"there is no file {value!r}: give a file of names, or names with commas between them"
             )

@@ -27,6 +27,8 @@ Times = Callable[[NDArray[Any]], NDArray[np.float64]]
 Model: TypeAlias = Any
 """A fitted `AdaptivePCA`, `OnlineAdaptivePCA`, `StreamModel` or `StreamMonitor`."""
 
+WIDE = 100.0
+"""Ratio of the ends of a logarithmic axis from which on powers of ten are labels enough: three at least."""
 LONGEST_NAME = 24
 """Letters of an input's name that are shown: names stand side by side below an axis."""
 SEEN = 0.01
@@ -97,12 +99,16 @@ def legend_below(figure: Figure, handles: list[Artist]) -> None:
 
 def logarithmic(axis: Axes) -> None:
     """Make the vertical axis logarithmic, with labels that do not overlap whatever range it shows."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter
+
+    def between(value: float, _: int | None) -> str:
+        low, high = axis.get_ylim()
+        wide = high > WIDE * low  # powers of ten are labels enough
+        return "" if wide or f"{value:.0e}"[0] not in "25" else f"{value:g}"
 
     axis.set_yscale("log")
-    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.yaxis.set_minor_formatter(FuncFormatter(between))
 
 
 def on_axis(counts: NDArray[np.int64], times: Times | None) -> NDArray[Any]:
