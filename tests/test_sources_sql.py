@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -360,3 +361,13 @@ def test_without_sqlalchemy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     with pytest.raises(SourceError, match=r"postgresql://h/db: .* pip install 'eigenstream\[sql\]'"):
         sources.open("postgresql://me:hunter2@h/db?table=t&order=id")
+
+
+def test_a_driver_that_is_not_there_is_named():
+    pytest.importorskip("sqlalchemy")
+    if find_spec("duckdb_engine") is not None:
+        pytest.skip("the driver is there")
+    with pytest.raises(SourceError, match="no driver for duckdb here: pip install duckdb-engine, or write"):
+        sources.open("duckdb:///plant.duckdb?table=t&order=id")
+    with pytest.raises(SourceError, match=r"no driver for postgresql\+nobody here: install it"):
+        sources.open("postgresql+nobody://HOST/plant?table=t&order=id")

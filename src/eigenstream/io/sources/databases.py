@@ -17,13 +17,8 @@ from .options import ReadOptions
 from .patience import ask_again
 from .sql import Answer, Database, Question, SqlReader
 
-DIALECTS = {
-    "clickhouse": "clickhouse-sqlalchemy",
-    "duckdb": "duckdb-engine",
-    "snowflake": "snowflake-sqlalchemy",
-    "trino": "'trino[sqlalchemy]'",
-}
-"""Packages that teach SQLAlchemy databases which it does not know of itself."""
+DRIVERS = {"duckdb": "duckdb-engine"}
+"""Packages for databases that SQLAlchemy does not know of itself."""
 PASSWORD = "EIGENSTREAM_SQL_PASSWORD"
 """Variable of the environment with the password of the server, where the address has none."""
 FIRST_PATIENCE, PATIENCE = 5.0, 30.0
@@ -111,11 +106,11 @@ def open_database(address: str, options: ReadOptions) -> SqlReader:
     except ImportError as error:
         raise SourceError(f"{name}: its driver is not installed: {error}") from None
     except sqlalchemy.exc.NoSuchModuleError:
-        kind = parts.place.partition(":")[0].partition("+")[0]
-        package = DIALECTS.get(kind, "the package that teaches it to SQLAlchemy")
+        kind = parts.place.partition(":")[0]
+        package = f"pip install {DRIVERS[kind]}" if kind in DRIVERS else "install it"
         raise SourceError(
-            f"{name}: nothing here reads {kind} databases: pip install {package}, or write an address such "
-            "as postgresql+pg8000://HOST/plant"
+            f"{name}: SQLAlchemy finds no driver for {kind} here: {package}, or write an address such as "
+            "postgresql+pg8000://HOST/plant"
         ) from None
     except (sqlalchemy.exc.SQLAlchemyError, ValueError, TypeError):  # their words may hold the password
         raise SourceError(f"{name} is not an address such as postgresql+pg8000://HOST/plant") from None
