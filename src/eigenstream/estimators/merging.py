@@ -16,9 +16,9 @@ def merge(models: Sequence[OnlineAdaptivePCA]) -> OnlineAdaptivePCA:
     Their spectra are stacked, with one row per model for how far its mean lies from the common one; a
     singular value decomposition gives the joint spectrum. With ``solver="exact"`` the result is the model of
     all rows to rounding; otherwise it lacks what each model had let go before. The order of the models
-    matters to signs alone: axes point to where those of the first model point, so that models in the order of their
-    rows give the signs of one model of all rows. A tree of merges agrees with a single one up to what the
-    capacity cuts off.
+    matters to signs alone: axes point to where those of the first model point, so that models in the order
+    of their rows give the signs of one model of all rows. A tree of merges agrees with a single one up to
+    what the capacity cuts off.
 
     Standardized models are joined in raw units. Models that forget by the clock are first discounted to the
     last row of all. With lags, the result goes on after the rows of the last model (by the clock: of the one
