@@ -287,6 +287,10 @@ def test_spreadsheets_zip_and_several_files(tmp_path, monkeypatch):
     assert said.count("300 rows, 1 gaps: 1 filled") == 2
     assert Path("filled/one.csv").read_bytes() == Path("whole.csv").read_bytes()
     assert Path("filled/two.csv").read_text() != Path("whole.csv").read_text()  # more is known by then
+    call("fill", "filled", "--output", "again")
+    assert Path("again/one.csv").read_bytes() == Path("whole.csv").read_bytes()  # nothing was left to fill
+    call("fill", "one.c*", "--output", "matching")
+    assert Path("matching/one.csv").read_bytes() == Path("whole.csv").read_bytes()
     assert "same name" in call("fill", "one.csv", "filled/one.csv", "--output", "other", code=2)
     assert "one by one" in call("fill", "one.csv", "two.csv.zip", "--output", "other", "--ahead", code=2)
 
@@ -429,3 +433,36 @@ def test_a_killed_command_is_given_once_more_to_the_same_bytes(european, tmp_pat
             path for path in tmp_path.iterdir() if path.name.endswith(".tmp") and "whole" in path.name
         ]
     assert kills >= 4
+
+
+@pytest.mark.parametrize("ahead", [(), ("--ahead",)])
+def test_rows_that_are_missing_by_their_times_let_time_pass(tmp_path, monkeypatch, ahead):
+    """Without a half-life, too: a walk is less sure after a pause of 60 steps."""
+    monkeypatch.chdir(tmp_path)
+    X = np.cumsum(np.random.default_rng(2).standard_normal((400, 3)), axis=0)
+    minutes = np.arange(400) + 60 * (np.arange(400) >= 300)
+    for name, times in (("even", np.arange(400)), ("uneven", minutes)):
+        cells = [[f"{v:.3f}" for v in row] for row in X]
+        cells[299][0] = cells[300][0] = ""
+        stamps = [f"2024-01-01T{m // 60:02d}:{m % 60:02d}:00" for m in times]
+        lines = ["time,a,b,c", *(",".join((one, *row)) for one, row in zip(stamps, cells, strict=True))]
+        Path(f"{name}.csv").write_text("\n".join(lines) + "\n")
+        call("fill", f"{name}.csv", "--output", f"{name}_whole.csv", "--time-column", "time", "--std", *ahead)
+    even, uneven = (pd.read_csv(f"{name}_whole.csv")["a_std"] for name in ("even", "uneven"))
+    assert uneven[300] > (1.1 if ahead else 1.5) * even[300]
+    if not ahead:
+        assert uneven[299] == even[299]
+
+
+def test_text_of_two_bytes_a_character_stays_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, gone = plant()
+    cells = [
+        ["" if g else f"{v:.2f}" for v, g in zip(*row, strict=True)] for row in zip(X, gone, strict=True)
+    ]
+    text = "\r\n".join(("é,b,c,d", *map(",".join, cells))) + "\r\n"
+    Path("a.csv").write_bytes(text.encode())
+    Path("wide.csv").write_bytes(text.encode("utf-16"))
+    call("fill", "a.csv", "--output", "whole.csv")
+    call("fill", "wide.csv", "--output", "wide_whole.csv")
+    assert Path("wide_whole.csv").read_bytes() == Path("whole.csv").read_bytes().decode().encode("utf-16")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
 @Section.WRITE.option(
     "--output",
     required=True,
-    help="The copy of the file, gaps filled; - for the terminal; for several files, a folder.",
+    help="The copy of the file, gaps filled; - for the terminal; for several files or a folder, a folder.",
 )
 @Section.WRITE.option(
     "--flag",
@@ -86,6 +87,7 @@ def fill(
     from ..model import StreamModel
 
     pairs = _copies(sources, output, one_by_one=ahead or bool(flag))
+    sources = tuple(source for source, _ in pairs)
     for source, copy in pairs:
         require_input(source)
         refuse_shared({"SOURCE": source, "--output": copy, "--flag": flag or None, "--save": save})
@@ -158,9 +160,13 @@ def _say_done(model: str, copies: list[str]) -> None:
 
 
 def _copies(sources: tuple[str, ...], output: str, *, one_by_one: bool) -> list[tuple[str, str]]:
-    """Each source with the name of its copy."""
-    if len(sources) == 1:
+    """Each source with the name of its copy; folders and patterns stand for their files."""
+    from ..io.sources.opening import files_of
+
+    found = [list(map(str, files_of(source))) or [source] for source in sources]
+    if len(sources) == 1 and found[0] == list(sources):
         return [(sources[0], output)]
+    sources = tuple(chain.from_iterable(found))
     names = [Path(source).name.removesuffix(".zip") for source in sources]
     if one_by_one or output == "-" or "-" in sources:
         raise click.UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import filecmp
 import gzip
@@ -10,9 +11,11 @@ import shutil
 import sys
 import tempfile
 import zipfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -33,6 +36,10 @@ from ..keyed import Bank
 from ..keyed.bank_file import Key
 from ..keyed.keyed_models import factorized, grouped
 from ..model import StreamModel
+
+# Rows. After that many nothing is left of what the past of an input says.
+LONGEST_PAUSE = 4096
+"""Most rows that are taken to be missing between two rows."""
 
 ALIKE = 0.5
 """Correlation of the errors of two passes in opposite directions: both know the other inputs of the row."""
@@ -62,6 +69,23 @@ class Passed(NamedTuple):
 
     rows: NDArray[Any]
     std: NDArray[Any]
+
+
+class Pauses:
+    """Rows that are missing between rows with times, where the usual time between two of them is a step."""
+
+    def __init__(self) -> None:
+        self._usual, self._last = 0.0, np.nan
+
+    def before(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Number of rows that are missing before each row."""
+        passed = np.diff(times, prepend=self._last)
+        if not self._usual and (some := passed[passed > 0]).size:
+            self._usual = float(np.median(some))
+        if len(times):
+            self._last = float(times[-1])
+        steps = np.nan_to_num(passed) / (self._usual or np.inf)
+        return np.asarray(np.clip(np.rint(steps) - 1, 0, LONGEST_PAUSE).astype(np.int64))
 
 
 class KeyedFillers:
@@ -109,8 +133,20 @@ def passed(
     return Passed(filled, std)
 
 
-def _by_the_past(model: StreamModel, rows: NDArray[Any], times: NDArray[np.float64] | None) -> Passed:
-    return Passed(*model.learn_and_impute(rows, times))
+def _learnt(
+    model: StreamModel, rows: NDArray[Any], times: NDArray[np.float64] | None, pauses: Pauses
+) -> Passed:
+    """Rows filled by those before them. Where the model takes no times, they say which rows are missing."""
+    if times is None or model.needs_timestamps:
+        return Passed(*model.learn_and_impute(rows, times))
+    lacking = pauses.before(times)
+    ends = [0, *(np.flatnonzero(lacking[1:]) + 1).tolist(), len(rows)]
+    parts = []
+    for a, b in pairwise(ends):
+        model.pause(int(lacking[a]))
+        parts.append(model.learn_and_impute(rows[a:b]))
+    filled, std = zip(*parts, strict=True)
+    return Passed(np.vstack(filled), np.vstack(std))
 
 
 def fill(
@@ -149,7 +185,8 @@ def fill(
         True leaves an output that exists as it is if it would be written once more, byte by byte, as after a
         command that was killed later on; any other one is refused.
     """
-    with _as_file(source, options) as (path, how):
+    wide = _wide_encoding(source, options)
+    with _as_file(source, options, wide) as (path, how):
         with _with_all_names(path, how) as read, sources.open(str(read), how, allow_nan=True) as opened:
             reader, lines = opened.reader, dict[int, int]()
             _refuse_other_kinds(reader, opened.name)
@@ -163,7 +200,9 @@ def fill(
         if isinstance(reader, LineReader) and reader.kind != "xlsx":
             _leave_empty(found, cells, lines, empty_at_end(path, reader), opened.width)
         by_line = {lines[row]: gaps for row, gaps in cells.items()} if lines else {}
-        with _output(output, keep=keep) as file:
+        with _output(output, keep=keep) as plain:
+            # As it came: what is written line by line is UTF-8.
+            file: Any = codecs.EncodedFile(plain, "utf-8", wide) if wide else plain
             if reader.kind == "xlsx":
                 assert isinstance(reader, LineReader)
                 assert isinstance(reader.parser, CsvParser)
@@ -239,12 +278,15 @@ def _filled_cells(
 ) -> dict[int, dict[int, Cell]]:
     """Values for the gaps of a source, by row and column."""
     cells: dict[int, dict[int, Cell]] = {}
-    held = []
+    held, pauses = [], defaultdict[int, Pauses](Pauses)
+
+    def by_the_past(one: StreamModel, rows: NDArray[Any], times: NDArray[np.float64] | None) -> Passed:
+        return _learnt(one, rows, times, pauses[id(one)])
+
     for batch in source:
-        times = batch.times if model.needs_timestamps else None
-        one = passed(model, batch.rows, times, batch.keys, _by_the_past)
+        one = passed(model, batch.rows, batch.times, batch.keys, by_the_past)
         if ahead:
-            held.append((batch.rows, batch.numbers, times, batch.keys))
+            held.append((batch.rows, batch.numbers, batch.times, batch.keys))
         else:
             _note_cells(cells, batch.rows, batch.numbers, one, found)
     if held:
@@ -263,9 +305,9 @@ def known_ahead(model: StreamModel, rows: NDArray[Any], times: NDArray[np.float6
     """
     # Time goes on while rows are read backwards: by as much as it has between them.
     back_times = None if times is None else 2 * times[-1] - times[::-1]
-    back = Passed(*(part[::-1] for part in model.learn_and_impute(rows[::-1], back_times)))
+    back = Passed(*(part[::-1] for part in _learnt(model, rows[::-1], back_times, Pauses())))
     again = None if times is None else back_times[-1] + times - times[0]  # type: ignore[index]
-    forth = Passed(*model.learn_and_impute(rows, again))
+    forth = _learnt(model, rows, again, Pauses())
     one, other = np.square(forth.std), np.square(back.std)
     weight = np.divide(other, one + other, out=np.full_like(one, 0.5), where=one + other > 0)
     weight = np.where(np.isnan(one), 0.0, np.where(np.isnan(other), 1.0, weight))
@@ -311,15 +353,21 @@ def _flags(cells: dict[int, dict[int, Cell]], names: list[str]) -> bytes:
 
 
 @contextmanager
-def _as_file(source: str, options: ReadOptions) -> Iterator[tuple[Path, ReadOptions]]:
+def _as_file(source: str, options: ReadOptions, wide: str | None) -> Iterator[tuple[Path, ReadOptions]]:
     """The source as a file that can be read twice, and how to read that.
 
-    Lines on standard input and the text in a ZIP file are put into a file first.
+    Lines on standard input, the text in a ZIP file and text in a ``wide`` encoding are put into a file first.
     """
     if source != "-" and (files.is_address(source) or not Path(source).is_file()):
         raise SourceError(
             f"{files.shown(source)} is not a file: files, or lines on standard input (-), are filled"
         )
+    if wide is not None:
+        with tempfile.NamedTemporaryFile(suffix=".csv") as spooled, open(source, "rb") as file:
+            shutil.copyfileobj(codecs.EncodedFile(file, "utf-8", wide), spooled)
+            spooled.flush()
+            yield Path(spooled.name), replace(options, encoding=None)
+        return
     zipped = _zipped(source, options)
     if source != "-" and zipped is None:
         yield Path(source), options
@@ -345,6 +393,16 @@ def _with_all_names(path: Path, options: ReadOptions) -> Iterator[Path]:
         spooled.writelines(lines)
         spooled.flush()
         yield Path(spooled.name)
+
+
+def _wide_encoding(source: str, options: ReadOptions) -> str | None:
+    """The encoding of a file of text that has two bytes or more for a digit; None for all others."""
+    if source == "-" or not Path(source).is_file():
+        return None
+    if options.recoded():
+        return options.encoding
+    with open(source, "rb") as file:
+        return "utf-16" if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else None
 
 
 def _zipped(source: str, options: ReadOptions) -> ZippedFile | None:

@@ -17,7 +17,7 @@ from .judgement import hide
 from .last_look import LastLook
 from .outliers import Usual, cap, first_seen
 from .plan import Plan
-from .time_filter import Dynamics, TimeFilter, learn_filled
+from .time_filter import NEVER, Dynamics, TimeFilter, learn_filled
 from .varying import Varying
 from .waiting import Waiting
 
@@ -57,7 +57,10 @@ class Blocks(Marked):
         self.unseen: NDArray[np.bool_] = np.zeros(plan.n, dtype=bool)
         """Inputs without any value in the blocks that have been learnt."""
         self.idle = 0
-        """Rows without any value since the last one that had some, if gaps are filled by time."""
+        """Rows without any value since the last one that had some, if gaps are filled by time.
+
+        At most `NEVER`, after which nothing changes any more.
+        """
         self.usual = Usual()
         """Usual distance of rows from what is known, if outliers are capped."""
         self.tally = Tally()
@@ -147,8 +150,14 @@ class Blocks(Marked):
         """Rows that pass with each usable one: itself, and those before it that are not; counts these."""
         at = np.flatnonzero(usable)
         passed = np.diff(at, prepend=-1 - self.idle)
-        self.idle = len(usable) - 1 - int(at[-1]) if len(at) else self.idle + len(usable)
+        idle = len(usable) - 1 - int(at[-1]) if len(at) else self.idle + len(usable)
+        self.idle = min(idle, NEVER)
         return passed.astype(np.float64)
+
+    def pause(self, rows: int) -> None:
+        """Let rows pass that did not come, if gaps are filled by time."""
+        if self.time is not None:
+            self.idle = min(self.idle + rows, NEVER)
 
     def unknown(self, rows: Floats) -> NDArray[np.bool_]:
         """True for entries of rows that come next whose input has had no value up to then."""

@@ -182,6 +182,12 @@ class StreamModel(TrackedAttributes):
         assert found is not None
         return found[:, : self.n_features_in_], found[:, self.n_features_in_ :]
 
+    @whole_call
+    def pause(self, rows: int) -> None:
+        """Let rows pass that did not come: as rows without any value, if gaps are filled by time."""
+        if self.tracker is not None:
+            self.tracker.blocks.pause(rows)
+
     def forecast(self, steps: int) -> Forecast:
         """The next rows, as `OnlineAdaptivePCA.forecast`."""
         tracker, steps = self.fitted(), index(steps)

@@ -152,13 +152,23 @@ def _open_one(source: str, options: ReadOptions) -> Reader:
         return opener(source, options)
     path = Path(source)
     if not path.exists():
-        found = sorted(glob(source)) if any(sign in source for sign in "*?[") else []
+        found = files_of(source)
         if not found:
             raise SourceError(f"there is no file {source!r}")
-        return _open_several([Path(one) for one in found], options)
+        return _open_several(found, options)
     if path.is_dir():
         return _open_folder(path, options)
     return _open_file(path, options)
+
+
+def files_of(source: str) -> list[Path]:
+    """Files that a folder or a pattern such as ``data/*.csv`` stands for, in the order of their names."""
+    path = Path(source)
+    if path.is_dir():
+        return [file for file in sorted(path.iterdir()) if file.suffix.lower() in SUFFIXES]
+    if path.exists() or not any(sign in source for sign in "*?["):
+        return []
+    return [Path(one) for one in sorted(glob(source))]
 
 
 def _open_several(paths: list[Path], options: ReadOptions) -> Reader:
@@ -180,7 +190,7 @@ def _open_folder(path: Path, options: ReadOptions) -> Reader:
         if any(any(path.glob(mark)) for mark in marks):
             _refuse_following(path, options)
             return kind(path, options)
-    inside = [file for file in sorted(path.iterdir()) if file.suffix.lower() in SUFFIXES]
+    inside = files_of(str(path))
     if inside:
         return _open_several(inside, options)
     raise SourceError(
