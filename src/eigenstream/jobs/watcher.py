@@ -157,6 +157,11 @@ def _stamp(time: float) -> str | float:
     return moment(time) if is_date(time) else time
 
 
+# A share. The second of two sensors that failed has more, the noise of the others less.
+LEAST_TOLD = 0.02
+"""An input that explains less, and is not the first, is not named in a line; JSON and Python have all."""
+
+
 def in_words(contributors: Contributors) -> str:
     """Inputs to blame, as a text.
 
@@ -165,9 +170,8 @@ def in_words(contributors: Contributors) -> str:
     >>> in_words((("valve", 0.613), ("flow", 0.12), ("level", 0.001)))
     'valve 61 %, flow 12 %'
     """
-    return ", ".join(
-        f"{name} {share:.0%}".replace("%", " %") for name, share in contributors if share >= 0.005
-    )
+    told = [(name, share) for i, (name, share) in enumerate(contributors) if not i or share >= LEAST_TOLD]
+    return ", ".join(f"{name} {share:.0%}".replace("%", " %") for name, share in told)
 
 
 class Watcher:
