@@ -27,7 +27,7 @@ from eigenstream.plotting import BLUE, GREEN, ORANGE, PURPLE, SKY, panels
 TITLE = "Latency of single rows"
 LEARN_ONE, PARTIAL_FIT, EMPTY = "learn_one", "partial_fit, one row", "empty partial_fit"
 BY_K, BY_ONE = "IncrementalPCA, k rows, divided by k", "IncrementalPCA, one row"
-LIMIT, LIMIT_AT = 10.0, (64, 4)
+LIMIT, LIMIT_AT = 5.0, (64, 4)
 """Microseconds that `learn_one` should stay below in the mean, and where."""
 RARE = 99.9
 """The percentile of single calls that is told."""

@@ -7,7 +7,16 @@ from typing import Any
 
 from benchmarks.markdown import mark, number, size, table
 from benchmarks.sections.fit.grid import FORGETS, INCREMENTAL, OURS, PLAIN
-from benchmarks.sections.fit.settings import BATCH, FIRST_USE, HALF_LIFE, MEDIAN, ONE_THREAD, RUNS, WIDE
+from benchmarks.sections.fit.settings import (
+    BATCH,
+    FIRST_USE,
+    HALF_LIFE,
+    LEAST,
+    MEDIAN,
+    ONE_THREAD,
+    RUNS,
+    WIDE,
+)
 
 Entry = dict[str, Any]
 GRID = """Microseconds per row of `OnlineAdaptivePCA(max_components=k).fit(X)`, after which
@@ -75,16 +84,17 @@ def _losses(results: dict[str, Any]) -> str:
 
 def _targets(grid: list[Entry]) -> str:
     rows = []
-    for name in OURS:
+    for i, name in enumerate(OURS):
         ratios = [ratio(entry, name) for entry in grid]
-        middle, least = median(ratios), min(ratios)
-        rows.append((f"{name}: least ratio", f"{least:.2f}x", "at least 1x", mark(least >= 1)))
-        rows.append(
-            (f"{name}: median ratio", f"{middle:.2f}x", f"at least {MEDIAN:g}x", mark(middle >= MEDIAN))
-        )
+        for words, found, asked in (
+            ("least ratio", min(ratios), LEAST[i]),
+            ("median ratio", median(ratios), MEDIAN[i]),
+        ):
+            rows.append((f"{name}: {words}", f"{found:.2f}x", f"at least {asked:g}x", mark(found >= asked)))
         for entry in grid:
-            target = WIDE.get((entry["n"], entry["k"]))
-            if target is not None:
+            targets = WIDE.get((entry["n"], entry["k"]))
+            if targets is not None:
+                target = targets[i]
                 where = f"{name}: ratio at {size(entry['n'], entry['k'])}, {entry['T']:,} rows"
                 found = ratio(entry, name)
                 rows.append((where, f"{found:.2f}x", f"at least {target:g}x", mark(found >= target)))
