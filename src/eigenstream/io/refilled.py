@@ -22,7 +22,7 @@ BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
 NUMBER = re.compile(r"\s*[-+]?\d+(?:[.,](\d+))?\s*")
 """A number without an exponent, and its decimals."""
 AROUND = re.compile(r"[ \t\n\r,:]*")
-"""What may stand between the parts of a JSON object, which has been parsed before."""
+"""Characters between the parts of a JSON object, which has been parsed before."""
 
 
 class Cell(NamedTuple):

@@ -209,7 +209,7 @@ class Blocks(Marked):
         return block.answers[late], block.variances[late]
 
     def fill_empty(self, rows: int) -> tuple[Floats, Matrix]:
-        """So many rows without any value that come next, filled by the rows before them, as `fill_next`."""
+        """The next ``rows`` rows, which have no value, filled by the rows before them, as `fill_next`."""
         nothing = np.full((rows, self.plan.n), np.nan, dtype=self.plan.dtype)
         past = self.past_now()
         if past is None:

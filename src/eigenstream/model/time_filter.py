@@ -91,7 +91,7 @@ class Dynamics(NamedTuple):
         return in_steps(passed, self.usual)
 
     def over(self, steps: Vector) -> Floats:
-        """Coefficients over so many steps, as `gap_kernels.follow` takes them."""
+        """Coefficients over each number of steps, as `gap_kernels.follow` takes them."""
         return coefficients(self.forecaster, steps, whole=self.usual is None)
 
 
@@ -440,7 +440,7 @@ def _gathered(forecaster: Forecaster) -> Matrix:
 def forecast_variances(
     forecaster: Forecaster, deviations: Vector, spread: Vector, horizons: NDArray[np.int64]
 ) -> Matrix:
-    """Variances of forecasts so many rows ahead (m, n or 1), at most those of the inputs (m, n).
+    """Variances of forecasts, m horizons ahead (m, n or 1), at most those of the inputs (m, n).
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ def _undecided(evidence: Evidence, rank: int, of_differences: int | None) -> lis
 
 
 def _few(evidence: Evidence, alpha: float | Rule) -> list[str]:
-    """Sentences about what more samples would show, where there are few for so many inputs."""
+    """Sentences about what more samples would show, where there are few for the number of inputs."""
     n, T, alike = evidence.n_inputs, _rows(evidence), worth(evidence, 0)
     if alike:
         return [f"{alike[0].upper()}{alike[1:]}."]

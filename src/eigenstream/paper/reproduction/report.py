@@ -146,7 +146,7 @@ item.draw(settings, tables).savefig("{name}.pdf")
 
 
 def _settings_in_words(outcome: JudgedItem) -> tuple[str, list[str]]:
-    """Which of the item's two settings these come from, and what was changed in them, as ``name=value``."""
+    """The one of the item's two settings that these come from, and changes to it, as ``name=value``."""
     mine, found = values(outcome.settings), {}
     for kind in ("FULL", "QUICK"):
         usual = values(getattr(outcome.item, kind))
