@@ -10,6 +10,7 @@ import numpy as np
 from ..io.sinks import Layout, Sink
 from ..io.sources import Hint, Source, SourceError
 from ..keyed import Bank, ModelLookup, MonitorBank
+from ..model import StreamModel
 from ..model.delays import last_rows
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Scorer:
         return self._of(self.model, batch.rows)
 
     def _of(self, model: Model, rows: Floats, key: Any = None) -> Floats:
-        lags, before = model.fitted().plan.lags, self._before.get(key)
+        lags = model.parameters["lags"] if isinstance(model, StreamModel) else model.lags
+        before = self._before.get(key)
         stretch = rows if before is None else np.vstack((before, rows))
         respond = self.respond
         scores: Floats = model.transform(stretch) if respond is None else model.respond(stretch, **respond)
