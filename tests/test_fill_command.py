@@ -171,6 +171,20 @@ def test_known_ahead_a_gap_of_a_walk_is_about_a_straight_line(tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "b.npy")[300:310, 0], straight, atol=1.5)
 
 
+def test_known_ahead_a_column_that_begins_late_is_filled_by_its_relation_to_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    X = np.cumsum(rng.standard_normal((400, 2)), axis=0) @ rng.standard_normal((2, 5)) + 100
+    X += 0.1 * rng.standard_normal(X.shape)
+    gappy = X.copy()
+    gappy[:200, 1] = np.nan
+    np.save("a.npy", gappy)
+    call("fill", "a.npy", "--output", "b.npy", "--ahead", "--flag", "flags.csv")
+    off, std = np.load("b.npy")[:200, 1] - X[:200, 1], pd.read_csv("flags.csv")["std"]
+    assert np.sqrt(np.mean(off**2)) < 0.3 * X[:, 1].std()
+    assert np.mean(np.abs(off) < 3 * std) > 0.5
+
+
 def test_a_command_that_fails_leaves_no_output_and_is_given_once_more(european, tmp_path, monkeypatch):
     output, asked = tmp_path / "whole.csv", ("fill", european, "--na", "-200", "--output")
     command(*asked, tmp_path / "reference.csv")

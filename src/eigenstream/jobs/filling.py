@@ -37,6 +37,10 @@ from ..keyed.bank_file import Key
 from ..keyed.keyed_models import factorized, grouped
 from ..model import StreamModel
 
+# Rows: a block, from which on a column without values has been learnt as a constant.
+LATE = 64
+"""A column begins late if that many more rows are missing before its first value than after its last."""
+
 # Rows. After that many nothing is left of what the past of an input says.
 LONGEST_PAUSE = 4096
 """Most rows that are taken to be missing between two rows."""
@@ -284,18 +288,28 @@ def _filled_cells(
         return _learnt(one, rows, times, pauses[id(one)])
 
     for batch in source:
-        one = passed(model, batch.rows, batch.times, batch.keys, by_the_past)
         if ahead:
             held.append((batch.rows, batch.numbers, batch.times, batch.keys))
         else:
+            one = passed(model, batch.rows, batch.times, batch.keys, by_the_past)
             _note_cells(cells, batch.rows, batch.numbers, one, found)
     if held:
         rows, numbers = np.vstack([part[0] for part in held]), np.concatenate([part[1] for part in held])
         times = None if held[0][2] is None else np.concatenate([part[2] for part in held])
         keys = [key for part in held for key in part[3] or ()]
+        passed(model, rows, times, keys, _learnt_once)
         _note_cells(cells, rows, numbers, passed(model, rows, times, keys, known_ahead), found)
     found.rows = source.count
     return cells
+
+
+def _learnt_once(model: StreamModel, rows: NDArray[Any], times: NDArray[np.float64] | None) -> Passed:
+    """The first of three passes: backwards if columns begin late, since nothing is known of them so far."""
+    came = ~np.isnan(rows[:, ~np.isnan(rows).all(axis=0)])
+    late, early = (np.argmax(one, axis=0).max(initial=0) for one in (came, came[::-1]))
+    if late <= early + LATE:
+        return _learnt(model, rows, times, Pauses())
+    return _learnt(model, rows[::-1], None if times is None else times[0] + times[-1] - times[::-1], Pauses())
 
 
 def known_ahead(model: StreamModel, rows: NDArray[Any], times: NDArray[np.float64] | None) -> Passed:
