@@ -38,13 +38,14 @@ PARTS = {
 }
 """Items by what they are about, for the table of verdicts."""
 STYLE = """
-@page { size: A4; margin: 14mm 15mm; }
-body { font: 8.6pt/1.32 "Liberation Sans", Arial, sans-serif; color: #111; }
+@page { size: A4; margin: 12mm 14mm; }
+body { font: 8.3pt/1.27 "Liberation Sans", Arial, sans-serif; color: #111; }
 h1 { font-size: 15pt; margin: 0 0 .3em; } h2 { font-size: 10.5pt; margin: .7em 0 .25em; break-after: avoid; }
 p { margin: .25em 0; text-align: justify; } ul { margin: .2em 0; padding-left: 1.3em; }
-table { border-collapse: collapse; font-size: 7pt; width: 100%; margin: .3em 0; break-inside: avoid; }
+table { border-collapse: collapse; font-size: 6.8pt; width: 100%; margin: .3em 0; break-inside: avoid; }
 th, td { border-bottom: .4pt solid #999; padding: .08em .4em; text-align: left; vertical-align: top; }
-img { display: block; margin: .4em auto; max-height: 8.2cm; max-width: 100%; }
+img { display: block; margin: .4em auto; max-height: 6.2cm; max-width: 100%; }
+img[src*="theory"] { max-height: 9cm; } /* eleven panels */
 code { font-size: 7.8pt; }
 """
 

@@ -70,7 +70,7 @@ def test_claims_of_one_name_are_all_told_with_what_each_is_about(items):
         note["filled"]("{{toy.size.all.value}}", items, PAGE)
 
 
-@pytest.mark.parametrize("file", ["note.template.md"])
+@pytest.mark.parametrize("file", ["note.template.md", "note.md"])
 def test_no_python_stands_in_the_note(file):
     text = (ROOT / "paper" / file).read_text("utf-8")
     assert not re.findall(r"\[\(|\(\d+,\)|\barray\(|\bnp\.|\bNone\b|\bTrue\b|\bFalse\b|\bnan\b", text)
