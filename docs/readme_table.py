@@ -32,7 +32,7 @@ def products() -> str:
     """The time of `fit` beside what any method of its kind has to compute."""
     targets = json.loads((EVALUATION / "results.json").read_text())["targets"]
     measured = next(one["measured"] for one in targets if "bare products" in one["target"])
-    return f"In (c), `fit` of 10,000 rows and more takes {measured} the products that any such method computes."
+    return f"In (c), `fit` of 10,000 rows and more takes {measured} the products that any method computes."
 
 
 def figures() -> str:
@@ -50,8 +50,8 @@ def figures() -> str:
     return (
         f"- [`fit`](evaluation/time.md), {len(fits)} sizes from {fits[0][0]} to {fits[-1][0]:,} inputs: "
         f"{min(ratios):.1f} times faster at the worst, {median(ratios):.1f} in the median, "
-        f"{ratios[-1]:.1f} at the widest. With a half-life of 500 rows: {min(forgetting):.1f} times faster at "
-        f"the worst, {median(forgetting):.1f} in the median.\n"
+        f"{ratios[-1]:.1f} at the widest. With a half-life of 500 rows: {min(forgetting):.1f} times faster "
+        f"at the worst, {median(forgetting):.1f} in the median.\n"
         f"- [The top axes](evaluation/accuracy.md) on real data: {accuracy['measured']}.\n"
         f"- [One row at a time](evaluation/time.md) at 64 inputs: `learn_one` took {alone[OURS]:.0f} "
         f"microseconds in the mean, `partial_fit` of `{INCREMENTAL}` {alone[INCREMENTAL]:.0f}."
