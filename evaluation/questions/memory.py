@@ -119,7 +119,7 @@ def claims(settings: Settings, tables: Sequence[Table]) -> Sequence[Claim]:
             "peak of the whole stream over that of its first quarter",
             f"at most {growth[most]:.3f}, at {most}",
             growth[most] <= GROWTH,
-        )
+        ),
     ]
 
 
