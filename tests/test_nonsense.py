@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from safetensors.numpy import save as serialized
 
 from eigenstream import Network, OnlineAdaptivePCA, StreamMonitor, load, merge
 from eigenstream.io import checkpoint
@@ -160,7 +161,7 @@ def test_a_file_of_another_format_says_what_to_do(version, tmp_path):
     OnlineAdaptivePCA(max_components=2).fit(DATA).save(tmp_path / "model")
     arrays, document = checkpoint.read(tmp_path / "model")
     header = {"version": version, "document": json.dumps(document), "checksum": "whatever"}
-    content = checkpoint.serialized(arrays, metadata={checkpoint.FORMAT: json.dumps(header)})
+    content = serialized(arrays, metadata={checkpoint.FORMAT: json.dumps(header)})
     (tmp_path / "model").write_bytes(content)
     with pytest.raises(ValueError, match=rf"version {version}, .*reads version 1: .* or learn the model"):
         load(tmp_path / "model")
@@ -171,8 +172,10 @@ def test_a_file_deeper_than_anyone_writes_is_refused(tmp_path):
     model.save(tmp_path / "model")
     arrays, document = checkpoint.read(tmp_path / "model")
     text = json.dumps(document).replace('"position": null', '"position": ' + "[" * 100_000 + "]" * 100_000)
-    header = {"version": checkpoint.VERSION, "document": text, "checksum": checkpoint._checksum(arrays, text)}
-    content = checkpoint.serialized(arrays, metadata={checkpoint.FORMAT: json.dumps(header)})
+    content = {name: arrays[name].tobytes() for name in arrays}
+    checksum = checkpoint._checksum(arrays, content, text)
+    header = {"version": checkpoint.VERSION, "document": text, "checksum": checksum}
+    content = serialized(arrays, metadata={checkpoint.FORMAT: json.dumps(header)})
     (tmp_path / "model").write_bytes(content)
     with pytest.raises(ValueError, match="is not a readable eigenstream model"):
         load(tmp_path / "model")
