@@ -193,13 +193,8 @@ class Limits(Marked):
         """Degrees of freedom of the statistics, for slopes where rows are few."""
         self.independent: Vector = np.zeros(columns)
         """Independent rows that each of them rests on."""
-        self.levels, self.edges, self.slopes = np.ones(columns), np.zeros(columns), np.ones(columns)
-        """Of the tails: share of the rows beyond the edge, the edge, and the slope from there."""
         self._known: NDArray[np.bool_] = np.zeros(columns, dtype=bool)
-        self._surprises: Matrix = np.zeros(_BORDERS.shape)
-        """Surprise of each value in `_BORDERS`, ascending."""
-        self._rises = _rises(self._surprises)
-        """Its rise per width of a bin, from each of them on."""
+        self._know_nothing()
         self.settle()
 
     def mark(self) -> tuple[object, ...]:
@@ -293,7 +288,8 @@ class Limits(Marked):
         seen = self.counts.sum(axis=1)
         self.independent = seen / self.memory.persistence()
         self._known = (self.independent >= self.basis) | (seen >= MANY)
-        if not self._known.any():
+        if not self._known.any():  # or no longer: rows have turned out to be more alike
+            self._know_nothing()
             return
         with np.errstate(divide="ignore"):
             self.levels = np.minimum(FEW / self.independent, BODY)
@@ -309,6 +305,16 @@ class Limits(Marked):
         # Ascends, also where bins are empty: it is looked up both ways.
         self._surprises = np.maximum.accumulate(surprises, axis=1) + 1e-12 * np.arange(BINS + 2)
         self._rises = _rises(self._surprises)
+
+    def _know_nothing(self) -> None:
+        """Begin without tails."""
+        columns = len(LOWEST)
+        self.levels, self.edges, self.slopes = np.ones(columns), np.zeros(columns), np.ones(columns)
+        """Of the tails: share of the rows beyond the edge, the edge, and the slope from there."""
+        self._surprises: Matrix = np.zeros(_BORDERS.shape)
+        """Surprise of each value in `_BORDERS`, ascending."""
+        self._rises = _rises(self._surprises)
+        """Its rise per width of a bin, from each of them on."""
 
     def _unsupported(self) -> Matrix:
         """Addition to the surprise of values a little beyond the largest that was counted."""
