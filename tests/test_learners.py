@@ -183,6 +183,20 @@ def test_a_learner_restarts_from_what_another_knows(rng):
         assert again.trace == pytest.approx(known.trace, rel=1e-12)
 
 
+@pytest.mark.parametrize("capacity", [2, 25])
+@pytest.mark.parametrize("kind", [Scatter, Subspace])
+def test_what_was_taken_over_from_a_learner_with_other_axes_can_be_stored(kind, capacity, rng):
+    """A monitor that had accepted an alarm wrote a file that it could not read."""
+    before = kind(30, 12, 64)
+    before.learn(rng.standard_normal((64, 30)), Steps.even(64, 1.0))
+    after, again = kind(30, capacity, 64), kind(30, capacity, 64)
+    after.restart(before.known(), 64, 0.1)
+    again.restore(after.arrays())
+    np.testing.assert_array_equal(again.lags.sums, after.lags.sums)
+    shared = min(12, capacity) + 1
+    np.testing.assert_array_equal(after.lags.sums[:, :shared], before.lags.sums[:, :shared])
+
+
 def test_automatic_solver_by_width_and_window():
     assert OnlineAdaptivePCA().fit(paper(40))._tracker.plan.solver == "exact"
     assert automatic_solver(256, 32) == "exact"

@@ -125,6 +125,16 @@ class LagSums(NamedTuple):
         sums, pairs = np.zeros((len(LAGS), 1 + min(k, DIRECTIONS))), np.zeros(len(LAGS))
         return cls(sums, pairs, np.zeros((2, n if n <= WIDEST else 0)))
 
+    @classmethod
+    def taken_over(cls, other: LagSums | None, n: int, k: int) -> Self:
+        """Those of another learner of n inputs, which may have had more or fewer axes; none if None."""
+        mine = cls.none(n, k)
+        if other is None:
+            return mine
+        width = min(mine.sums.shape[-1], other.sums.shape[-1])
+        mine.sums[:, :width] = other.sums[:, :width]
+        return cls(mine.sums, *other[1:])
+
     @property
     def directions(self) -> int:
         """Number of axes along which sums are kept."""

@@ -227,7 +227,7 @@ class Scatter(Marked):
         self.origin = known.mean.copy() if self.center else np.zeros(self.n)
         self.offset = np.zeros(self.n)
         self.count, self.extra = known.effective, max(known.trace - float(known.lam.sum()), 0.0)
-        self.lags = known.lags or LagSums.none(self.n, self.k)
+        self.lags = LagSums.taken_over(known.lags, self.n, self.k)
         if not len(self.axes):  # the next look keeps their signs
             self.axes = known.U[: self.k].astype(np.float64)
         self._moved()

@@ -251,7 +251,7 @@ class Subspace(Marked):
         self.offset = np.zeros(self.n)
         self.inputs, self.count, self.extra = known.input_sums().copy(), known.effective, 0.0
         self.inputs *= known.trace / max(float(self.inputs.sum()), np.finfo(np.float64).tiny)
-        self.lags = known.lags or LagSums.none(self.n, self.k)
+        self.lags = LagSums.taken_over(known.lags, self.n, self.k)
         if known.scale is not None:
             self.gain = 1 / known.scale
             self.inputs *= np.square(known.scale)

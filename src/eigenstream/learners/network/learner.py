@@ -217,7 +217,8 @@ class NetworkLearner(Marked):
     def restart(self, known: Knowledge, time: int, alpha: float) -> None:
         self._recalibrate(alpha)
         self.time, self._marked = time, False
-        self.lags, self.neighbours = known.lags or LagSums.none(self.settings.n, self.settings.k), ()
+        self.lags = LagSums.taken_over(known.lags, self.settings.n, self.settings.k)
+        self.neighbours = ()
         if known.trace > 0:
             self.state = self._started_from(known, time)
             self.consolidate_at = self.settings.next_consolidation(time)
