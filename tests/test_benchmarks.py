@@ -219,7 +219,7 @@ def test_latency_has_targets_beside_figures(measured):
     out = measured("latency")
     report = (out / "latency.md").read_text()
     assert "| learn_one, mean of all calls | (64, 4) |" in report
-    assert "below 10 µs" in report
+    assert "below 5 µs" in report
     calls = json.loads((out / "latency.json").read_text())["calls"]
     assert 0 < calls["median"] <= calls["percentile"] <= calls["max"]
     assert calls["computing"] > 0

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Semaphore, Thread, current_thread, main_thread
 from types import FrameType
 from typing import Any, Generic, Self, TypeVar
@@ -21,6 +21,11 @@ STEPS = 2
 # what has been written, and for saying how the job went.
 GRACE = 3.0
 """Time after a signal within which a save may still begin to write another model."""
+
+
+# Seconds. A fifth of what is promised; waking up as often costs nothing that could be measured.
+DEAF = 1.0
+"""Longest time for which a signal may go unheard while the program waits for input."""
 
 
 class WaitEnded(BaseException):
@@ -97,12 +102,23 @@ class ReadAhead(Generic[Item], Iterator[Item]):
         Thread(target=self._work, args=(items,), name="reading ahead", daemon=True).start()
 
     def __next__(self) -> Item:
-        item = self._ready.get()
+        item = self._next()
         if isinstance(item, BaseException):
             self._ready.put(item)  # for whoever asks again
             raise item
         self._room.release()
         return item
+
+    def _next(self) -> Item | BaseException:
+        """The next item, however long it takes.
+
+        A signal that comes just before the thread falls asleep does not wake it: it looks up now and then.
+        """
+        while True:
+            try:
+                return self._ready.get(timeout=DEAF)
+            except Empty:
+                continue
 
     def _work(self, items: Iterable[Item]) -> None:
         try:
