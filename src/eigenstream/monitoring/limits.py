@@ -194,6 +194,15 @@ class Limits(Marked):
         self.independent: Vector = np.zeros(columns)
         """Independent rows that each of them rests on."""
         self._known: NDArray[np.bool_] = np.zeros(columns, dtype=bool)
+        self.levels: Vector
+        """Share of the rows beyond the edge of each tail."""
+        self.edges: Vector
+        self.slopes: Vector
+        """Distance in which each tail falls by a factor of e."""
+        self._surprises: Matrix
+        """Surprise of each value in `_BORDERS`, ascending."""
+        self._rises: Matrix
+        """Its rise per width of a bin, from each of them on."""
         self._know_nothing()
         self.settle()
 
@@ -310,11 +319,8 @@ class Limits(Marked):
         """Begin without tails."""
         columns = len(LOWEST)
         self.levels, self.edges, self.slopes = np.ones(columns), np.zeros(columns), np.ones(columns)
-        """Of the tails: share of the rows beyond the edge, the edge, and the slope from there."""
-        self._surprises: Matrix = np.zeros(_BORDERS.shape)
-        """Surprise of each value in `_BORDERS`, ascending."""
+        self._surprises = np.zeros(_BORDERS.shape)
         self._rises = _rises(self._surprises)
-        """Its rise per width of a bin, from each of them on."""
 
     def _unsupported(self) -> Matrix:
         """Addition to the surprise of values a little beyond the largest that was counted."""
