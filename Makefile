@@ -58,7 +58,7 @@ KERNELS := -n auto -m "kernel and not slow" tests
 test-plain: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(KERNELS) -W "ignore:overflow encountered:RuntimeWarning" \
 		--cov=eigenstream.learners --cov=eigenstream.network --cov-report=term-missing
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest $(KERNELS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds-checked $(BIN)/pytest $(KERNELS)
 
 # The suite in environments of their own: with the lowest versions that pyproject.toml allows, which may warn of
 # things to come, and with another Python (make test-python PYTHON=python3.13).
@@ -68,13 +68,13 @@ test-lowest:
 	$(PYTHON) -m venv --clear build/lowest
 	$(PYTHON) tests/lowest_versions.py > build/lowest/versions.txt
 	build/lowest/bin/python -m pip install --quiet $(USED) --constraint build/lowest/versions.txt
-	PYTHONWARNINGS=ignore NUMBA_CACHE_DIR=build/lowest/numba build/lowest/bin/pytest $(SUITE) -W default
+	PYTHONWARNINGS=ignore NUMBA_CACHE_DIR=$(CURDIR)/build/lowest/numba build/lowest/bin/pytest $(SUITE) -W default
 
 test-python:
 	$(PYTHON) -m venv --clear build/python
 	build/python/bin/python -m pip install --quiet $(USED)
 	build/python/bin/python -m pip install --quiet --editable ".[river]"
-	NUMBA_CACHE_DIR=build/python/numba build/python/bin/pytest $(SUITE)
+	NUMBA_CACHE_DIR=$(CURDIR)/build/python/numba build/python/bin/pytest $(SUITE)
 
 # Jobs at work for MINUTES (a log that is rotated, a fleet, Redis) with kills, full disks and slow lookers; writes
 # tests/soak/report.md. Needs redis-server.

@@ -223,6 +223,7 @@ def test_the_command_line_reads_sparse_files(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "model").components_, expected.components_)
 
 
+@pytest.mark.filterwarnings("ignore:The default value for `spmatrix`:DeprecationWarning")
 @pytest.mark.parametrize("field", ["real", "integer", "pattern"])
 @pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
 @pytest.mark.parametrize("dense", [True, False])
