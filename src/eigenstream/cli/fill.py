@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from dataclasses import replace
@@ -72,16 +71,18 @@ def fill(
 ) -> None:
     """Fill the gaps of a file; all else in it stays.
 
-    Reads CSV and JSON lines, plain, gzip or in a ZIP file, XLSX, Parquet and NPY; - stands for lines on
-    standard input. Columns without numbers are copied. Each gap is filled by the other values of its row and
-    by the past of its column; columns count the same whatever their units. The output appears as a whole at
-    the end: a command that was killed is given once more, to the same bytes. Several files are one stream, in
-    this order; their copies have their names.
+    Reads CSV and JSON lines, plain, gzip or in a ZIP file, XLSX, Parquet, NPY, NPZ and Zarr: the copy is of
+    the same kind. Tables and queries of databases, Redis streams and lines on standard input (-) are read to
+    their end, and the copy is text. Columns without numbers are copied. Each gap is filled by the other
+    values of its row and by the past of its column; columns count the same whatever their units. The output
+    appears as a whole at the end: a command that was killed is given once more, to the same bytes. Several
+    files are one stream, in this order; their copies have their names.
 
     With --key, or a bank as --model, each key has a model of its own.
     """
     from ..io.files import refuse_shared
     from ..jobs import filling
+    from ..jobs.filling_files import readable
     from ..jobs.model_file import refuse_existing
     from ..keyed import is_bank
     from ..model import StreamModel
@@ -90,7 +91,7 @@ def fill(
     sources = tuple(source for source, _ in pairs)
     for source, copy in pairs:
         require_input(source)
-        refuse_shared({"SOURCE": source, "--output": copy, "--flag": flag or None, "--save": save})
+        refuse_shared({"source": source, "--output": copy, "--flag": flag or None, "--save": save})
     # Of a command that was killed, some of several files may be there: they are compared once filled.
     resumes = not overwrite and (len(pairs) > 1 or save is not None)
     written = [] if resumes else [*(copy for _, copy in pairs if copy != "-"), flag]
@@ -108,17 +109,19 @@ def fill(
         filler = StreamModel.load(model)
         if filler.missing != "impute":
             raise click.UsageError(f"{model} has learnt with --missing {filler.missing}: it fills no gaps")
-    position = {"filled": [_digest(source) for source in sources]} if save is not None else None
+    at_hand = [ctx.with_resource(readable(source, how)) for source in sources]
+    position = {"filled": [one.digest() for one in at_hand]} if save is not None else None
     if model is not None and position is not None and filler.position_ == position:
         _say_done(model, [copy for _, copy in pairs])
         return
-    for source, copy in pairs:
-        found, opened = filling.fill(source, how, copy, filler, flag=flag, std=std, ahead=ahead, keep=resumes)
+    for one, (_, copy) in zip(at_hand, pairs, strict=True):
+        found, opened = filling.fill(one, copy, filler, flag=flag, std=std, ahead=ahead, keep=resumes)
         name = f"{copy}: " if len(pairs) > 1 else ""
         if as_json:
             counts: dict[str, Any] = {"output": copy} if name else {}
             counts |= {
-                one: getattr(found, one) for one in ("rows", "gaps", "filled", "left", "skipped", "empty")
+                count: getattr(found, count)
+                for count in ("rows", "gaps", "filled", "left", "skipped", "empty")
             }
             click.echo(json.dumps(counts), err=output == "-")
         else:
@@ -140,14 +143,6 @@ def _parameters(half_life: Any) -> dict[str, Any]:
     return {"missing": "impute", "standardize": True, "half_life": half_life, "random_state": 0}
 
 
-def _digest(source: str) -> str | None:
-    """SHA-256 of a file; None of standard input."""
-    if source == "-":
-        return None
-    with open(source, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _say_done(model: str, copies: list[str]) -> None:
     """Say that a command has come to its end before: the model would learn the same rows twice."""
     lacking = [copy for copy in copies if not Path(copy).exists()]
@@ -159,16 +154,28 @@ def _say_done(model: str, copies: list[str]) -> None:
     click.echo(f"{model} has learnt from this already, and the output is there: nothing to do", err=True)
 
 
+def _files_in(source: str) -> list[str]:
+    """Files that a folder or a pattern stands for; none if the source is one thing."""
+    from ..io.files import is_address
+    from ..io.sources.opening import files_of
+    from ..jobs.filling_files import is_zarr
+
+    if is_address(source) or is_zarr(source):
+        return []
+    tables = sorted(Path(source).glob("*.parquet")) if Path(source).is_dir() else []
+    return list(map(str, tables or files_of(source)))
+
+
 def _copies(sources: tuple[str, ...], output: str, *, one_by_one: bool) -> list[tuple[str, str]]:
     """Each source with the name of its copy; folders and patterns stand for their files."""
-    from ..io.sources.opening import files_of
+    from ..io.files import is_address
 
-    found = [list(map(str, files_of(source))) or [source] for source in sources]
+    found = [_files_in(source) or [source] for source in sources]
     if len(sources) == 1 and found[0] == list(sources):
         return [(sources[0], output)]
     sources = tuple(chain.from_iterable(found))
     names = [Path(source).name.removesuffix(".zip") for source in sources]
-    if one_by_one or output == "-" or "-" in sources:
+    if one_by_one or output == "-" or "-" in sources or any(map(is_address, sources)):
         raise click.UsageError(
             "several files need a folder as --output, and neither --ahead nor a file for --flag: fill them "
             "one by one"

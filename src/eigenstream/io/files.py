@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -148,6 +149,36 @@ def replacing(path: PathLike, *, private: bool = False) -> Iterator[BinaryIO]:
     sync_folder(target.parent)
 
 
+@contextmanager
+def replacing_folder(path: PathLike) -> Iterator[Path]:
+    """An empty folder to write into that takes the place of ``path`` at the end, unless something is raised.
+
+    A folder that is there is removed once the new one has its name. After a crash there is the old one, the
+    new one, or, between two renames, none: never a part.
+    """
+    target = Path(os.path.realpath(path))
+    temporary, old = (target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp") for _ in range(2))
+    temporary.mkdir()
+    handle = os.open(temporary, os.O_RDONLY)
+    try:
+        lock(handle)  # in use, as in `replacing`
+        yield temporary
+        for folder, _, names in os.walk(temporary):
+            for name in names:
+                sync_file(Path(folder, name))
+            sync_folder(folder)
+        if target.exists():
+            os.replace(target, old)
+        os.replace(temporary, target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    finally:
+        os.close(handle)
+    sync_folder(target.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def remove(path: PathLike) -> None:
     """Remove a file, durably; it need not exist."""
     target = Path(path)
@@ -156,16 +187,17 @@ def remove(path: PathLike) -> None:
 
 
 def remove_leftovers(path: PathLike) -> None:
-    """Remove temporary files of a killed `replace` of this file; no other process may be replacing it now.
+    """Remove what a killed `replace` of this file, or `replacing_folder`, has left.
 
-    Those that a process has locked are in use.
+    No other process may be replacing it now: those that a process has locked are in use.
     """
     target = Path(os.path.realpath(path))
     # By exact name: a glob for "m" would also take those of "m.model".
     ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
     for name in os.listdir(target.parent):
         if ours.fullmatch(name) and not _in_use(target.parent / name, target):
-            (target.parent / name).unlink(missing_ok=True)
+            left = target.parent / name
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink(missing_ok=True)
 
 
 def _in_use(path: Path, target: Path) -> bool:

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import codecs
 import csv
-import filecmp
-import gzip
 import io
-import shutil
-import sys
-import tempfile
-import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -22,20 +15,21 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..io import files, sources
-from ..io.refilled import Cell, dialect_of, empty_at_end, json_with_all_names, refilled
+from ..io import sources
+from ..io.refilled import Cell, dialect_of, empty_at_end, refilled
+from ..io.refilled_arrays import write_archive, write_matrix, write_zarr
 from ..io.refilled_tables import write_sheet, write_table
-from ..io.sources import ReadOptions, Source, SourceError
-from ..io.sources.archives import ZippedFile, is_spreadsheet
-from ..io.sources.archives import opened as opened_archive
+from ..io.sources import Reader, ReadOptions, Source, SourceError
 from ..io.sources.csv_lines import CsvParser
 from ..io.sources.line_reader import LineReader
-from ..io.sources.npy import NpyReader
+from ..io.sources.matrices import Zarr
+from ..io.sources.npy import NpyReader, Npz
 from ..io.sources.parquet import ParquetReader
 from ..keyed import Bank
 from ..keyed.bank_file import Key
 from ..keyed.keyed_models import factorized, grouped
 from ..model import StreamModel
+from .filling_files import Readable, output_file, output_folder, with_all_names
 
 # Rows: a block, from which on a column without values has been learnt as a constant.
 LATE = 64
@@ -44,6 +38,9 @@ LATE = 64
 # Rows. After that many nothing is left of what the past of an input says.
 LONGEST_PAUSE = 4096
 """Most rows that are taken to be missing between two rows."""
+
+KINDS = {".parquet": "parquet", ".xlsx": "xlsx", ".npy": "npy", ".npz": "npz", ".zarr": "zarr"}
+"""Kinds of sources by the endings of files that hold nothing else."""
 
 ALIKE = 0.5
 """Correlation of the errors of two passes in opposite directions: both know the other inputs of the row."""
@@ -154,8 +151,7 @@ def _learnt(
 
 
 def fill(
-    source: str,
-    options: ReadOptions,
+    source: Readable,
     output: str,
     model: StreamModel | KeyedFillers,
     *,
@@ -169,15 +165,12 @@ def fill(
     Parameters
     ----------
     source
-        A file of CSV or JSON lines, plain, gzip or in a ZIP file; an XLSX, Parquet or NPY file; ``"-"`` for
-        lines on standard input.
-    options
-        How to read it.
+        A source at hand, as `readable` makes it.
     output
-        The copy; ``"-"``: standard output.
+        The copy, a folder for a Zarr array; ``"-"``: standard output.
     model
         A model that fills gaps and learns; as of its last row it goes on. `KeyedFillers` with a ``key`` in
-        the options.
+        the options of reading.
     flag
         Says which values were filled: ``""`` in one more column, else in a CSV file of this name.
     std
@@ -189,11 +182,13 @@ def fill(
         True leaves an output that exists as it is if it would be written once more, byte by byte, as after a
         command that was killed later on; any other one is refused.
     """
-    wide = _wide_encoding(source, options)
-    with _as_file(source, options, wide) as (path, how):
-        with _with_all_names(path, how) as read, sources.open(str(read), how, allow_nan=True) as opened:
+    with source.told_by_its_name(), source.text() as (path, how, wide):
+        with with_all_names(path, how) as read, sources.open(str(read), how, allow_nan=True) as opened:
+            if source.spooled:
+                opened.name = opened.reader.name = source.name
             reader, lines = opened.reader, dict[int, int]()
-            _refuse_other_kinds(reader, opened.name)
+            _refuse_other_kinds(reader, opened.name, more=std or flag == "")
+            _refuse_names_of_other_kinds(reader, output)
             if isinstance(reader, LineReader):
                 _note_lines(reader, lines)
             found = FillOutcome()
@@ -203,30 +198,59 @@ def fill(
         model.features = list(opened.names or [])
         if isinstance(reader, LineReader) and reader.kind != "xlsx":
             _leave_empty(found, cells, lines, empty_at_end(path, reader), opened.width)
-        by_line = {lines[row]: gaps for row, gaps in cells.items()} if lines else {}
-        with _output(output, keep=keep) as plain:
-            # As it came: what is written line by line is UTF-8.
-            file: Any = codecs.EncodedFile(plain, "utf-8", wide) if wide else plain
-            if reader.kind == "xlsx":
-                assert isinstance(reader, LineReader)
-                assert isinstance(reader.parser, CsvParser)
-                header = min(lines.values()) - 1 if reader.parser.titled else None
-                chosen = reader.parser.chosen
-                write_sheet(
-                    path, file, how.array, chosen, names, by_line, header=header, flag=flag == "", std=std
-                )
-            elif isinstance(reader, LineReader):
-                dialect = dialect_of(reader, names, flag=flag == "", std=std)
-                for line in refilled(path, reader, dialect, set(lines.values()), by_line):
-                    file.write(line)
-            elif isinstance(reader, ParquetReader):
-                write_table(path, file, names, cells, flag=flag == "", std=std)
-            else:
-                _write_matrix(path, file, reader.column_numbers, cells, more=std or flag == "")
+        if isinstance(reader, Zarr):
+            with output_folder(output, keep=keep) as folder:
+                write_zarr(path, folder, reader.column_numbers, cells)
+        else:
+            more = MoreColumns(names, flag == "", std)
+            with output_file(output, keep=keep) as plain:
+                # As it came: what is written line by line is UTF-8.
+                file: Any = codecs.EncodedFile(plain, "utf-8", wide) if wide else plain
+                _write(path, file, reader, how, lines, cells, more)
     if flag:
-        with _output(flag, keep=keep) as file:
+        with output_file(flag, keep=keep) as file:
             file.write(_flags(cells, names))
     return found, opened
+
+
+class MoreColumns(NamedTuple):
+    """Names of the columns that are read, and what is written besides their values."""
+
+    names: list[str]
+    flag: bool
+    """True adds a column with the names of filled columns."""
+    std: bool
+    """True adds a column with the deviation of each."""
+
+
+def _write(
+    path: Path,
+    file: IO[bytes],
+    reader: Reader,
+    how: ReadOptions,
+    lines: dict[int, int],
+    cells: dict[int, dict[int, Cell]],
+    more: MoreColumns,
+) -> None:
+    """Write the copy of a file in the way of its kind."""
+    names, flag, std = more
+    by_line = {lines[row]: gaps for row, gaps in cells.items()} if lines else {}
+    if reader.kind == "xlsx":
+        assert isinstance(reader, LineReader)
+        assert isinstance(reader.parser, CsvParser)
+        header = min(lines.values()) - 1 if reader.parser.titled else None
+        chosen = reader.parser.chosen
+        write_sheet(path, file, how.array, chosen, names, by_line, header=header, flag=flag, std=std)
+    elif isinstance(reader, LineReader):
+        dialect = dialect_of(reader, names, flag=flag, std=std)
+        for line in refilled(path, reader, dialect, set(lines.values()), by_line):
+            file.write(line)
+    elif isinstance(reader, ParquetReader):
+        write_table(path, file, names, cells, flag=flag, std=std)
+    elif isinstance(reader, Npz):
+        write_archive(path, file, reader.member, reader.column_numbers, cells)
+    else:
+        write_matrix(path, file, reader.column_numbers, cells)
 
 
 def _leave_empty(
@@ -240,28 +264,36 @@ def _leave_empty(
         del lines[row]
 
 
-def _refuse_other_kinds(reader: Any, name: str) -> None:
-    """Raise if a source of this kind cannot be filled."""
+def _refuse_other_kinds(reader: Reader, name: str, *, more: bool) -> None:
+    """Raise if a source of this kind cannot be filled, or cannot have more columns."""
     if reader.kind == "recoded":
         raise SourceError(f"{name}: text of two bytes a character cannot be filled; make it UTF-8")
-    if not isinstance(reader, LineReader | NpyReader | ParquetReader):
+    if reader.kind == "sparse":
+        raise SourceError(
+            f"{name}: what a sparse matrix does not store is 0 and no gap: there is nothing to fill; save it "
+            "as a dense NPY file with NaN for what is missing"
+        )
+    if not isinstance(reader, LineReader | NpyReader | Npz | Zarr | ParquetReader):
         raise SourceError(
             f"{name}: a {reader.kind} source cannot be filled; CSV and JSON lines can, plain, gzip or in a "
-            "ZIP file, and XLSX, Parquet and NPY files"
+            "ZIP file, XLSX, Parquet, NPY and NPZ files, Zarr arrays, databases and Redis streams"
+        )
+    if more and isinstance(reader, NpyReader | Npz | Zarr):
+        raise SourceError(
+            f"{name}: a matrix has no more columns: give --flag a file, which has deviations too, and leave "
+            "out --std"
         )
 
 
-def _write_matrix(
-    path: Path, file: IO[bytes], columns: Any, cells: dict[int, dict[int, Cell]], *, more: bool
-) -> None:
-    """Write an NPY file with its gaps filled."""
-    if more:
-        raise SourceError("an NPY file has no more columns: give --flag a file, and leave out --std")
-    matrix = np.load(path)
-    for row, gaps in cells.items():
-        for column, cell in gaps.items():
-            matrix[row, columns[column] if columns else column] = cell.value
-    np.save(file, matrix)
+def _refuse_names_of_other_kinds(reader: Reader, output: str) -> None:
+    """Raise if the output has the ending of another kind of file than the source."""
+    ending = Path(output).suffix.lower()
+    if ending in KINDS and reader.kind != KINDS[ending]:
+        written = "text" if isinstance(reader, LineReader) and reader.kind != "xlsx" else reader.kind
+        raise SourceError(
+            f"{output}: the copy is of the kind of its source, here {written}: give it another ending than "
+            f"{ending}"
+        )
 
 
 def _note_lines(reader: LineReader, lines: dict[int, int]) -> None:
@@ -364,93 +396,3 @@ def _flags(cells: dict[int, dict[int, Cell]], names: list[str]) -> bytes:
     for row in sorted(cells):
         writer.writerows((row, names[i], repr(cell.value), repr(cell.std)) for i, cell in cells[row].items())
     return table.getvalue().encode()
-
-
-@contextmanager
-def _as_file(source: str, options: ReadOptions, wide: str | None) -> Iterator[tuple[Path, ReadOptions]]:
-    """The source as a file that can be read twice, and how to read that.
-
-    Lines on standard input, the text in a ZIP file and text in a ``wide`` encoding are put into a file first.
-    """
-    if source != "-" and (files.is_address(source) or not Path(source).is_file()):
-        raise SourceError(
-            f"{files.shown(source)} is not a file: files, or lines on standard input (-), are filled"
-        )
-    if wide is not None:
-        with tempfile.NamedTemporaryFile(suffix=".csv") as spooled, open(source, "rb") as file:
-            shutil.copyfileobj(codecs.EncodedFile(file, "utf-8", wide), spooled)
-            spooled.flush()
-            yield Path(spooled.name), replace(options, encoding=None)
-        return
-    zipped = _zipped(source, options)
-    if source != "-" and zipped is None:
-        yield Path(source), options
-        return
-    with tempfile.NamedTemporaryFile(suffix=".csv") as spooled:
-        try:
-            shutil.copyfileobj(zipped or sys.stdin.buffer, spooled)  # type: ignore[arg-type]
-        finally:
-            if zipped is not None:
-                zipped.close()
-        spooled.flush()
-        yield Path(spooled.name), replace(options, array=None)
-
-
-@contextmanager
-def _with_all_names(path: Path, options: ReadOptions) -> Iterator[Path]:
-    """The file to read: a copy, if the first line of JSON lacks names that later ones have."""
-    lines = json_with_all_names(path) if options.columns is None else None
-    if lines is None:
-        yield path
-        return
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as spooled:
-        spooled.writelines(lines)
-        spooled.flush()
-        yield Path(spooled.name)
-
-
-def _wide_encoding(source: str, options: ReadOptions) -> str | None:
-    """The encoding of a file of text that has two bytes or more for a digit; None for all others."""
-    if source == "-" or not Path(source).is_file():
-        return None
-    if options.recoded():
-        return options.encoding
-    with open(source, "rb") as file:
-        return "utf-16" if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else None
-
-
-def _zipped(source: str, options: ReadOptions) -> ZippedFile | None:
-    """The text in a ZIP file; None for everything else."""
-    if source == "-" or not zipfile.is_zipfile(source):
-        return None
-    with closing(opened_archive(Path(source))) as archive:
-        if is_spreadsheet(archive) or any(name.endswith(".npy") for name in archive.namelist()):
-            return None
-    return ZippedFile(Path(source), options.array)
-
-
-@contextmanager
-def _output(path: str, *, keep: bool) -> Iterator[IO[bytes]]:
-    """The output: a file that appears as a whole, or standard output; ``keep`` as of `fill`."""
-    if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    if keep and Path(path).exists():
-        with tempfile.TemporaryDirectory() as folder:
-            twin = str(Path(folder) / Path(path).name)
-            with _output(twin, keep=False) as file:
-                yield file
-            if not filecmp.cmp(twin, path, shallow=False):
-                raise SourceError(
-                    f"{path} exists, and is not what this command writes: --overwrite replaces it"
-                )
-        return
-    files.remove_leftovers(path)  # of one that was killed; those of one that is at work are locked
-    with files.replacing(path) as file:
-        if path.endswith(".gz"):
-            # Without a name and a time: the same rows are the same bytes.
-            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
-                yield packed  # type: ignore[misc]
-        else:
-            yield file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -148,6 +148,8 @@ class Reader(ABC):
     """Number of each chosen column in the source, where only some are chosen."""
     kept: Sequence[str] = ()
     """Names of the columns kept as text."""
+    aside: Sequence[str] = ()
+    """Names of columns that say where a row stands: they are not learnt unless they are asked for."""
     live = False
     """True if rows come as they happen."""
     unit = "rows"
@@ -166,6 +168,20 @@ class Reader(ABC):
     @abstractmethod
     def take(self, count: int) -> Chunk | None:
         """Return the next rows: at least 1, at most ``count``; None at the end."""
+
+    def records(self) -> Iterator[Mapping[str, str]]:
+        """Yield the rows from here to the end, each with the words of its columns by their names.
+
+        Columns that are not learnt are there where the source has them at hand; a missing value is "".
+        """
+        while (chunk := self.take(1024)) is not None:
+            if chunk.bad:
+                raise SourceError(f"{chunk.bad[0].where}: {chunk.bad[0].what}")
+            names = [*(self.names or [f"x{i}" for i in range(self.width)]), *self.kept]
+            for i, row in enumerate(chunk.rows.tolist()):
+                words = ["" if value != value else repr(value) for value in row]
+                kept = [] if chunk.texts is None else chunk.texts[i]
+                yield dict(zip(names, (*words, *kept), strict=True))
 
     def ready(self, seconds: float) -> bool:
         """Wait for rows, ``seconds`` at most; return True if `take` would not wait."""

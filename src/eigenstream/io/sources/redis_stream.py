@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import index
 from typing import Any, NamedTuple
@@ -94,10 +94,9 @@ class RedisStream(Reader):
         self._ids: list[str] = []
 
     def take(self, count: int) -> Chunk | None:
-        if not self._fetch(count, None):
+        entries = self._taken(count)
+        if not entries:
             return None
-        entries, self._waiting = self._waiting[:count], self._waiting[count:]
-        self._ids = [entry[0] for entry in entries]
         rows, bad = np.zeros((len(entries), self.width)), []
         for i, (entry, fields) in enumerate(entries):
             wrong = self._unreadable(fields)
@@ -108,11 +107,24 @@ class RedisStream(Reader):
                 )
             else:
                 rows[i] = [_number(fields.get(name, "")) for name in self.names]
-        numbers = np.arange(self.row, self.row + len(entries))
-        self.row, self._passed = self.row + len(entries), self._passed + len(entries)
-        self._last, self._print = self._ids[-1], _print(entries[-1])
+        numbers = np.arange(self.row - len(entries), self.row)
         texts = [[fields.get(name, "") for name in self.kept] for _, fields in entries]
         return Chunk(rows, numbers, bad, texts_of(texts, len(self.kept)) if self.kept else None)
+
+    def records(self) -> Iterator[Mapping[str, str]]:
+        while entries := self._taken(1024):
+            for _, fields in entries:
+                yield fields
+
+    def _taken(self, count: int) -> list[Entry]:
+        """Take the next entries, ``count`` at most; none at the end."""
+        if not self._fetch(count, None):
+            return []
+        entries, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._ids = [entry[0] for entry in entries]
+        self.row, self._passed = self.row + len(entries), self._passed + len(entries)
+        self._last, self._print = self._ids[-1], _print(entries[-1])
+        return entries
 
     def _unreadable(self, fields: dict[str, str]) -> tuple[str, str] | None:
         """Return the first field that is not what it should be, and why; fields that are not read may be."""

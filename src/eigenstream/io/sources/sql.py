@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
@@ -100,10 +100,10 @@ class SqlReader(Reader):
         late: bool = False,
     ) -> None:
         self.database, self.order, self.name, self.options = database, order, name, options
-        self.live, self.late = options.follow, late
+        self.live, self.late, self.aside = options.follow, late, order
         self._from = f"FROM ({query}) AS {ROWS}"
         first = self._ask("SELECT *", "LIMIT 1")
-        titles = first.names
+        self.titles = titles = first.names
         if len(set(titles)) < len(titles):
             raise SourceError(f"{name}: two columns have the same name; give each its own")
         missing = [one for one in order if one not in titles]
@@ -152,6 +152,18 @@ class SqlReader(Reader):
         self.row += len(rows)
         filled = self.options.with_gaps(numbers)
         return Chunk(filled, numbered, bad, texts_of(texts, len(self.kept)) if self.kept else None)
+
+    def records(self) -> Iterator[Mapping[str, str]]:
+        order = len(self.order)
+        self._columns = [*self.order, *(name for name in self.titles if name not in self.order)]
+        self._waiting = []
+        while self._wait(self.options.idle):
+            rows, self._waiting = self._waiting, []
+            self._last, self._print = list(rows[-1][:order]), _print(rows[-1])
+            for row in rows:
+                self.row += 1
+                words = dict(zip(self._columns, map(_word, row), strict=True))
+                yield {name: words[name] for name in self.titles}
 
     def _no_text(self, rows: Any, texts: list[list[str]], known: set[int]) -> list[BadValue]:
         return [
