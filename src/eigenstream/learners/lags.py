@@ -188,13 +188,19 @@ class LagSums(NamedTuple):
 
     def passed(self, decay: float) -> Self:
         """After a block that is not summed up."""
-        return self._replace(blocks=self.blocks + 1, faded=self.faded * decay)
+        sums, pairs, inputs, blocks, faded, alike = self
+        return type(self)(sums, pairs, inputs, blocks + 1, faded * decay, alike)
 
     def after(self, decay: float, block: BlockSums) -> Self:
         """After a block with these sums, which stands for those that were not summed up."""
         faded, stride = self.faded * decay, self.stride(decay)
         before = self.sums, self.pairs, self.inputs
-        sums, pairs, inputs = (faded * mine + stride * new for mine, new in zip(before, block, strict=True))
+        if faded == stride == 1:  # factors of 1 change no bit
+            sums, pairs, inputs = (mine + new for mine, new in zip(before, block, strict=True))
+        else:
+            sums, pairs, inputs = (
+                faded * mine + stride * new for mine, new in zip(before, block, strict=True)
+            )
         return type(self)(sums, pairs, inputs, self.blocks + 1, alike=bool(are_alike(sums, pairs)))
 
     def discounted(self, factor: float) -> Self:
@@ -235,12 +241,25 @@ def stride_at(blocks: int, decay: float, alike: bool) -> int:
 
 def are_alike(sums: Matrix, pairs: Vector) -> NDArray[np.bool_]:
     """True where rows, or what the axes leave of them, are like those before: sums (..., lags, 1 + k)."""
+    if sums.ndim == 2:
+        return np.bool_(_is_alike(sums, pairs))
     same, next_ = sums[..., 0, :], sums[..., 1, :]
     left = same[..., 0] - same[..., 1:].sum(axis=-1), next_[..., 0] - next_[..., 1:].sum(axis=-1)
     line = ALIKE * pairs[..., 1]
     alike = np.abs(next_[..., 0]) * pairs[..., 0] > line * same[..., 0]
     some = left[0] > ROUNDING * same[..., 0]  # axes of narrow input leave nothing but rounding
     return np.asarray(alike | (some & (np.abs(left[1]) * pairs[..., 0] > line * left[0])))
+
+
+def _is_alike(sums: Matrix, pairs: Vector) -> bool:
+    """`are_alike` of one stream: arrays of one number each would take longer."""
+    (same, next_), (rows, neighbours) = sums[:2, 0].tolist(), pairs[:2].tolist()
+    along = sums[:2, 1:].sum(axis=-1).tolist()
+    line = ALIKE * neighbours
+    if abs(next_) * rows > line * same:
+        return True
+    left = same - along[0], next_ - along[1]
+    return left[0] > ROUNDING * same and abs(left[1]) * rows > line * left[0]
 
 
 def block_sums(
@@ -289,7 +308,7 @@ def block_sums(
             sums[..., i, 1:] += _products(projections[..., stretch, :], lag)
             if gram is not None:
                 sums[..., i, 0] += np.trace(gram[..., stretch, stretch], lag, -2, -1)
-            if rows is None or not inputs.size:
+            if rows is None or not inputs.size or (gram is not None and i > 1):
                 continue
             of_inputs = _products(rows[..., stretch, :], lag)
             if i < 2:
@@ -323,6 +342,8 @@ def _products(rows: Floats, lag: int) -> Floats:
 def projections_on(rows: Floats, axes: Floats, number: int) -> Matrix:
     """Projections of rows (..., b, n) on at most this many axes (..., k, n), zeros beyond what there are."""
     used = axes[..., :number, :]
+    if used.shape[-2] == number:
+        return np.asarray(rows @ used.swapaxes(-1, -2))
     Y = np.zeros((*rows.shape[:-1], number))
     Y[..., : used.shape[-2]] = rows @ used.swapaxes(-1, -2)
     return Y

@@ -28,6 +28,8 @@ class Fading(NamedTuple):
     """The discount over the whole block."""
     scales: Vector | None
     """Square roots of the counts; None where all are 1."""
+    extra: float
+    """Expected squared length that the rows lack, weighted and discounted."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,8 @@ class Steps:
         np.cumprod(self.discount[:0:-1], out=later[-2::-1])
         counts = self.weight * later
         scales = None if (counts == 1).all() else np.sqrt(counts)
-        return Fading(counts, float(counts.sum()), float(later[0] * self.discount[0]), scales)
+        decay = float(later[0] * self.discount[0])
+        return Fading(counts, float(counts.sum()), decay, scales, float(counts @ self.extra))
 
     @cached_property
     def stretches(self) -> list[slice]:
@@ -114,15 +117,16 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: Any, *, center
 
     Blocks of m streams at once are rows (m, b, n) with means (m, n) and counts (m, 1): the same bits.
     """
-    counts, weight, decay, scales = steps.fading
-    total, extra = decay * count + weight, float(counts @ steps.extra)
-    shift = np.zeros_like(mean)
+    counts, weight, decay, scales, extra = steps.fading
+    total = decay * count + weight
     if center and weight > 0:
         block_mean = (counts @ rows) / weight
-        difference = block_mean - mean
-        shift = weight / total * difference
-        block_mean -= np.sqrt(decay * count / total) * difference
+        shift = block_mean - mean
+        block_mean -= np.sqrt(decay * count / total) * shift
+        shift *= weight / total
         rows -= block_mean.astype(rows.dtype, copy=False)[..., None, :]
+    else:
+        shift = np.zeros_like(mean)
     if scales is not None:
         rows *= scales.astype(rows.dtype, copy=False)[:, None]
     return BlockTotals(decay, total, shift, extra)

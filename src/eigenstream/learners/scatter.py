@@ -124,7 +124,8 @@ class Scatter(Marked):
         if self._shared:
             self.C, self._shared = self.C.copy(), False
         add_products(self.C, R, block.decay)
-        self.extra = block.decay * self.extra + block.extra
+        if self.extra or block.extra:
+            self.extra = block.decay * self.extra + block.extra
         self.offset = self.offset + block.shift
         self.count = block.effective
         self._moved()
@@ -191,9 +192,9 @@ class Scatter(Marked):
                 return None
             lam, U = leading
         if number > rank:
-            below, beyond = largest_beyond(self._times, U[:rank], U[rank])
-            U = np.concatenate((U[:rank], beyond[None]))
-            lam[rank] = below
+            below, beyond = largest_beyond(self._times, U)
+            U = U if rank else U.copy()
+            U[rank], lam[rank] = beyond, below
         sums = self.C.diagonal() if self._gain is None else self.C.diagonal() * np.square(self._gain)
         return Glance(Knowledge(lam, U, self.count, float(sums.sum()) + self.extra, self._mean), below)
 

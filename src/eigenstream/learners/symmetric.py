@@ -67,18 +67,21 @@ def eigenpairs(H: Matrix) -> tuple[Vector, Matrix]:
     return lam[::-1], V[:, ::-1]
 
 
-def orthonormal_rows(Z: Matrix, squares: Vector) -> Matrix | None:
-    """Columns of Z made orthonormal, each less those before it, as rows; None where they nearly depend.
+def orthonormal_rows(Z: Matrix) -> tuple[Matrix | None, list[float]]:
+    """Columns of Z made orthonormal, each less those before it, as rows, and the squares of their lengths.
 
-    By Cholesky's method on their products, after each was divided by its length (``squares``): accurate for
-    columns that are nearly orthogonal, whatever their lengths.
+    None where they nearly depend. By Cholesky's method on their products: accurate for columns that are
+    nearly orthogonal, whatever their lengths.
     """
-    unit = Z / np.sqrt(squares)
-    factor, failed = _lapack().dpotrf(unit.T @ unit, lower=1)
-    if failed or not min(factor.diagonal().tolist()) > DEPENDENT:
-        return None
-    rows: Matrix = np.ascontiguousarray(_blas().dtrsm(1.0, factor, unit.T, lower=1))
-    return rows
+    products = Z.T @ Z
+    squares: list[float] = products.diagonal().tolist()
+    factor, failed = _lapack().dpotrf(products, lower=1)
+    if failed:
+        return None, squares
+    for square, new in zip(squares, factor.diagonal().tolist(), strict=True):
+        if not new * new > DEPENDENT * DEPENDENT * square:
+            return None, squares
+    return np.ascontiguousarray(_blas().dtrsm(1.0, factor, Z.T, lower=1)), squares
 
 
 def whole(C: Matrix) -> Matrix:

@@ -41,7 +41,7 @@ def evidence_of(
         time - plan.center,
         pace.beta2 if timed else plan.beta2,
         floor=_seeded(known, plan, threshold),
-        rounding=float(np.finfo(plan.dtype).eps),
+        rounding=plan.rounding,
         tells_below_threshold=known.tells_below_threshold,
         spent=int(plan.center),
         remembered=max(pace.samples - plan.center, 0.0) if timed else None,
@@ -72,7 +72,7 @@ def evidence_at_a_glance(
         n_inputs,
         time - plan.center,
         pace.beta2 if timed else plan.beta2,
-        rounding=float(np.finfo(plan.dtype).eps),
+        rounding=plan.rounding,
         remembered=max(pace.samples - plan.center, 0.0) if timed else None,
         persistence=np.array(tau) if tau else None,
     )
@@ -128,9 +128,11 @@ def spectrum_of(known: Knowledge, plan: Plan, rank: int) -> Vector:
     rank
         How many components are kept.
     """
-    variances, total = -np.sort(-known.lam) / known.effective, known.trace / known.effective
     told = min(len(known.lam) if known.tells_below_threshold else rank, plan.k)
-    rest = max(total - float(variances[:told].sum()), 0.0)
+    variances = -np.sort(-known.lam)[:told] / known.effective
+    if told == plan.k:
+        return variances
+    rest = max(known.trace / known.effective - float(variances.sum()), 0.0)
     spectrum = np.full(plan.k, rest / max(plan.n - told, 1))
-    spectrum[:told] = variances[:told]
+    spectrum[:told] = variances
     return spectrum

@@ -82,6 +82,11 @@ class Plan:
         return self.n // (self.lags + 1)
 
     @cached_property
+    def rounding(self) -> float:
+        """Relative rounding error of the rows."""
+        return float(np.finfo(self.dtype).eps)
+
+    @cached_property
     def plain(self) -> bool:
         """True if rows are learnt as they come, each one step of time."""
         return not self.lags and self.seconds is None
@@ -100,17 +105,17 @@ class Plan:
         wide = self.solver == "subspace" or (self.solver == "exact" and self.n >= GLANCED)
         return wide and isinstance(self.alpha, Rule) and self.alpha.patient
 
-    @property
+    @cached_property
     def beta2(self) -> float:
         """The discount per sample of second moments."""
         return self.beta**2
 
-    @property
+    @cached_property
     def window(self) -> float:
         """Effective number of samples that are remembered."""
         return window_of(self.beta)
 
-    @property
+    @cached_property
     def block(self) -> int:
         """Rows per block: a power of two, at most an eighth of the window.
 
@@ -162,8 +167,8 @@ class Plan:
         return time + self._whole_blocks(min(max(self.block, time // 16), window / 16))
 
     def _whole_blocks(self, rows: float) -> int:
-        """A number of rows, cut down to whole blocks; at least one block."""
-        return max(int(rows) // self.block, 1) * self.block
+        """The multiple of a block that is nearest to a number of rows; at least one block."""
+        return max(int(rows / self.block + 0.5), 1) * self.block
 
     def _next_look_at_network(self, time: int) -> int:
         """Steps of 1/32 of the time, at least 8 samples after the first 8.

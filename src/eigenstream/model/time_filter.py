@@ -326,7 +326,7 @@ class TimeFilter(Marked):
 
     def _compare(self, deviations: Matrix, came: NDArray[np.bool_], steps: Steps) -> None:
         """Count the products of neighbours; after a pause there are none."""
-        counts, _, decay, _ = steps.fading
+        counts, decay = steps.fading.counts, steps.fading.decay
         if self.timed and not self.totals[2] > 0:
             neighbours = np.ones(len(counts), dtype=bool)
         else:
@@ -349,7 +349,7 @@ class TimeFilter(Marked):
 
     def _count(self, came: NDArray[np.bool_], steps: Steps) -> None:
         """Count a block that has been learnt from."""
-        counts, total, decay, _ = steps.fading
+        counts, total, decay = steps.fading[:3]
         passed = [counts @ came.mean(axis=1), total, counts @ steps.passed]
         self.totals = decay * self.totals + np.array(passed)
         self._dynamics = []

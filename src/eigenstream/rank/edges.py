@@ -77,6 +77,7 @@ def noise_edge(n_features: int, n_samples: float, beta2: float = 1.0) -> float:
     return filling if beta2 == 1 else max(filling, _steady_edge(n_features, beta2))
 
 
+@lru_cache(maxsize=1024)
 def effective_samples(n_samples: float, beta2: float = 1.0) -> float:
     """Kish's effective number of samples: the squared sum of their weights over the sum of the squares."""
     T = max(n_samples, 1.0)
@@ -170,8 +171,8 @@ def edges_of_noise(n: int, samples: Vector, share: float) -> tuple[Vector, Vecto
 
 def edges_at(n: int, samples: Any, share: float) -> tuple[Any, Any, Any]:
     """`edges_of_noise` of one number of samples, or of several."""
-    root, ratio = np.sqrt(samples), n / samples
-    edge = (1 + np.sqrt(ratio)) ** 2
+    root, ratio = samples**0.5, n / samples  # powers: NumPy's function takes long for one number
+    edge = (1 + ratio**0.5) ** 2
     scale = (root + math.sqrt(n)) / samples * (1 / root + 1 / math.sqrt(n)) ** (1 / 3)
     fall = (1.5 * math.pi * share * edge * ratio**0.75) ** (2 / 3)
     return edge, 2 * scale + 512 / samples**2, edge / np.maximum(edge - fall, 0.2 * edge)

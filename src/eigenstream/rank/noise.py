@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -122,9 +123,9 @@ class NoiseEdge(Rule):
     judge_together = judge  # it takes a stack as it is
 
     def units(self, evidence: Evidence, number: int) -> Vector | float | None:
-        by_rows = _even_line(evidence.n_inputs, evidence.n_rows, 1.0)
+        by_rows = _even_line_by(evidence.n_inputs, evidence.n_rows)
         if evidence.persistence is None:
-            return float(by_rows)
+            return by_rows
         alike = _even_line(evidence.n_inputs, evidence.independent(number), CORRECTED)
         return np.asarray(np.maximum(by_rows, alike))
 
@@ -190,6 +191,12 @@ def _even_line(n: int, samples: Any, largest: float) -> Any:
     """Line of even noise of variance 1, by its number of samples, with this much of the margin at most."""
     edge, spread, _ = edges_at(n, samples, 0.0)
     return (1 + np.minimum(samples / (PLENTY * n), largest) * (INDEPENDENT - 1)) * (edge + spread)
+
+
+@lru_cache(maxsize=1024)
+def _even_line_by(n: int, rows: float) -> float:
+    """`_even_line` of this number of rows, with all of the margin."""
+    return float(_even_line(n, rows, 1.0))
 
 
 def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, samples: Vector) -> Vector:

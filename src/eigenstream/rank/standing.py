@@ -94,8 +94,8 @@ def threshold_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, 
     """
     if len(standing.lines) != rank + 1 or len(evidence.variances) < rank:
         return None
-    kept = evidence.variances[:rank]
-    noise: list[float] = evidence.noise_left(kept).tolist()
+    kept: list[float] = evidence.variances[:rank].tolist()
+    noise = _noise_left(evidence, kept)
     if not standing.noise < SAME_NOISE * noise[-1] < SAME_NOISE**2 * standing.noise:
         return None
     even = rule.units(evidence, rank + 1)
@@ -103,10 +103,21 @@ def threshold_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, 
         return None
     units = [even * mine for mine in noise] if isinstance(even, float) else (even * noise).tolist()
     threshold: float = standing.lines[-1] * units[-1]
-    for mine, line, before, unit in zip(kept.tolist(), standing.lines, standing.kept, units, strict=False):
+    for mine, line, before, unit in zip(kept, standing.lines, standing.kept, units, strict=False):
         nearer = max(before * unit / mine, 1.0) if mine > 0 else math.inf
         if not mine > CLEAR * nearer * max(line * unit, threshold):
             return None
     # At full capacity it does not matter what else there is.
     clear = rank == evidence.capacity or CLEAR * below < threshold
     return threshold if clear and threshold > ABOVE_GROUND * evidence.ground else None
+
+
+def _noise_left(evidence: Evidence, kept: list[float]) -> list[float]:
+    """`Evidence.noise_left` of a few numbers, which arrays would take longer for."""
+    n = evidence.n_inputs
+    share = n / min(n, max(evidence.effective, 2.0))
+    found, left = [evidence.total / n], evidence.total
+    for i, mine in enumerate(kept, 1):
+        left -= mine
+        found.append(max(left, 0.0) / max(n - share * i, share))
+    return found
