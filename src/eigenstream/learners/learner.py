@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -132,6 +133,29 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: Any, *, center
     return BlockTotals(decay, total, shift, extra)
 
 
+def center_blocks(
+    rows: Floats, steps: Steps, mean: Vector, count: float, *, center: bool
+) -> Iterator[BlockTotals]:
+    """`center_block` of blocks in sequence, rows (m, b, n) with the steps of each: the same bits at less cost."""
+    counts, weight, decay, scales, extra = steps.fading
+    means = (counts @ rows) / weight if center else np.zeros((len(rows), rows.shape[-1]))
+    found = []
+    for block_mean in means:
+        total, shift = decay * count + weight, block_mean
+        if center:
+            shift = block_mean - mean
+            block_mean -= math.sqrt(decay * count / total) * shift
+            shift *= weight / total
+            mean = mean + shift
+        count = total
+        found.append(BlockTotals(decay, total, shift, extra))
+    if center:
+        rows -= means[:, None, :]
+    if scales is not None:
+        rows *= scales[:, None]
+    return iter(found)
+
+
 class Seen(NamedTuple):
     """The mean and axes by which a learner projects rows: they stand still between blocks and looks."""
 
@@ -189,6 +213,8 @@ class Learner(Protocol):
 
     def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
         """Learn from rows, which are left as they are; at most one block, where rows come in blocks.
+
+        A learner of `Several` takes more, with the steps of one of them.
 
         ``lacking' lacking`` is added to the (standardized) scatter matrix: what filled entries vary too
         little by. None: nothing. A learner from rows alone may leave it out.
@@ -278,6 +304,15 @@ class Glancing(Protocol):
 
     def adopt(self, axes: Matrix, rank: int) -> None:
         """Go on with the axes of a glance, of which the first ``rank`` are kept."""
+
+
+@runtime_checkable
+class Several(Protocol):
+    """A learner that learns several whole blocks at a time, to the bits of one after the other."""
+
+    @property
+    def at_once(self) -> int:
+        """Most blocks that `Learner.learn` takes now."""
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ from .axes import matched
 from .bounds import largest_beyond, turned
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums, projections_on
-from .learner import Glance, Seen, Steps, center_block
+from .learner import BlockTotals, Glance, Seen, Steps, center_block, center_blocks
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
@@ -44,6 +44,12 @@ MOST_GLANCED = 0.4
 # Axes. Making rows of columns a few at a time spares a second matrix of the size of C.
 AT_ONCE = 32
 """Eigenvectors that are made axes at a time."""
+
+
+# Numbers, of 8 bytes. A call of NumPy takes as long as the work on a thousand of them; more than these do not
+# stay near the processor, and are memory that a model takes.
+TOGETHER = 2**14
+"""Numbers in the blocks that are learnt at a time."""
 
 
 class Decomposed(NamedTuple):
@@ -118,16 +124,14 @@ class Scatter(Marked):
     def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
         if not self.started and self.center:
             self.origin = rows[0].astype(np.float64)
-        R = self.room[: len(rows)]
-        np.subtract(rows, self.origin, out=R, dtype=np.float64)
-        block = center_block(R, steps, self.offset, self.count, center=self.center)
         if self._shared:
             self.C, self._shared = self.C.copy(), False
-        add_products(self.C, R, block.decay)
-        if self.extra or block.extra:
-            self.extra = block.decay * self.extra + block.extra
-        self.offset = self.offset + block.shift
-        self.count = block.effective
+        if len(rows) > self.block:
+            self._learn_several(rows, steps)
+            return
+        R = self.room[: len(rows)]
+        np.subtract(rows, self.origin, out=R, dtype=np.float64)
+        self._add(R, center_block(R, steps, self.offset, self.count, center=self.center))
         self._moved()
         self.compare_neighbours(R, steps)
         if lacking is not None:
@@ -135,6 +139,32 @@ class Scatter(Marked):
                 lacking = lacking * scale_of(self._gain)
             add_products(self.C, np.ascontiguousarray(lacking, dtype=np.float64), 1.0)
             self._moved()
+
+    def _learn_several(self, rows: Floats, steps: Steps) -> None:
+        """`learn` of several blocks of complete rows."""
+        R = np.subtract(rows, self.origin, dtype=np.float64).reshape(-1, self.block, self.n)
+        totals = center_blocks(R, steps, self.offset, self.count, center=self.center)
+        for block, total in zip(R, totals, strict=True):
+            self._add(block, total)
+            if self.lags.is_due(total.decay, whole=True):
+                self._moved()
+                self.compare_neighbours(block, steps)
+            else:
+                self.lags = self.lags.passed(total.decay)
+        self._moved()
+
+    def _add(self, R: Matrix, block: BlockTotals) -> None:
+        """Add the products of centered rows to C, and what they change to the totals."""
+        add_products(self.C, R, block.decay)
+        if self.extra or block.extra:
+            self.extra = block.decay * self.extra + block.extra
+        self.offset = self.offset + block.shift
+        self.count = block.effective
+
+    @property
+    def at_once(self) -> int:
+        """Number of blocks that cost less together; one before there are axes, and where they are large."""
+        return max(TOGETHER // self.room.size, 1) if len(self.axes) else 1
 
     def compare_neighbours(self, R: Matrix, steps: Steps) -> None:
         """Add products of rows with their predecessors, as of the axes of the last look."""

@@ -88,12 +88,15 @@ class Blocks(Marked):
         self._open = []
 
     def take(self, rows: Floats, steps: Steps) -> Steps | None:
-        """Take rows, at most to the end of the block; returns what its rows count if one has been learnt."""
+        """Take rows, at most to the end of the block; returns what its rows count if one has been learnt.
+
+        Or several whole blocks, if none waits and the learner takes them at once, with the steps of each.
+        """
         if not self.inputs.all_vary:
             self.inputs.see(rows)
         self.tally.learnt += len(rows)
         block, waiting = self.learner.block, self.waiting
-        if block == 1 or (len(rows) == block and not waiting.number):
+        if block == 1 or (len(rows) >= block and not waiting.number):
             self._learn_block(rows, steps)
             return steps
         waiting.write(rows, steps)

@@ -92,6 +92,11 @@ class Plan:
         return not self.lags and self.seconds is None
 
     @property
+    def whole_blocks(self) -> bool:
+        """True if complete rows may be learnt several blocks at a time."""
+        return self.plain and not self.cap_outliers
+
+    @property
     def anywhere(self) -> bool:
         """True if rows of other libraries are learnt where they live, and not on the host."""
         return self.solver == "subspace" and not self.lags and not self.cap_outliers

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import host, zeros
 from ..learners.knowledge import Floats, Knowledge, Matrix, Vector
-from ..learners.learner import Glancing, Learner, Spread, Steps
+from ..learners.learner import Glancing, Learner, Several, Spread, Steps
 from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
@@ -94,6 +94,8 @@ class Tracker(Marked):
         self._spread = isinstance(self.learner, Spread)  # asked once: a protocol takes its time to tell
         self._glanced_at = self.learner if plan.glances and isinstance(self.learner, Glancing) else None
         """The learner, if looks may be glances."""
+        self._several = self.learner if plan.whole_blocks and isinstance(self.learner, Several) else None
+        """The learner, if it takes several blocks at once."""
         self._even = Steps.even(self.learner.block, plan.beta2)
         """The steps of a block of rows of weight 1."""
         self._readings: list[Reading] = []
@@ -186,9 +188,11 @@ class Tracker(Marked):
         if in_time and gaps and scores == FILLED:
             empty = self._empty(rows)
         with threads_for(self.plan.n):
-            start = 0
+            start, plain = 0, not (gaps or in_time) and scores is weights is left_out is None
             while start < len(rows):
                 part = slice(start, start + self.rows_until_due())
+                if plain and self._several is not None:
+                    part = self._whole_blocks(part, len(rows))
                 if empty is not None:
                     part = _alike(empty, part)
                 X, usable = self._embedded(rows[part]), slice(None)
@@ -300,8 +304,8 @@ class Tracker(Marked):
     def _steps(self, rows: int, weights: Vector | None = None) -> Steps:
         """Steps of these rows."""
         block = self.learner.block
-        if weights is None and rows <= block:
-            return self._even if rows == block else self._even.part(slice(rows))
+        if weights is None and (rows <= block or self._several is not None):
+            return self._even if rows >= block else self._even.part(slice(rows))
         even = Steps.even(rows, self.plan.beta2)
         return even if weights is None else replace(even, weight=weights)
 
@@ -311,6 +315,15 @@ class Tracker(Marked):
         until_block = block - self.blocks.waiting.number if block > 1 else np.inf
         most = LONGEST_PART if self.plan.lags else np.inf
         return int(min(self.look_at - self.time, until_block, most))
+
+    def _whole_blocks(self, part: slice, end: int) -> slice:
+        """The part with further whole blocks before this end and the next look, as many as are learnt at once."""
+        assert self._several is not None
+        block, most = self.learner.block, self._several.at_once
+        if most == 1 or self.blocks.waiting.number:
+            return part
+        number = min(end - part.start, self.look_at - self.time, most * block) // block
+        return slice(part.start, part.start + number * block) if number > 1 else part
 
     def reading(self) -> Reading:
         """Reading of everything learnt so far; remembered until the next row."""
