@@ -242,7 +242,7 @@ def stride_at(blocks: int, decay: float, alike: bool) -> int:
 def are_alike(sums: Matrix, pairs: Vector) -> NDArray[np.bool_]:
     """True where rows, or what the axes leave of them, are like those before: sums (..., lags, 1 + k)."""
     if sums.ndim == 2:
-        return np.bool_(_is_alike(sums, pairs))
+        return np.asarray(_is_alike(sums, pairs))
     same, next_ = sums[..., 0, :], sums[..., 1, :]
     left = same[..., 0] - same[..., 1:].sum(axis=-1), next_[..., 0] - next_[..., 1:].sum(axis=-1)
     line = ALIKE * pairs[..., 1]
@@ -259,7 +259,7 @@ def _is_alike(sums: Matrix, pairs: Vector) -> bool:
     if abs(next_) * rows > line * same:
         return True
     left = same - along[0], next_ - along[1]
-    return left[0] > ROUNDING * same and abs(left[1]) * rows > line * left[0]
+    return bool(left[0] > ROUNDING * same and abs(left[1]) * rows > line * left[0])
 
 
 def block_sums(

@@ -136,7 +136,7 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: Any, *, center
 def center_blocks(
     rows: Floats, steps: Steps, mean: Vector, count: float, *, center: bool
 ) -> Iterator[BlockTotals]:
-    """`center_block` of blocks in sequence, rows (m, b, n) with the steps of each: the same bits at less cost."""
+    """`center_block` of blocks in sequence, rows (m, b, n), all with these steps: the same bits at less cost."""
     counts, weight, decay, scales, extra = steps.fading
     means = (counts @ rows) / weight if center else np.zeros((len(rows), rows.shape[-1]))
     found = []
@@ -177,6 +177,8 @@ class Seen(NamedTuple):
         """Projections on the axes; row by row the same bits. A single row may come as a vector."""
         if self.lengths is None:
             if rows.dtype == np.float64 and self.gain is None:
+                if rows.ndim == 1:  # at once, since each row of `learn_one` comes here
+                    return self.directions.dot(rows - self.mean)  # type: ignore[no-any-return]
                 return rowwise(rows - self.mean, self.directions)
             centered = rows - self.mean.astype(rows.dtype)
             if self.gain is not None:

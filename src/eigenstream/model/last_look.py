@@ -109,9 +109,11 @@ class LastLook(Marked):
             projections = rowwise(
                 standardized(rows, early.mean, early.scale), early.kept_axes.astype(rows.dtype)
             )
-        if how not in self._factors:
-            self._factors[how] = SCORES[how](self.kept, self.decision.threshold).astype(rows.dtype)
-        scores[..., :rank] = projections * self._factors[how]
+        factors = self._factors.get(how)
+        if factors is None:
+            factors = SCORES[how](self.kept, self.decision.threshold).astype(rows.dtype)
+            self._factors[how] = factors
+        scores[..., :rank] = projections * factors
         return scores
 
     def squared_residuals(self, rows: Floats) -> Floats:

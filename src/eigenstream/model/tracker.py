@@ -188,10 +188,10 @@ class Tracker(Marked):
         if in_time and gaps and scores == FILLED:
             empty = self._empty(rows)
         with threads_for(self.plan.n):
-            start, plain = 0, not (gaps or in_time) and scores is weights is left_out is None
+            start, plain = 0, not (gaps or in_time or scores)
             while start < len(rows):
                 part = slice(start, start + self.rows_until_due())
-                if plain and self._several is not None:
+                if plain and self._several is not None and weights is None and left_out is None:
                     part = self._whole_blocks(part, len(rows))
                 if empty is not None:
                     part = _alike(empty, part)
@@ -317,7 +317,7 @@ class Tracker(Marked):
         return int(min(self.look_at - self.time, until_block, most))
 
     def _whole_blocks(self, part: slice, end: int) -> slice:
-        """The part with further whole blocks before this end and the next look, as many as are learnt at once."""
+        """The part, with further whole blocks up to this end and the next look if they are learnt at once."""
         assert self._several is not None
         block, most = self.learner.block, self._several.at_once
         if most == 1 or self.blocks.waiting.number:
