@@ -36,6 +36,26 @@ def weighted_scatter(X, weights, *, center=True):
     return (X - mean).T @ ((X - mean) * weights[:, None]), mean
 
 
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("beta2", [1.0, 0.99])
+@pytest.mark.parametrize("center", [True, False])
+def test_several_blocks_at_once_have_the_bits_of_one_after_the_other(center, beta2, standardize, rng):
+    X, block = 5 + rng.standard_normal((40 * 16, 20)), 16
+    one, several = (Scatter(20, 3, block, center=center, standardize=standardize) for _ in range(2))
+    steps = Steps.even(block, beta2)
+    for learner in one, several:
+        assert learner.at_once == 1  # there are no axes yet
+        learner.learn(X[:block], steps)
+        learner.align(2, 0.0)
+    assert several.at_once > 1
+    for start in range(block, len(X), block):
+        one.learn(X[start : start + block], steps)
+    for start in range(block, len(X), 13 * block):
+        several.learn(X[start : start + 13 * block], steps)
+    for name, array in one.arrays().items():
+        np.testing.assert_array_equal(array, several.arrays()[name], err_msg=name)
+
+
 @pytest.mark.parametrize("make", [Scatter, Subspace])
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("beta2", [1.0, 0.99])

@@ -20,9 +20,9 @@ Times = Callable[[Matrix], Matrix]
 
 # Products. The axis of the last look is a good start. Of noise in 64 to 256 inputs, looked at four times in a
 # half-life, three products find the largest eigenvalue to 5 %: one to turn the axes, and these. A random
-# start takes six. Of 48 streams of 64 and 128 inputs with six components that come and go, 45 have the changes of
-# rank of looks at everything, and three have one a step of the grid later; with one more product 47 and one,
-# with one less 26 and 18 (seeds from 5,000 on).
+# start takes six. Of 48 streams of 64 and 128 inputs with six components that come and go, 45 have the
+# changes of rank of looks at everything, and three have one a step of the grid later; with one more product
+# 47 and one, with one less 26 and 18 (seeds from 5,000 on).
 STEPS = 2
 """Products with the matrix by which its largest eigenvalue is found."""
 

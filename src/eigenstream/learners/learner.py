@@ -136,7 +136,7 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: Any, *, center
 def center_blocks(
     rows: Floats, steps: Steps, mean: Vector, count: float, *, center: bool
 ) -> Iterator[BlockTotals]:
-    """`center_block` of blocks in sequence, rows (m, b, n), all with these steps: the same bits at less cost."""
+    """`center_block` of blocks in sequence, rows (m, b, n), all with these steps: same bits at less cost."""
     counts, weight, decay, scales, extra = steps.fading
     means = (counts @ rows) / weight if center else np.zeros((len(rows), rows.shape[-1]))
     found = []
