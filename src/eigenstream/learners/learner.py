@@ -216,7 +216,7 @@ class Learner(Protocol):
     def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
         """Learn from rows, which are left as they are; at most one block, where rows come in blocks.
 
-        A learner of `Several` takes more, with the steps of one of them.
+        A learner of `Batching` takes more, with the steps of one of them.
 
         ``lacking' lacking`` is added to the (standardized) scatter matrix: what filled entries vary too
         little by. None: nothing. A learner from rows alone may leave it out.
@@ -309,7 +309,7 @@ class Glancing(Protocol):
 
 
 @runtime_checkable
-class Several(Protocol):
+class Batching(Protocol):
     """A learner that learns several whole blocks at a time, to the bits of one after the other."""
 
     @property

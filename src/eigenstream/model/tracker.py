@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import host, zeros
 from ..learners.knowledge import Floats, Knowledge, Matrix, Vector
-from ..learners.learner import Glancing, Learner, Several, Spread, Steps
+from ..learners.learner import Batching, Glancing, Learner, Spread, Steps
 from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
@@ -94,7 +94,7 @@ class Tracker(Marked):
         self._spread = isinstance(self.learner, Spread)  # asked once: a protocol takes its time to tell
         self._glanced_at = self.learner if plan.glances and isinstance(self.learner, Glancing) else None
         """The learner, if looks may be glances."""
-        self._several = self.learner if plan.whole_blocks and isinstance(self.learner, Several) else None
+        self._several = self.learner if plan.whole_blocks and isinstance(self.learner, Batching) else None
         """The learner, if it takes several blocks at once."""
         self._even = Steps.even(self.learner.block, plan.beta2)
         """The steps of a block of rows of weight 1."""
