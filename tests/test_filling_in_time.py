@@ -127,6 +127,16 @@ def in_parts(model, rows, cuts):
     return tuple(np.vstack(part) for part in zip(*found, strict=True))
 
 
+def test_rows_that_share_their_algebra_have_the_same_bits_wherever_calls_end():
+    X = walks(9, 400)
+    X[100:300, [0, 2]] = np.nan  # one pattern over several blocks
+    X[180:190, 1] = np.nan
+    filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(X, return_std=True)
+    found = in_parts(OnlineAdaptivePCA(missing="impute"), X, range(1, 400, 3))
+    for one, other in zip(filled, found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("options", [{}, {"solver": "subspace"}, {"standardize": True}, {"half_life": 60}])
 def test_an_input_without_a_value_yet_stays_empty_and_is_not_learnt_as_zeros(options):
     X = walks(4, 400) + 1000.0

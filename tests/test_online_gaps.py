@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, compare_to_offline, load, metrics, streams
-from eigenstream.model.gap_kernels import correct, expected
+from eigenstream.model.gap_kernels import correct, move, renewed, root, solved
 from eigenstream.model.gap_state import belief_of
 from eigenstream.model.imputation import Gaussian, gaussian
 from tests.marks import slow
@@ -233,6 +233,13 @@ def test_of_white_noise_nothing_but_the_level_is_believed():
     assert known.noise == pytest.approx(lam.mean(), rel=0.1)
 
 
+def expected(belief, y, at, doubts):
+    """Expected deviations of entries in doubt, their variances, and the scatter that they lack."""
+    move(belief)
+    _, reach, variances, lacking = solved(belief, at, doubts, True)
+    return reach @ y, variances, lacking
+
+
 @pytest.mark.kernel
 @pytest.mark.parametrize("gap", [[1, 4], [1, 4, 5, 6]])  # fewer than axes, and more
 def test_a_filled_entry_is_the_expectation_of_a_gaussian(gap):
@@ -253,7 +260,7 @@ def test_a_filled_entry_is_the_expectation_of_a_gaussian(gap):
         lack = cov[np.ix_(gap, gap)] - slope @ cov[np.ix_(seen, gap)]
         trusted = x - mean
         trusted[gap] = 0.0
-        said, variances, along = expected(belief, U @ trusted, np.array(gap), doubts, True)
+        said, variances, along = expected(belief, U @ trusted, np.array(gap), doubts)
         np.testing.assert_allclose(said, slope @ (x - mean)[seen], atol=1e-9)
         np.testing.assert_allclose(variances, np.diag(lack), atol=1e-9)
         np.testing.assert_allclose(along, U[:, gap] @ lack @ U[:, gap].T, atol=1e-9)
@@ -270,7 +277,7 @@ def test_entries_in_doubt_are_observed_with_an_error(axes):
     at, doubts = np.array([0, 3, 7]), errors / (f + errors)
     trust = np.ones(8)
     trust[at] -= doubts
-    said, variances, _ = expected(belief, U @ (trust * x), at, doubts, True)
+    said, variances, _ = expected(belief, U @ (trust * x), at, doubts)
     noise = np.zeros(8)
     noise[at] = errors
     cov = U.T @ (V[:, None] * U) + f * np.eye(8)
@@ -287,8 +294,49 @@ def test_a_row_adds_the_direction_that_the_axes_miss():
         row = np.array([0.0, 1.0, 1.0])
         correct(belief, row, belief.known_axes @ row, 1.0, 1.0)
     assert len(belief.known_axes) == 2
-    said, _, _ = expected(belief, belief.known_axes[:, 1].copy(), np.array([2]), np.ones(1), False)
+    said, _, _ = expected(belief, belief.known_axes[:, 1].copy(), np.array([2]), np.ones(1))
     assert said[0] == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.kernel
+def test_rows_with_the_same_gaps_share_their_algebra_as_long_as_it_is_late_by_little():
+    rng, U = np.random.default_rng(3), np.linalg.qr(np.random.default_rng(2).standard_normal((8, 3)))[0].T
+    at, ones, renewals = np.array([1, 4]), np.ones(2), []
+    for count in (64.0, 6400.0):
+        belief = belief_of(
+            Gaussian(np.zeros(8), U, np.arange(1.0, 4.0), 0.1, count), corrects=True, center=True
+        )
+        renewals.append(0)
+        for row in rng.standard_normal((40, 8)):
+            renewals[-1] += renewed(belief, at, ones)
+            correct(belief, row, belief.known_axes @ row, 1.0, 1.0)
+        assert renewed(belief, np.array([1, 5]), ones)  # others are missing
+        assert not renewed(belief, np.array([1, 5]), ones)
+        assert renewed(belief, np.array([1, 5]), 0.5 * ones)  # in another doubt
+    assert renewals[0] > 8
+    assert renewals[1] == 1
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("rank", [0, 3, 6])
+def test_the_root_of_a_matrix_has_as_many_rows_as_its_rank(rank):
+    A = np.random.default_rng(4).standard_normal((rank, 6))
+    found = root(A.T @ A)
+    assert found.shape == (rank, 6)
+    np.testing.assert_allclose(found.T @ found, A.T @ A, atol=1e-12)
+
+
+def test_of_wide_input_directions_by_chance_are_noise():
+    """Otherwise filled entries would be off by more, and their deviations would be far too small."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((1500, 4)) @ rng.standard_normal((4, 200)) + rng.standard_normal((1500, 200))
+    gone = rng.random(X.shape) < 0.05
+    filled, std = OnlineAdaptivePCA(missing="impute", max_components=8).learn_and_impute(
+        np.where(gone, np.nan, X), return_std=True
+    )
+    gone[:500] = False
+    assert np.std((filled - X)[gone]) < 1.05
+    assert 0.85 < np.mean(np.abs(filled - X)[gone] < 1.645 * std[gone]) < 0.95
 
 
 def test_learning_and_imputing_needs_missing_values_to_be_allowed(online):

@@ -33,6 +33,9 @@ from .gap_state import (
     GROSS,
     NOISE,
     NOVELTY,
+    PATTERN,
+    PENDING,
+    PENDING_SHARE,
     Belief,
     Course,
     OtherAnswer,
@@ -56,6 +59,12 @@ FAINT_DOUBT = 1e-3
 # A factor: thirty half-lives. Dividing by less would overflow after some rows.
 LONGEST_PAUSE = 1e-9
 """A discount per row below which it does not matter any more how much was forgotten."""
+
+
+# A share of all rows, in the unit of weights. W of so few rows less differs by less than chance makes it
+# differ from the truth; meanwhile rows with the same gaps share their algebra.
+LATE = 1 / 32
+"""Share of the rows that W may be without."""
 
 
 @kernel
@@ -92,6 +101,30 @@ def invert(A: Matrix) -> None:
 
 
 @kernel
+def root(A: Matrix) -> Matrix:
+    """Rows R of which a positive semidefinite matrix is ``R' R``, no more of them than its rank.
+
+    Cholesky's decomposition with the largest pivot first.
+    """
+    n, rest, number = len(A), A.copy(), 0
+    found, least = np.zeros((n, n)), n * np.finfo(np.float64).eps * np.diag(A).max()
+    while number < n:
+        p = np.argmax(np.diag(rest))
+        pivot = rest[p, p]
+        if not pivot > least:
+            break
+        row = found[number]
+        for j in range(n):
+            row[j] = rest[p, j] / math.sqrt(pivot)
+        for i in range(n):
+            c, other = row[i], rest[i]
+            for j in range(n):
+                other[j] -= c * row[j]
+        number += 1
+    return found[:number]
+
+
+@kernel
 def product(A: Matrix, B: Matrix, C: Matrix, factor: float) -> Matrix:
     """``C + factor A B`` in the place of C, as far as C has columns and A or B have entries."""
     columns = C.shape[1]
@@ -114,62 +147,63 @@ def dot(x: Vector, y: Vector) -> float:
 
 
 @kernel
-def expected(
-    belief: Belief, y: Vector, at: NDArray[np.int64], doubts: Vector, lacks: bool
-) -> tuple[Vector, Vector, Matrix]:
-    """Expectation of entries in doubt.
+def solved(
+    belief: Belief, at: NDArray[np.int64], doubts: Vector, lacks: bool
+) -> tuple[Matrix, Matrix, Vector, Matrix]:
+    """Algebra of a pattern of entries in doubt: the same for all rows that share it, until W moves.
 
-    Returns their deviations from the mean (m), the variances of these (m), and the scatter that they lack
-    along the axes (r, r), all in `Belief.units`.
+    Returns the axes of the entries (m, r), the matrix by which trusted deviations along the axes become their
+    expected deviations from the mean (m, r), the variances of these (m), and the scatter that they lack along
+    the axes (r, r), all in `Belief.units`.
 
     Parameters
     ----------
     belief
         The distribution.
-    y
-        Deviations from the mean, each times the trust in it, ``1 - d``, along the axes (r).
     at, doubts
         Indices of the entries in doubt, and d (m).
     lacks
         Whether the scatter is asked for; else it is left out.
     """
-    f, W = belief.totals[NOISE], belief.inverse
-    r, m = len(y), len(at)
+    f, r, m = belief.totals[NOISE], int(belief.totals[AXES]), len(at)
+    W = belief.inverse
     U, UD, lacking = np.empty((m, r)), np.empty((r, m)), np.zeros((r, r) if lacks else (0, 0))
-    said, variances = np.empty(m), np.empty(m)
+    variances = np.empty(m)
     for a in range(m):
         for j in range(r):
             U[a, j] = belief.axes[j, at[a]]
             UD[j, a] = doubts[a] * U[a, j]
     if m > r:
-        B = product(UD, U, np.zeros((r, r)), 1.0)
+        B, columns = np.empty((r, r)), U.T.copy()
+        for j in range(r):
+            for l in range(j + 1):
+                B[j, l] = B[l, j] = dot(UD[j], columns[l])
         N = product(W, B, -B, f)
         for j in range(r):
             N[j, j] += 1 + LEAST
         invert(N)
-        reach = product(U, product(N, W, N.copy(), -f), np.zeros((m, r)), 1.0)
+        S = product(N, W, N.copy(), -f)
+        reach = product(S.T.copy(), columns, np.zeros((r, m)), 1.0).T.copy()
         for a in range(m):
-            said[a] = dot(reach[a], y)
             variances[a] = f * doubts[a] * (1 + doubts[a] * dot(reach[a], U[a]))
         if lacks:
             product(B, N, lacking, f)
-        return said, variances, lacking
+        return U, reach, variances, lacking
     KU, M = product(U, W, U.copy(), -f), np.empty((m, m))
     for a in range(m):
         for b in range(m):
             M[a, b] = -dot(KU[a], U[b])
         M[a, a] += 1 / doubts[a]
     invert(M)
-    q = np.empty(m)
+    reach = product(M, KU, np.zeros((m, r)), 1.0)
     for a in range(m):
-        q[a] = dot(KU[a], y)
-    for a in range(m):
-        said[a], variances[a] = dot(M[a], q) / doubts[a], f * M[a, a]
+        variances[a] = f * M[a, a]
         for j in range(r):
+            reach[a, j] /= doubts[a]
             UD[j, a] = U[a, j]
     if lacks:
         product(UD, product(M, U, np.zeros((m, r)), f), lacking, 1.0)
-    return said, variances, lacking
+    return U, reach, variances, lacking
 
 
 @kernel
@@ -183,12 +217,14 @@ def along_axes(belief: Belief, deviation: Vector) -> Vector:
 
 @kernel
 def correct(belief: Belief, deviation: Vector, y: Vector, weight: float, discount: float) -> None:
-    """Count a row without gaps, of which this is the deviation, and y along the axes: W and the mean move.
+    """Count a row without gaps, of which this is the deviation, and y along the axes.
+
+    The mean moves at once, W before it is needed next, see `renewed`.
 
     The covariance C of rows becomes ``(1 - s) C + q x x'`` with s the share of the row in all, and q the same
     or, where the mean moves, ``s (1 - s)``.
     """
-    f = belief.totals[NOISE]
+    f, units, mean = belief.totals[NOISE], belief.units, belief.mean
     before = max(discount, LONGEST_PAUSE) * belief.totals[COUNT]
     belief.totals[COUNT] = before + weight
     if not weight > 0 or not before > 0:
@@ -198,22 +234,45 @@ def correct(belief: Belief, deviation: Vector, y: Vector, weight: float, discoun
     if belief.totals[CENTERS] > 0:
         q *= 1 - share
         for i in range(len(deviation)):
-            belief.mean[i] += share * belief.units[i] * deviation[i]
+            mean[i] += share * units[i] * deviation[i]
     square = dot(deviation, deviation) - dot(y, y)
-    W = belief.inverse
-    if square > f * belief.totals[NOVELTY] and len(y) < len(W) and f > 0:
+    if square > f * belief.totals[NOVELTY] and len(y) < len(belief.inverse) and f > 0:
+        move(belief)
         y = with_new_axis(belief, deviation, y, math.sqrt(square))
-    r = len(y)
-    reach, along = np.empty(r), 0.0
-    for j in range(r):
-        reach[j] = dot(W[j], y)
-        along += reach[j] * y[j]
-    kept = 1 / (1 - share)
-    c = kept * q / (1 - share + q * along)
-    for j in range(r):
-        row, d = W[j], c * reach[j]
-        for l in range(r):
-            row[l] = kept * row[l] - d * reach[l]
+        belief.totals[PATTERN] = 0
+    number = int(belief.totals[PENDING])
+    pending = belief.pending[number]
+    pending[0], pending[1] = share, q
+    for j in range(len(y)):
+        pending[2 + j] = y[j]
+    belief.totals[PENDING] = number + 1
+    belief.totals[PENDING_SHARE] += share
+    if number + 1 == len(belief.pending):
+        move(belief)
+        belief.totals[PATTERN] = 0
+
+
+@kernel
+def move(belief: Belief) -> None:
+    """Move W by the rows that wait for it, each a correction of rank one."""
+    W, r = belief.inverse, int(belief.totals[AXES])
+    reach = np.empty(r)
+    for p in range(int(belief.totals[PENDING])):
+        share, q, y = belief.pending[p, 0], belief.pending[p, 1], belief.pending[p, 2:]
+        along = 0.0
+        for j in range(r):
+            total, row = 0.0, W[j]
+            for l in range(r):
+                total += row[l] * y[l]
+            reach[j] = total
+            along += total * y[j]
+        kept = 1 / (1 - share)
+        c = kept * q / (1 - share + q * along)
+        for j in range(r):
+            row, d = W[j], c * reach[j]
+            for l in range(r):
+                row[l] = kept * row[l] - d * reach[l]
+    belief.totals[PENDING], belief.totals[PENDING_SHARE] = 0.0, 0.0
 
 
 @kernel
@@ -287,10 +346,14 @@ def follow(
     first
         Number of rows of the block before these.
     """
-    n = rows.shape[1]
+    n, lacks = rows.shape[1], len(course.along) > 0
     last, before, ages, mean = course.last[1], course.last[0], course.ages, outlook.mean
+    usual, units, deviations = belief.mean, belief.units, outlook.deviations
     at, doubts, gross = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
     trusted, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n)
+    U, reach, spread, lack = solved(belief, at[:0], doubts[:0], lacks)
+    solution = False
+    unseen = bool(belief.unseen.any())
     for t in range(first, first + len(rows)):
         row, weight, discount = rows[t - first], steps[t - first, 0], steps[t - first, 1]
         passed = int(steps[t - first, 2])
@@ -300,15 +363,16 @@ def follow(
                 course.rows[t, i] = last[i] + mean[i]
             continue
         new, filled, m, gaps, burst = course.new[t], course.rows[t], 0, 0, 0.0
+        if unseen:
+            unseen = begin(belief, outlook, course, row)
         for i in range(n):
-            if belief.unseen[i] and not np.isnan(row[i]):
-                belief.unseen[i], outlook.mean[i] = False, row[i] - belief.mean[i]
-                last[i], before[i], ages[i] = 0.0, 0.0, 0
             forecast[i] = phi[i] * last[i] + drift[i] * before[i]
-            new[i] = (row[i] - mean[i] - forecast[i]) / scale[i]
-            trusted[i] = (new[i] - belief.mean[i]) / belief.units[i]
         for i in range(n):
-            most = GROSS * outlook.deviations[i]
+            new[i] = (row[i] - mean[i] - forecast[i]) / scale[i]
+        for i in range(n):
+            trusted[i] = (new[i] - usual[i]) / units[i]
+        for i in range(n):
+            most = GROSS * deviations[i]
             if ages[i] == 0 and abs(new[i]) <= most:  # a gap is NaN, and not
                 continue
             late[i], gross[i], doubt = 0.0, False, 1.0
@@ -318,11 +382,11 @@ def follow(
             if np.isnan(row[i]):
                 gaps += 1
             else:
-                variance = late[i]
+                variance, ages[i] = late[i], 0
                 if abs(new[i]) > most:
                     gross[i], far = True, new[i] / GROSS
-                    variance = max(far * far - outlook.deviations[i] ** 2, variance)
-                    burst += (far / outlook.deviations[i]) ** 2 - 1
+                    variance = max(far * far - deviations[i] ** 2, variance)
+                    burst += (far / deviations[i]) ** 2 - 1
                 under = outlook.noise[i] + variance
                 doubt = min(variance / under, 1.0) if under < np.inf else 1.0
             if doubt > FAINT_DOUBT:
@@ -331,18 +395,27 @@ def follow(
                 m += 1
         faded(course.along, discount)
         y = along_axes(belief, trusted)
+        filled[:] = row
+        course.came[t] = True
+        before[:] = last
         for i in range(n):
-            filled[i], course.came[t, i] = row[i], True
-            before[i], last[i] = last[i], row[i] - mean[i]
+            last[i] = row[i] - mean[i]
         if m:
-            said, variances, lack = expected(belief, y, at[:m], doubts[:m], len(course.along) > 0)
+            if renewed(belief, at[:m], doubts[:m]):
+                solution = False
+            if not solution:
+                U, reach, spread, lack = solved(belief, at[:m], doubts[:m], lacks)
+                solution = True
+            variances = spread.copy()
+            said = np.empty(m)
             for a in range(m):
+                said[a] = dot(reach[a], y)
                 variances[a] *= not belief.unseen[at[a]]  # nothing is known of them, nor lacks
             left, shared = 0.0, 0
             for a in range(m):
                 i = at[a]
-                unit = belief.units[i]
-                value, novel = belief.mean[i] + unit * said[a], new[i]
+                unit = units[i]
+                value, novel = usual[i] + unit * said[a], new[i]
                 if np.isnan(row[i]):
                     variance = scale[i] ** 2 * (unit * unit * variances[a] + late[i])
                     variance *= 1 + min(burst / (n - gaps), BURST) if burst > 0 else 1.0
@@ -356,28 +429,63 @@ def follow(
                         novel = (other.mixed[t, i] - mean[i] - forecast[i]) / scale[i]
                 else:
                     if gross[i]:  # learnt from as far as it is believed, or a change would never be
-                        most = GROSS * outlook.deviations[i]
+                        most = GROSS * deviations[i]
                         new[i] = min(max(new[i], -most), most)
                     else:
                         new[i] += doubts[a] * (value - new[i])
                     novel = new[i]
-                deviation = (novel - belief.mean[i]) / unit
+                deviation = (novel - usual[i]) / unit
                 for j in range(len(y)):
-                    y[j] += belief.axes[j, i] * (deviation - trusted[i])
+                    y[j] += U[a, j] * (deviation - trusted[i])
                 trusted[i] = deviation
             # What is known better by another answer lacks less.
             share = min(left / shared, 1.0) if shared else 1.0
             course.extra[t] = share * note(course.along, lack, variances, share * weight)
-        for i in range(n):
-            ages[i] *= not course.came[t, i]
         if belief.totals[CORRECTS] > 0:
             correct(belief, trusted, y, weight, discount)
+
+
+@kernel
+def begin(belief: Belief, outlook: Outlook, course: Course, row: Vector) -> bool:
+    """Move the means of inputs to their first value where a row has it; True if some have none yet."""
+    left = False
+    for i in range(len(row)):
+        if belief.unseen[i]:
+            if np.isnan(row[i]):
+                left = True
+            else:
+                belief.unseen[i], outlook.mean[i] = False, row[i] - belief.mean[i]
+                course.last[0, i], course.last[1, i], course.ages[i] = 0.0, 0.0, 0
+    return left
+
+
+@kernel
+def renewed(belief: Belief, at: NDArray[np.int64], doubts: Vector) -> bool:
+    """True if the algebra of the row before does not serve these entries in doubt; W then moves first.
+
+    It serves as long as the entries and their doubts are the same, and W is late by little.
+    """
+    m, pattern = len(at), belief.pattern
+    alike = belief.totals[PATTERN] == m and belief.totals[PENDING_SHARE] <= LATE
+    for a in range(m):
+        if not alike:
+            break
+        alike = pattern[0, a] == at[a] and pattern[1, a] == doubts[a]
+    if alike:
+        return False
+    move(belief)
+    belief.totals[PATTERN] = m
+    for a in range(m):
+        pattern[0, a], pattern[1, a] = at[a], doubts[a]
+    return True
 
 
 @kernel
 def gathered(outlook: Outlook, age: int, i: int) -> float:
     """Variance of a forecast of an input from a predecessor that has been filled for so long."""
     ages, found = outlook.ages, outlook.gathered
+    if age < len(ages) and ages[age] == age:  # the first ages are there one by one
+        return found[age, i]  # type: ignore[no-any-return]
     k = np.searchsorted(ages, age, side="right") - 1
     if k + 1 == len(ages) or age == ages[k]:
         return found[k, i]  # type: ignore[no-any-return]

@@ -26,9 +26,14 @@ a row that is `BEYOND_NOISE` times as long as noise."""
 GROSS = 4.0
 """Innovations beyond this are in doubt: they pull no harder than one of this size."""
 
-NOISE, COUNT, AXES, CORRECTS, CENTERS, NOVELTY = range(6)
+NOISE, COUNT, AXES, CORRECTS, CENTERS, NOVELTY, PENDING, PENDING_SHARE, PATTERN = range(9)
 """Places in `Belief.totals`: f, the effective number of rows, how many axes there are, whether rows correct
-the belief, whether they move its mean, and the squared length beyond all axes, over f, that adds one."""
+the belief, whether they move its mean, the squared length beyond all axes, over f, that adds one, how many
+rows wait to move W, their share of all, and how many entries were in doubt when W was needed last."""
+
+# Rows: memory. A block's, beyond which W moves whatever their share is.
+MOST_PENDING = 64
+"""Most rows that wait to move W."""
 
 
 class Belief(NamedTuple):
@@ -43,9 +48,13 @@ class Belief(NamedTuple):
     inverse: Matrix
     """W (r, r)."""
     totals: Vector
-    """Six numbers: see `NOISE` and the others."""
+    """Nine numbers: see `NOISE` and the others."""
     unseen: NDArray[np.bool_]
     """Inputs that have had no value yet, and whose mean is to move to their first one (n)."""
+    pending: Matrix
+    """Rows that wait to move W: the share of each in all, its factor, and its coordinates (rows, 2 + r)."""
+    pattern: Matrix
+    """Entries that were in doubt when W was needed last, and their doubts (2, n)."""
 
     @property
     def known_axes(self) -> Matrix:
@@ -144,5 +153,7 @@ def belief_of(known: Gaussian, *, corrects: bool, center: bool) -> Belief:
     axes[:r] = known.axes
     np.fill_diagonal(inverse[:r, :r], 1 / (known.variances + known.noise))
     units = np.ones(n) if known.gain is None else scale_of(known.gain)
-    totals = np.array([known.noise, known.effective, r, corrects, center, novelty], dtype=np.float64)
-    return Belief(known.mean.copy(), units, axes, inverse, totals, np.zeros(n, dtype=bool))
+    totals = np.array([known.noise, known.effective, r, corrects, center, novelty, 0, 0, 0], dtype=np.float64)
+    pending = np.zeros((MOST_PENDING if corrects else 0, 2 + room))
+    unseen, pattern = np.zeros(n, dtype=bool), np.zeros((2, n))
+    return Belief(known.mean.copy(), units, axes, inverse, totals, unseen, pending, pattern)

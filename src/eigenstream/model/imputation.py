@@ -63,6 +63,8 @@ def gaussian(
     total: float,
     count: float,
     scale: Floats | None = None,
+    *,
+    limited: bool = False,
 ) -> Gaussian:
     """Distribution of a row by a model.
 
@@ -79,6 +81,9 @@ def gaussian(
         The effective number of rows.
     scale
         What centered inputs are divided by; None: nothing.
+    limited
+        Whether axes were left out, not because no row has shown them: all other directions then have one
+        level of variance, which is noise.
     """
     n, r = len(mean), len(variances)
     spectrum = np.zeros(n)
@@ -89,8 +94,9 @@ def gaussian(
     chance, rest = shrinkage(spectrum[rank:], count), float(spectrum[rank:].mean()) if rank < n else 0.0
     level = float(spectrum.mean())
     structure = np.where(np.arange(r) < rank, 1.0, 1 - chance)
-    noise = max(chance * rest, shrinkage(spectrum, count) * level, MISFIT * level)
-    V = structure * spectrum[:r]
+    least = max(chance * rest, shrinkage(spectrum, count) * level, MISFIT * level)
+    noise = least + (1 - chance) * float(spectrum[-1]) * (limited and r < n)
+    V = structure * spectrum[:r] + least - noise
     known = V > FAINT * noise
     gain = None if scale is None else 1 / np.asarray(scale, dtype=np.float64)
     U = np.asarray(axes[known], dtype=np.float64)
@@ -123,6 +129,22 @@ def shrinkage(variances: Vector, count: float) -> float:
     spread = (count + 1 - 2 / n) * (squares - square / n)
     asked = (1 - 2 / n) * squares + square
     return min(asked / spread, 1.0) if spread > 0 else 1.0
+
+
+def alike_from(variances: Vector, count: float) -> int:
+    """Number of first sample variances without which the rest differ by chance alone, by `shrinkage`.
+
+    Examples
+    --------
+    >>> alike_from(np.array([3.0, 2.0, 1.1, 1.0, 0.9]), 100.0)
+    2
+    """
+    n, backwards = np.arange(len(variances), 0, -1), variances[::-1]
+    squares = np.cumsum(np.square(backwards))[::-1]
+    square = np.square(np.cumsum(backwards)[::-1])
+    spread = (count + 1 - 2 / n) * (squares - square / n)
+    alike = (1 - 2 / n) * squares + square >= spread
+    return int(np.argmax(alike)) if alike.any() else len(variances)
 
 
 class Filled(NamedTuple):

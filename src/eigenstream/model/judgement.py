@@ -180,19 +180,6 @@ class ForecastErrors(NamedTuple):
         """Before the first row."""
         return cls(np.zeros((5, BINS, n)))
 
-    def after(
-        self, forecasts: Matrix, truth: Matrix, variances: Matrix, came: NDArray[np.bool_], weights: Vector
-    ) -> ForecastErrors:
-        """After a block with these forecasts 1, 2, ... rows ahead; only entries that came count (b, n)."""
-        counts = weights[:, None] * came
-        terms = np.stack(
-            (np.ones_like(truth), forecasts**2, forecasts * truth, np.where(came, truth, 0.0) ** 2, variances)
-        )
-        starts = np.flatnonzero(np.diff(bins_of(np.arange(1, len(truth) + 1)), prepend=-1))
-        found = np.zeros_like(self.sums)
-        found[:, : len(starts)] = np.add.reduceat(np.where(came, counts * terms, 0.0), starts, axis=1)
-        return ForecastErrors(RECENT * self.sums + found)
-
     def judged(self, spread: Vector) -> tuple[Matrix, Matrix]:
         """Factor of the deviation of a forecast from the mean, and of the variance it then has (bins, n).
 

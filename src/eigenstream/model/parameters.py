@@ -223,6 +223,11 @@ LARGEST_WEIGHT = 1e9
 """Weight that a row may have, for the same reason."""
 
 
+# Values: what fits into the caches of a core. Copies of all rows at once take several times as long.
+AT_ONCE = 1 << 16
+"""Number of values that are looked at together."""
+
+
 def squares_fit(rows: NDArray[np.floating[Any]]) -> bool:
     """True if all values are finite and the squares of all rows can be summed: one pass, no temporary."""
     rows = numbers(rows)
@@ -235,13 +240,19 @@ def refuse_huge(rows: NDArray[np.floating[Any]]) -> None:
     if squares_fit(rows):
         return
     rows = host(numbers(rows))
-    with np.errstate(over="ignore"):
-        power = np.nansum(rows.astype(np.float64) ** 2, axis=1).max(initial=0.0)
+    power = max(map(_largest_power, np.array_split(rows, len(rows) * rows.shape[1] // AT_ONCE + 1)))
     if not power < LARGEST_POWER[rows.dtype.type]:
         largest = float(np.nanmax(np.abs(rows)))
         raise ValueError(
             f"values up to {largest:g} are too large for {rows.dtype}: squares would overflow; rescale them"
         )
+
+
+def _largest_power(rows: NDArray[np.floating[Any]]) -> float:
+    """The largest sum of squares of a row, without its NaN."""
+    values = np.where(np.isnan(rows), 0, rows)
+    with np.errstate(over="ignore"):
+        return float(np.einsum("ij,ij->i", values, values, dtype=np.float64).max(initial=0.0))
 
 
 def refuse_gaps(rows: NDArray[np.floating[Any]], missing: str) -> None:

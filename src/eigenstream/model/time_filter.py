@@ -23,8 +23,8 @@ from ..learners.scale import scale_of
 from ..learners.scatter import ROUNDING
 from ..learners.stored import LARGEST_VALUE, stored_array
 from .gap_state import GROSS, Outlook
-from .imputation import Filled, Gaussian, gaussian
-from .judgement import WIDE, ForecastErrors, HiddenErrors, SecondMixture, bins_of
+from .imputation import Filled, Gaussian, alike_from, gaussian
+from .judgement import RECENT, WIDE, ForecastErrors, HiddenErrors, SecondMixture, bins_of
 from .persistence import SLOWEST, Forecaster, Persistence
 from .plan import Plan
 
@@ -267,9 +267,12 @@ class TimeFilter(Marked):
         known = self.learner.known().on_host()
         count = known.effective * float(self.totals[0] / self.totals[1]) ** 2
         scale, _ = self._scale()
-        some = slice(self.directions)
-        variances, total = known.lam[some] / known.effective, known.trace / known.effective
-        return gaussian(np.zeros(len(scale)), known.U[some], variances, 0, total, count, scale)
+        n, total = len(scale), known.trace / known.effective
+        variances, limited = known.lam[: self.directions] / known.effective, self.directions < n
+        if limited:
+            variances = variances[: _beyond_chance(variances, n, total, count)]
+        U = known.U[: len(variances)]
+        return gaussian(np.zeros(n), U, variances, 0, total, count, scale, limited=limited)
 
     def begin(self, rows: Matrix, steps: Steps, mean: Vector) -> None:
         """Learn from the first block, with gaps, of which nothing was known before; it has this mean."""
@@ -339,13 +342,23 @@ class TimeFilter(Marked):
 
     def _compare_ahead(self, deviations: Matrix, came: NDArray[np.bool_], counts: Vector) -> None:
         """Judge forecasts of a block from the two rows before it, by what was known then."""
-        forecaster, rows = self._forecaster(self.totals[1]), len(counts)
-        said = forecaster.ahead(deviations[1], deviations[0], rows)
-        expected = forecast_variances(
-            forecaster, self._deviations(), self._spread(), np.arange(1, rows + 1)[:, None]
+        from .forecast_kernels import compare_ahead
+
+        forecaster, sums = self._forecaster(self.totals[1]), RECENT * self.ahead.sums
+        innovations, gathered = np.square(self._deviations()), _gathered(forecaster)
+        compare_ahead(
+            sums,
+            *forecaster,
+            innovations,
+            self._spread(),
+            gathered,
+            AGES,
+            deviations,
+            came,
+            counts,
+            BINS_BY_AGE,
         )
-        present = came[2:] & came[:2].all(axis=0) & np.isfinite(expected)
-        self.ahead = self.ahead.after(said, deviations[2:], expected, present, counts)
+        self.ahead = ForecastErrors(sums)
 
     def _count(self, came: NDArray[np.bool_], steps: Steps) -> None:
         """Count a block that has been learnt from."""
@@ -419,6 +432,16 @@ def _stride(number: int) -> int:
     return STRIDES[min(number.bit_length(), len(STRIDES) - 1)]
 
 
+def _beyond_chance(variances: Vector, n: int, total: float, count: float) -> int:
+    """Number of first variances of n that do not differ from all others together by chance alone.
+
+    All others share what is left of the total. Each axis costs time in every row with gaps.
+    """
+    others = n - len(variances)
+    level = np.full(others, max(total - float(variances.sum()), 0.0) / max(others, 1))
+    return min(alike_from(np.concatenate((variances, level)), count), len(variances))
+
+
 def _gathered(forecaster: Forecaster) -> Matrix:
     """Variance of a forecast by `AGES` of its predecessor, in those of an innovation (ages, n).
 
@@ -464,8 +487,9 @@ def learn_filled(learner: Learner, filled: Filled, steps: Steps) -> None:
     """Learn from rows whose gaps were filled, and what they lack."""
     lacking = None
     if filled.along.any():
-        lam, P = np.linalg.eigh(filled.along)
-        lacking = np.sqrt(np.maximum(lam, 0.0))[:, None] * (P.T @ filled.axes)
+        from .gap_kernels import root
+
+        lacking = root(filled.along) @ filled.axes
     learner.learn(filled.rows, replace(steps, extra=steps.extra + filled.extra), lacking)
 
 
