@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..array_types import as_numbers
-from ..learners.arrays import as_came, is_foreign
+from ..learners.arrays import as_came, is_chunked, is_foreign
 from ..model import RankChange, StreamModel, Tracker, network_weights
 from ..model.attributes import TrackedAttributes
 from ..model.network import Network
 from ..model.parameters import LARGEST_POWER, row_weights
 from ..model.reading import Floats
+from ..model.stamps import row_times
 from ..model.stream_model import DEFAULTS
 from ..model.time_filter import Forecast
 from ..model.tracker import FILLED
@@ -279,15 +280,38 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         return scores[0]  # type: ignore[no-any-return]
 
     @whole_call
-    def learn_many(self, X: ArrayLike, timestamps: Any = None) -> Floats:
+    def learn_many(self, X: ArrayLike, timestamps: Any = None, *, return_innovations: bool = False) -> Any:
         """Learn from these rows, in order; returns each row's score before learning from it.
 
         No score knows its own row or what came after it: scores are those of the model as it stood at the
         end of the last block of rows (64 of them, 256 on a GPU, fewer with a short half-life). Scores are
         the same bits whether rows come one by one or all at once. Rows that ``missing`` says to skip have NaN
         scores.
+
+        Parameters
+        ----------
+        X, timestamps
+            As of `partial_fit`.
+        return_innovations
+            True: also return each row less its forecast by the rows before it, an array of the shape of the
+            rows, in their units. It needs ``missing="impute"``; NaN in gaps, in the first block, and of an
+            input's first value. Where rows follow each other as they did, it has a mean of 0 and no memory.
+
+        Examples
+        --------
+        >>> from eigenstream import OnlineAdaptivePCA
+        >>> walk = np.cumsum(np.random.default_rng(0).standard_normal((2000, 3)), axis=0)
+        >>> model = OnlineAdaptivePCA(missing="impute")
+        >>> scores, new = model.learn_many(walk, return_innovations=True)
+        >>> walk.std(axis=0).round(), np.nanstd(new, axis=0).round(1)
+        (array([26., 13., 16.]), array([1., 1., 1.]))
         """
-        return self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=self.scores)
+        fresh = not self.__sklearn_is_fitted__()
+        found = self._learn(X, None, timestamps, fresh=fresh, how=self.scores, innovations=return_innovations)
+        if not return_innovations:
+            return found
+        n = self.n_features_in_
+        return found[:, :-n], found[:, -n:]
 
     @whole_call
     def learn_and_impute(self, X: ArrayLike, timestamps: Any = None, *, return_std: bool = False) -> Any:
@@ -325,26 +349,82 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         found = self._learn(X, None, timestamps, fresh=not self.__sklearn_is_fitted__(), how=FILLED)
         return self._filled_and_std(found, X, return_std)
 
-    def forecast(self, steps: int = 1) -> Forecast:
-        """The next rows of the stream, and their standard deviations: ``rows`` and ``std`` (steps x inputs).
+    def impute(self, X: ArrayLike, timestamps: Any = None, *, return_std: bool = False) -> Any:
+        """The rows with NaN filled in by everything learnt; nothing is learnt from them.
 
-        Needs ``missing="impute"`` from the first row on, and more than a block of rows. Each input follows
-        its own past, back to its mean; rows are a step apart, for rows with time stamps the usual one. After
-        rows without any value, these are the rows that follow them. NaN of an input without any value yet.
+        Every missing value is replaced by its expectation given the other values of its row, with lags also
+        those of its predecessors. Every direction that the model knows takes part, not the kept ones alone. A
+        model that has learnt rows in their order with ``missing="impute"`` also knows how inputs follow their
+        own past: the rows are then a stretch of their own, in their order, and those without any value are
+        filled by the ones before them. Without such a past rows without any value stay as they are, and so do
+        inputs that have never had a value.
+
+        Parameters
+        ----------
+        X
+            Rows.
+        timestamps
+            When each row came, as of `partial_fit`, if the half-life is a duration: over s usual steps, an
+            input keeps the s-th power of what it keeps over one. Without them rows are a usual step apart.
+        return_std
+            True: also return the standard deviation of each filled value around the truth, an array of the
+            shape of the rows; 0 where a value was there, NaN where a gap stays.
 
         Examples
         --------
         >>> from eigenstream import OnlineAdaptivePCA
-        >>> walk = np.cumsum(np.random.default_rng(0).standard_normal((500, 3)), axis=0)
-        >>> ahead = OnlineAdaptivePCA(missing="impute").fit(walk).forecast(4)
-        >>> ahead.rows.shape, ahead.std.mean(axis=1).round(1)
-        ((4, 3), array([1. , 1.4, 2. , 2.3]))
+        >>> walk = np.cumsum(np.random.default_rng(0).standard_normal((2000, 2)), axis=0)
+        >>> model = OnlineAdaptivePCA(missing="impute", half_life="1h").fit(walk, timestamps=np.arange(2000))
+        >>> gap = np.array([[1.0, 2.0], [1.0, np.nan]])
+        >>> soon, late = (model.impute(gap, [0, s], return_std=True)[1][1, 1] for s in (1, 9))
+        >>> bool(2.5 * soon < late < 3.5 * soon)
+        True
         """
         check_is_fitted(self)
-        return self._in_step().forecast(steps)
+        model = self._in_step()
+        given = times_of(X, timestamps) if model.needs_timestamps else timestamps
+        if is_chunked(X) and timestamps is not None:
+            raise ValueError("rows in chunks are imputed a usual step apart: leave timestamps out")
+        if given is None or is_chunked(X):
+            return super().impute(X, return_std=return_std)
+        times = row_times(given, _num_samples(X), self._tracker.plan)
+        found = self._of_rows(X, partial(self._imputed, times=times), 2 * self.n_features_in_)
+        return self._filled_and_std(found, X, return_std)
 
-    def _expected(self, rows: Floats) -> tuple[Floats, NDArray[np.float64]]:
-        return self._callers.read(lambda: self._tracker.imputed(rows))
+    def forecast(self, steps: Any = 1, timestamps: Any = None) -> Forecast:
+        """The next rows of the stream, and their standard deviations: ``rows`` and ``std`` (steps x inputs).
+
+        Needs ``missing="impute"`` from the first row on, and more than a block of rows. Each input follows
+        its own past, back to its mean. After rows without any value, these are the rows that follow them. NaN
+        of an input without any value yet.
+
+        Parameters
+        ----------
+        steps
+            Number of rows, a step apart; for rows with time stamps the usual one. There it may be a duration
+            such as ``"1h"``: as many rows as come in that time, and one at least.
+        timestamps
+            Times of the rows to forecast, instead of a number of steps, if the half-life is a duration; as of
+            `partial_fit`, none before the last row.
+
+        Examples
+        --------
+        >>> from eigenstream import OnlineAdaptivePCA
+        >>> walk = np.cumsum(np.random.default_rng(0).standard_normal((1500, 3)), axis=0)
+        >>> ahead = OnlineAdaptivePCA(missing="impute").fit(walk).forecast(9)
+        >>> ahead.rows.shape, ahead.std.mean(axis=1)[[0, 3, 8]].round()
+        ((9, 3), array([1., 2., 3.]))
+        >>> timed = OnlineAdaptivePCA(missing="impute", half_life="1h").fit(walk, timestamps=np.arange(1500))
+        >>> timed.forecast("1min").rows.shape, timed.forecast(timestamps=[1500.5, 1510]).rows.shape
+        ((60, 3), (2, 3))
+        """
+        check_is_fitted(self)
+        return self._in_step().forecast(steps, timestamps)
+
+    def _expected(
+        self, rows: Floats, times: NDArray[np.float64] | None = None
+    ) -> tuple[Floats, NDArray[np.float64]]:
+        return self._callers.read(lambda: self._tracker.imputed(rows, times))
 
     def _encoded(self, X: ArrayLike) -> Floats:
         rows, scores = checked(self, X), self._checked_scores()
@@ -421,7 +501,14 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
         return self._model.position_ if self.__sklearn_is_fitted__() else None
 
     def _learn(
-        self, X: ArrayLike, weights: ArrayLike | None, timestamps: Any, *, fresh: bool, how: str | None = None
+        self,
+        X: ArrayLike,
+        weights: ArrayLike | None,
+        timestamps: Any,
+        *,
+        fresh: bool,
+        how: str | None = None,
+        innovations: bool = False,
     ) -> Floats:
         """Check rows as scikit-learn does, and learn from them; within a `whole_call`."""
         counts = row_weights(weights, _num_samples(X))
@@ -430,8 +517,10 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
             self._hold(StreamModel(**self._parameters()))
         model = self._in_step()
         times = times_of(X, timestamps) if model.needs_timestamps else timestamps
-        answers = model.learn(rows, counts, times, how)
-        return np.zeros((0, model.max_components_)) if answers is None else as_came(answers, X)
+        answers = model.learn(rows, counts, times, how, innovations=innovations)
+        if answers is None:
+            return np.zeros((0, model.max_components_ + innovations * model.n_features_in_))
+        return as_came(answers, X)
 
     def _parameters(self) -> dict[str, Any]:
         """Parameters that the model has, too."""

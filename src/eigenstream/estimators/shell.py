@@ -139,15 +139,17 @@ class ReadingTransformer(
     def _encoded(self, X: ArrayLike) -> Floats:
         return self._reading.encode(self._rows(X), self._checked_scores(), self.max_components_)
 
-    def _imputed(self, X: ArrayLike) -> Floats:
+    def _imputed(self, X: ArrayLike, times: NDArray[np.float64] | None = None) -> Floats:
         rows = host(shaped(self, filled(X), reset=False))
         refuse_gaps(rows, "impute")
         own = slice(self.n_features_in_)
-        filled_rows, variances = self._expected(embedded(rows, self._lags) if self._lags else rows)
+        filled_rows, variances = self._expected(embedded(rows, self._lags) if self._lags else rows, times)
         return np.hstack((filled_rows[:, own], np.sqrt(variances[:, own]).astype(filled_rows.dtype)))
 
-    def _expected(self, rows: Floats) -> tuple[Floats, NDArray[np.float64]]:
-        """Rows with gaps filled, and the variance of what was filled."""
+    def _expected(
+        self, rows: Floats, times: NDArray[np.float64] | None = None
+    ) -> tuple[Floats, NDArray[np.float64]]:
+        """Rows with gaps filled, and the variance of what was filled; times do not matter here."""
         return filled_by(self._reading, rows)
 
     def _decoded(self, X: ArrayLike) -> Floats:

@@ -211,16 +211,43 @@ class Blocks(Marked):
         late = slice(block.number - len(rows), block.number)
         return block.answers[late], block.variances[late]
 
-    def fill_empty(self, rows: int) -> tuple[Floats, Matrix]:
-        """The next ``rows`` rows, which have no value, filled by the rows before them, as `fill_next`."""
+    def fill_empty(self, rows: int, passed: Vector | None) -> tuple[Floats, Matrix]:
+        """The next ``rows`` rows, which have no value, filled by the rows before them, as `fill_next`.
+
+        ``passed`` are the seconds since the last row that had some, where rows have time stamps.
+        """
         nothing = np.full((rows, self.plan.n), np.nan, dtype=self.plan.dtype)
         past = self.past_now()
         if past is None:
             return self.fill_next(nothing, Steps.even(rows, 1.0))
-        ahead, own = past.forecast(self.idle + rows), slice(self.plan.width)
-        nothing[:, own], variances = ahead.rows[self.idle :], np.full(nothing.shape, np.nan)
-        variances[:, own] = np.square(ahead.std[self.idle :])
+        horizons = self.horizons(rows) if passed is None else past.dynamics.in_steps(passed)
+        ahead, own = past.forecast(horizons), slice(self.plan.width)
+        nothing[:, own], variances = ahead.rows, np.full(nothing.shape, np.nan)
+        variances[:, own] = np.square(ahead.std)
         return nothing, variances
+
+    def horizons(self, rows: int) -> Vector:
+        """Rows since the last one that had a value, for each of the next rows."""
+        return self.idle + np.arange(1.0, rows + 1)
+
+    def innovations_next(self, rows: Floats, steps: Steps) -> Matrix:
+        """Rows that come next, at most to the end of the block, less their forecasts by the rows before.
+
+        NaN in gaps, before the first block has been learnt, and of the first value of an input.
+        """
+        own = slice(self.plan.width)
+        came = np.asarray(rows[:, own], dtype=np.float64)
+        if self.time is None or not self.time.started:
+            return np.full(came.shape, np.nan)
+        number = self.waiting.number + len(rows)
+        block = (
+            self._open[-1] if self._open and self._open[-1].number == number else self._opened(rows, steps)
+        )
+        assert block.past is not None
+        found = came - block.past.course.forecasts[number - len(rows) : number]
+        before = np.vstack((came[:1] * np.nan, came[:-1]))
+        found[self.unknown(before)] = np.nan
+        return found
 
     def _opened(self, rows: Floats, steps: Steps) -> OpenBlock:
         """The open block after rows that come next."""

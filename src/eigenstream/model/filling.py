@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..array_types import Floats, Matrix
+from ..array_types import Floats, Matrix, Vector
 from ..learners.arrays import host
 from ..learners.learner import Steps
 from .imputation import Gaussian, gaussian
@@ -36,11 +37,14 @@ def expected_by(reading: Reading) -> Gaussian:
     )
 
 
-def filled_by(reading: Reading, rows: Floats, dynamics: Dynamics | None = None) -> tuple[Floats, Matrix]:
+def filled_by(
+    reading: Reading, rows: Floats, dynamics: Dynamics | None = None, times: Vector | None = None
+) -> tuple[Floats, Matrix]:
     """Rows with NaN filled in by this reading, and the variance of each filled entry.
 
     Without ``dynamics``, each row is filled for itself, and rows without any value stay as they are. With
-    them rows are a stretch of their own: those without any value are filled by the rows before them.
+    them rows are a stretch of their own: those without any value are filled by the rows before them. Rows
+    are a usual step apart, or come at these ``times``, in seconds, if inputs were followed by times, too.
     """
     from .open_block import OpenBlock, fill
     from .past import Past
@@ -52,18 +56,17 @@ def filled_by(reading: Reading, rows: Floats, dynamics: Dynamics | None = None) 
         return filled, variances
     number, own = int(observed.sum()), slice(len(dynamics.outlook.mean))
     outlook = dynamics.outlook._replace(mean=known.mean[own])
-    past = Past.anew(dynamics._replace(outlook=outlook, usual=None), number)
+    dynamics = dynamics._replace(outlook=outlook, usual=None if times is None else dynamics.usual)
+    past, at = Past.anew(dynamics, number), np.arange(len(rows), dtype=float) if times is None else times
     block = OpenBlock(known, number, rows.dtype, center=False, corrects=False, past=past, learns=False)
-    idle = 0
+    last = at[:1] - (dynamics.usual or 1.0)
     for part in stretches(observed):
-        length = part.stop - part.start
         if observed[part.start]:
-            steps = Steps.even(length, 1.0)
-            steps.passed[0] += idle
-            block.take(rows[part], steps)
-            idle = 0
+            passed = np.diff(at[part], prepend=last)
+            block.take(rows[part], replace(Steps.even(len(passed), 1.0), passed=passed))
+            last = at[part][-1:]
         elif block.number:
-            ahead, idle = past.forecast(length), length
+            ahead = past.forecast(dynamics.in_steps(at[part] - last))
             filled[part, own], variances[part, own] = ahead.rows, np.square(ahead.std)
     filled[observed], variances[observed] = block.answers, block.variances
     return filled, variances

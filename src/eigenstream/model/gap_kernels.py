@@ -368,6 +368,7 @@ def follow(
         for i in range(n):
             forecast[i] = phi[i] * last[i] + drift[i] * before[i]
         for i in range(n):
+            course.forecasts[t, i] = mean[i] + forecast[i]
             new[i] = (row[i] - mean[i] - forecast[i]) / scale[i]
         for i in range(n):
             trusted[i] = (new[i] - usual[i]) / units[i]

@@ -78,6 +78,8 @@ class Course(NamedTuple):
     """Bin of the age of each gap, see `judgement.BINS`; -1 where an entry came (b, n)."""
     new: Matrix
     """Innovations (b, n)."""
+    forecasts: Matrix
+    """Each row as it was forecast from those before it; NaN where it was not (b, n)."""
     extra: Vector
     """Expected squared length that each innovation lacks off the axes (b)."""
     along: Matrix
@@ -89,9 +91,8 @@ class Course(NamedTuple):
         shape = rows, len(ages)
         came, bins = np.zeros(shape, dtype=bool), np.full(shape, -1)
         filled, variances, new = (np.zeros(shape) for _ in range(3))
-        return cls(
-            last, ages.copy(), came, filled, variances, bins, new, np.zeros(rows), np.zeros((axes, axes))
-        )
+        forecasts, along = np.full(shape, np.nan), np.zeros((axes, axes))
+        return cls(last, ages.copy(), came, filled, variances, bins, new, forecasts, np.zeros(rows), along)
 
 
 class OtherAnswer(NamedTuple):

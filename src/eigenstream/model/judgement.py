@@ -12,7 +12,7 @@ input and on the age of a gap: the number of rows since the input's last value.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,9 +215,10 @@ def _ratios(number: Matrix, over: Matrix, under: Matrix, theory: float) -> Matri
     return np.asarray((over + lean * usual[:, None]) / (under + lean))
 
 
-def bins_of(ages: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Bin of each age, which is at least 1."""
-    return np.minimum(np.ceil(np.log2(ages)).astype(np.intp), BINS - 1)
+def bins_of(ages: NDArray[Any]) -> NDArray[np.intp]:
+    """Bin of each age above 0; ages below 1 have that of 1."""
+    bins = np.ceil(np.log2(np.maximum(ages, 1))).astype(np.intp)
+    return np.minimum(bins, BINS - 1)  # type: ignore[no-any-return]
 
 
 def hidden(block: int, rows: int, n: int) -> NDArray[np.bool_]:

@@ -12,8 +12,11 @@ from ..learners.learner import Steps
 from .gap_kernels import follow
 from .gap_state import NONE, Course, belief_of
 from .imputation import Filled
-from .judgement import bins_of
-from .time_filter import NEVER, Dynamics, Forecast, forecast_variances
+from .time_filter import NEVER, Dynamics, Forecast
+
+# Usual steps: a row at the same moment has a deviation of a thousandth of that of the next row.
+SOON = 1e-6
+"""Least horizon of a forecast as far as its error is concerned."""
 
 
 class Past:
@@ -69,18 +72,14 @@ class Past:
         follow(self.belief, self.dynamics.outlook, self.course, NONE, over, rows, counts, self.number)
         self.number += len(rows)
 
-    def forecast(self, steps: int) -> Forecast:
-        """The next rows, after those that have been taken."""
-        dynamics, outlook = self.dynamics, self.dynamics.outlook
-        before, last = self.course.last
-        rows = dynamics.forecaster.ahead(last, before, steps)
+    def forecast(self, horizons: Vector) -> Forecast:
+        """Rows at these horizons after those that have been taken, in usual steps, each at least 0 (m)."""
+        dynamics = self.dynamics
         # A forecast from a gap is one over more rows, as far as errors are concerned.
-        ages = np.minimum(self.course.ages + np.arange(1, steps + 1)[:, None], NEVER)
-        expected = forecast_variances(dynamics.forecaster, outlook.deviations, outlook.gathered[-1], ages)
-        kept, factors = (each[bins_of(ages), np.arange(len(last))] for each in dynamics.ahead)
-        rows *= np.minimum.accumulate(kept, axis=0)
-        variances = np.maximum.accumulate(factors * expected, axis=0)  # factors may fall from bin to bin
-        return Forecast(rows + outlook.mean, np.sqrt(variances))
+        ages = np.minimum(self.course.ages + np.maximum(horizons, SOON)[:, None], NEVER)
+        kept, variances = dynamics.errors_ahead(ages)
+        rows = kept * dynamics.ahead_of(self.course.last, horizons)
+        return Forecast(rows + dynamics.outlook.mean, np.sqrt(variances))
 
     @property
     def last(self) -> Matrix:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..array_types import as_numbers
 from ..io import checkpoint
-from ..io.durations import is_duration
+from ..io.durations import as_seconds, is_duration, seconds
 from ..learners.arrays import host, launches
 from ..learners.sparse import SparseRows
 from ..rank import FixedRank, Rule, rule_of
@@ -151,6 +151,18 @@ class StreamModel(TrackedAttributes):
         return scores
 
     @whole_call
+    def learn_with_innovations(
+        self, rows: NDArray[Any], timestamps: Any = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Learn from rows in order; returns scores, and each row less its forecast by the rows before it.
+
+        As `OnlineAdaptivePCA.learn_many`; needs ``missing="impute"``.
+        """
+        found = self.learn(rows, None, timestamps, self.parameters["scores"], innovations=True)
+        assert found is not None
+        return found[:, : -self.n_features_in_], found[:, -self.n_features_in_ :]
+
+    @whole_call
     def partial_fit(self, rows: NDArray[Any], timestamps: Any = None) -> Self:
         """Learn from rows in order; ``timestamps`` as of `OnlineAdaptivePCA.partial_fit`."""
         self.learn(rows, None, timestamps)
@@ -188,24 +200,45 @@ class StreamModel(TrackedAttributes):
         if self.tracker is not None:
             self.tracker.blocks.pause(rows)
 
-    def forecast(self, steps: int) -> Forecast:
+    def forecast(self, steps: Any = 1, timestamps: Any = None) -> Forecast:
         """The next rows, as `OnlineAdaptivePCA.forecast`."""
-        tracker, steps = self.fitted(), index(steps)
-        if steps < 1:
-            raise ValueError(f"steps must be at least 1, got {steps}")
-        if self.missing != "impute" or tracker.blocks.learner.block == 1:
-            solver = tracker.plan.solver
-            raise ValueError(
-                f"forecasts need missing='impute' and the exact or the subspace solver, which follow the "
-                f"past of each input; got missing={self.missing!r} and the {solver} solver"
-            )
-        found = self._callers.read(lambda: tracker.forecast(steps))
+        tracker = self.fitted()
+        self._need_past(tracker, "forecasts")
+        plan, times = tracker.plan, None
+        if timestamps is not None:
+            times = as_seconds(timestamps)
+            times = row_times(times, len(times), plan, tracker.clock.latest)
+        steps = self._number_of_steps(tracker, steps)
+        found = self._callers.read(lambda: tracker.forecast(steps, times))
         if found is None:
             raise ValueError(
                 f"{tracker.time} rows say too little about time: forecasts begin after the first block of "
                 f"{tracker.learner.block} rows with missing='impute'"
             )
         return found
+
+    def _number_of_steps(self, tracker: Tracker, steps: Any) -> int:
+        """A number of usual steps; a duration is as many as it has, and one at least."""
+        if is_duration(steps):
+            if tracker.plan.seconds is None:
+                raise ValueError(
+                    f"a forecast over {steps!r} needs rows with time stamps, and a half-life in time such as "
+                    "half_life='10min': give a number of steps"
+                )
+            usual = self._callers.read(tracker.usual_step)
+            return max(round(seconds(steps) / usual), 1) if usual else 1
+        number = index(steps)
+        if number < 1:
+            raise ValueError(f"steps must be at least 1, got {number}")
+        return number
+
+    def _need_past(self, tracker: Tracker, what: str) -> None:
+        """An error where nobody follows the past of each input."""
+        if self.missing != "impute" or tracker.learner.block == 1:
+            raise ValueError(
+                f"{what} need missing='impute' and the exact or the subspace solver, which follow the "
+                f"past of each input; got missing={self.missing!r} and the {tracker.plan.solver} solver"
+            )
 
     def squared_residuals(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Squared distance of each row from what the components can express; NaN where values are missing."""
@@ -222,14 +255,23 @@ class StreamModel(TrackedAttributes):
         how: str | None = None,
         *,
         residuals: bool = False,
+        innovations: bool = False,
     ) -> NDArray[Any] | None:
         """Check rows, learn from them in order, and announce what has changed.
 
         It belongs inside a `whole_call` of the outermost method; parameters as of `Tracker.follow`.
         """
         tracker, rows, times = self._checked(rows, timestamps)
+        if innovations:
+            self._need_past(tracker, "innovations")
         answers, changes = tracker.follow(
-            rows, weights, self.parameters["missing"], how, times, residuals=residuals
+            rows,
+            weights,
+            self.parameters["missing"],
+            how,
+            times,
+            residuals=residuals,
+            innovations=innovations,
         )
         self.announce(changes)
         return answers

@@ -94,6 +94,36 @@ class Dynamics(NamedTuple):
         """Coefficients over each number of steps, as `gap_kernels.follow` takes them."""
         return coefficients(self.forecaster, steps, whole=self.usual is None)
 
+    def ahead_of(self, last: Matrix, horizons: Vector) -> Matrix:
+        """Deviations from the mean at these horizons, in usual steps after the last two rows (m, n)."""
+        if self.usual is None:
+            rows = self.forecaster.ahead(last[1], last[0], int(horizons.max(initial=0)))
+            return rows[horizons.astype(np.int64) - 1]
+        return np.asarray(self.over(horizons)[:, 0] * last[1])
+
+    def errors_ahead(self, ages: Matrix) -> tuple[Matrix, Matrix]:
+        """Factor of a forecast's deviation from the mean, and its variance, by the age of its predecessor.
+
+        Both are as judged on blocks. Neither falls where the other horizons are: a forecast says no more than
+        a shorter one, and its variance is no smaller (m, n).
+        """
+        kept, factors = np.minimum.accumulate(self.ahead[0], axis=0), self.ahead[1]
+        oldest: Matrix = np.exp2(np.arange(len(factors), dtype=np.float64))[:, None]
+        ends = factors * self._expected_ahead(oldest)
+        before = np.vstack((np.zeros(ends.shape[1]), np.maximum.accumulate(ends, axis=0)[:-1]))
+        at = bins_of(ages), np.arange(ages.shape[1])
+        return kept[at], np.maximum(factors[at] * self._expected_ahead(ages), before[at])
+
+    def _expected_ahead(self, horizons: Matrix) -> Matrix:
+        """Variances that forecasts expect (m, n); of less than a step as of a first-order process."""
+        forecaster, outlook = self.forecaster, self.outlook
+        whole = np.maximum(horizons, 1.0)
+        expected = forecast_variances(forecaster, outlook.deviations, outlook.gathered[-1], whole)
+        if (horizons >= 1).all():
+            return expected
+        square = np.square(np.clip(forecaster.a, TINY, SLOWEST))
+        return np.asarray(expected * np.where(horizons < 1, (1 - square**horizons) / (1 - square), 1.0))
+
 
 def in_steps(passed: Vector, usual: float | None) -> Vector:
     """Times between rows as numbers of steps, of which this is the usual time; None: they are in rows."""
@@ -461,7 +491,7 @@ def _gathered(forecaster: Forecaster) -> Matrix:
 
 
 def forecast_variances(
-    forecaster: Forecaster, deviations: Vector, spread: Vector, horizons: NDArray[np.int64]
+    forecaster: Forecaster, deviations: Vector, spread: Vector, horizons: Matrix
 ) -> Matrix:
     """Variances of forecasts, m horizons ahead (m, n or 1), at most those of the inputs (m, n).
 
@@ -474,7 +504,7 @@ def forecast_variances(
     spread
         Variance of each input (n).
     horizons
-        Rows ahead, at least 1.
+        Rows ahead, at least 1; between whole numbers, in between.
     """
     table, each = _gathered(forecaster), np.arange(len(spread))
     at = np.clip(np.searchsorted(AGES, horizons - 1, side="right") - 1, 0, len(AGES) - 2)

@@ -150,6 +150,7 @@ class Tracker(Marked):
         times: Vector | None = None,
         left_out: NDArray[np.bool_] | None = None,
         residuals: bool = False,
+        innovations: bool = False,
     ) -> tuple[Floats | None, list[RankChange]]:
         """Learn from rows in order; returns their scores from before, if asked for, and what changed.
 
@@ -175,6 +176,9 @@ class Tracker(Marked):
             Which rows not to learn from; they are the predecessors of others all the same. None: none.
         residuals
             Whether a last column of the scores holds each row's squared residual by the same.
+        innovations
+            Whether last columns hold each row less its forecast by the rows before, if gaps are filled by
+            time.
         """
         assert (times is None) == (self.plan.seconds is None)
         self._readings = []
@@ -204,7 +208,8 @@ class Tracker(Marked):
                     X, steps = X[usable], steps.part(usable)
                 nothing = empty is not None and bool(empty[part.start])
                 if nothing:
-                    parts.append(self._filled(*self.blocks.fill_empty(len(usable)), rows[part]))
+                    passed = None if times is None else self._since_learnt(times[part])
+                    parts.append(self._filled(*self.blocks.fill_empty(len(usable), passed), rows[part]))
                 if times is not None:
                     steps = self._timed(steps, times[part][usable])
                 elif in_time:
@@ -215,6 +220,8 @@ class Tracker(Marked):
                         answers = self._filled(filled, variances, X)
                     else:
                         answers = self._scored(filled, scores, residuals)
+                    if innovations:
+                        answers = np.column_stack((answers, self.blocks.innovations_next(X, steps)))
                     parts.append(zeros((len(rows[part]), answers.shape[1]), rows))
                     parts[-1][:] = np.nan
                     if scores == FILLED:
@@ -361,11 +368,14 @@ class Tracker(Marked):
         filled[np.isnan(rows).all(axis=1)] = np.nan  # what was made of nothing has no score
         return filled
 
-    def imputed(self, rows: Floats) -> tuple[Floats, Matrix]:
-        """Embedded rows filled by everything learnt, a stretch of their own; variances of filled entries."""
+    def imputed(self, rows: Floats, times: Vector | None = None) -> tuple[Floats, Matrix]:
+        """Embedded rows filled by everything learnt, a stretch of their own; variances of filled entries.
+
+        They come at these times, in seconds, or a usual step apart.
+        """
         time = self.blocks.time
         dynamics = None if time is None or not time.started else self.blocks.dynamics()
-        filled, variances = filled_by(self.reading(), rows, dynamics)
+        filled, variances = filled_by(self.reading(), rows, dynamics, times)
         unseen = self._unseen()
         if unseen.any():
             unknown = unseen & np.isnan(rows)
@@ -377,14 +387,32 @@ class Tracker(Marked):
         inputs = self.blocks.inputs
         return np.zeros(self.plan.n, bool) if inputs.all_vary else np.isnan(host(inputs.first))
 
-    def forecast(self, steps: int) -> Forecast | None:
-        """The next rows by everything learnt so far; None where nothing is known of time."""
-        past, idle = self.blocks.past_now(), self.blocks.idle
+    def forecast(self, steps: int, times: Vector | None = None) -> Forecast | None:
+        """The next rows by everything learnt so far; None where nothing is known of time.
+
+        They follow the last row at usual steps, or come at these times, in seconds, of rows with time stamps.
+        """
+        past = self.blocks.past_now()
         if past is None:
             return None
-        ahead, unseen = past.forecast(idle + steps), self._unseen()[: self.plan.width]
-        rows, std = (np.where(unseen, np.nan, each[idle:]) for each in ahead)
+        usual, latest = past.dynamics.usual, self.clock.latest
+        if usual is None or latest is None:
+            horizons = self.blocks.horizons(steps)
+        else:
+            at = latest + usual * np.arange(1.0, steps + 1) if times is None else times
+            horizons = past.dynamics.in_steps(self._since_learnt(at))
+        unseen = self._unseen()[: self.plan.width]
+        rows, std = (np.where(unseen, np.nan, each) for each in past.forecast(horizons))
         return Forecast(rows, std)
+
+    def usual_step(self) -> float | None:
+        """Usual time between two rows, in seconds; None where rows have no times, or too few came."""
+        time = self.blocks.time
+        return None if time is None or not time.started else self.blocks.dynamics().usual
+
+    def _since_learnt(self, times: Vector) -> Vector:
+        """Seconds since the last row that was learnt from."""
+        return times - (times[:1] if self.clock.learnt is None else self.clock.learnt)
 
     def prepared(self, rows: Floats, missing: str, before: Floats | None = None) -> Floats:
         """Rows embedded, as a stretch of their own unless others came before them.
