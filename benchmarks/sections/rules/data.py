@@ -12,7 +12,7 @@ from sklearn import datasets
 from benchmarks.peers.peer import Array
 from eigenstream import streams
 from eigenstream.learners.knowledge import Profile
-from eigenstream.model.moments import persistence_of
+from eigenstream.model.moments import likeness_of
 from eigenstream.rank import Evidence, independence_edge
 
 FOLDER = "EIGENSTREAM_DATA"
@@ -61,6 +61,7 @@ def evidence_of(X: Array) -> Evidence:
     n = X.shape[1]
     lam, V = np.linalg.eigh(X.T @ X / len(X))
     lam, powers = np.maximum(lam[::-1], 0.0), np.mean(X**2, axis=0)
+    persistence, moves = likeness_of(X, n, V.T[::-1])
     return Evidence(
         lam,
         float(lam.sum()),
@@ -69,7 +70,8 @@ def evidence_of(X: Array) -> Evidence:
         len(X) - 1,
         input_variances=powers,
         profile=Profile.of(powers, np.sqrt(lam[:, None]) * V.T[::-1]),
-        persistence=persistence_of(X, n, V.T[::-1]),
+        persistence=persistence,
+        moves=moves,
     )
 
 

@@ -13,7 +13,7 @@ from ..learners.arrays import fetched
 from ..learners.knowledge import Profile, Vector
 from ..learners.scale import scale_of_rows
 from ..model import row_times
-from ..model.moments import persistence_of
+from ..model.moments import likeness_of
 from ..model.pace import EvenPace
 from ..model.reading import Floats
 from ..offline import spectrum
@@ -101,6 +101,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
     powers = weights @ np.square(data, dtype=np.float64) / weights.sum()
     # A network knows no variance that it drops: where those set the threshold, it is compared without them.
     told = len(lam) if tracker.reading().tells_below_threshold or _is_patient(plan.alpha) else plan.k
+    persistence, moves = likeness_of(data[weights > FADED * weights.max()], plan.k, axes)
     evidence = Evidence(
         lam[:told].astype(np.float64),
         float(lam.sum()),
@@ -111,7 +112,8 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
         input_variances=powers,
         rounding=float(np.finfo(data.dtype).eps),
         profile=Profile.of(powers, np.sqrt(lam[: len(axes), None]) * axes),
-        persistence=persistence_of(data[weights > FADED * weights.max()], plan.k, axes),
+        persistence=persistence,
+        moves=moves,
     )
     if plan.seconds is not None:
         pace = EvenPace(float(weights.sum()), float(weights @ weights))

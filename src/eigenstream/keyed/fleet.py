@@ -276,12 +276,17 @@ class Fleet:
             return
         Y = projections_on(R, stacks.axes_before[whose], number)
         begins = ~stacks.lag_sums[whose, 0, 1:].any(axis=-1)
-        sums, pairs, inputs = block_sums(None, Y, R, self._even.fading.scales, alike[together])
+        sums, pairs, inputs, moves = block_sums(None, Y, R, self._even.fading.scales, alike[together])
         faded = np.where(begins, 0.0, stacks.lag_faded[whose] * decay)
         before, mine, new = stacks.lag_pairs[whose], faded[:, None, None], strides[:, None, None]
         stacks.lag_sums[whose] = mine * stacks.lag_sums[whose] + new * sums
         stacks.lag_inputs[whose] = mine * stacks.lag_inputs[whose] + new * inputs
         stacks.lag_pairs[whose] = faded[:, None] * before + strides[:, None] * pairs
+        earlier = stacks.moves(whose)
+        if moves is not None:
+            stacks.take_moves(whose, earlier.after(faded, strides, moves))
+        elif earlier.known.any():
+            stacks.take_moves(whose, earlier.after(faded, np.zeros(len(whose)), earlier))
         stacks.lag_blocks[whose] += 1
         stacks.lag_faded[whose] = 1.0
 
@@ -318,6 +323,7 @@ class Fleet:
                 *(self.stacks.lag_sums[slots], self.stacks.lag_pairs[slots]),
                 *(self.stacks.lag_inputs[slots], profile.held),
             ),
+            moves=self.stacks.moves(slots),
         )
         decisions = self._decisions(trackers, evidence)
         U = fixed_signs(axes.reshape(-1, n)).reshape(-1, k, n)
@@ -367,7 +373,9 @@ class Fleet:
         self.stacks.look_at[slot], self.stacks.rank[slot] = tracker.look_at, rank
         seen = look.seen()
         self.stacks.mean[slot], self.stacks.axes[slot, :rank] = seen.mean, seen.axes
-        aligned = _scatter(tracker).axes
+        aligned, moves = _scatter(tracker).axes, _scatter(tracker).lags.moves
+        if self.stacks.moves_totals[slot, 0] > 0:  # a look turns them with the axes
+            self.stacks.take_moves(slot, moves)
         self.stacks.axes_before[slot, : len(aligned)], self.stacks.n_axes[slot] = aligned, len(aligned)
         self.stacks.factors[slot, :rank] = SCORES[self.how](look.kept, look.decision.threshold)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..learners.knowledge import Floats
 from ..learners.lags import LagSums, are_alike
+from ..learners.moves import Moves
 from ..model.plan import Plan
 
 
@@ -28,6 +29,11 @@ class Stacks:
     lag_inputs: NDArray[np.float64]
     lag_blocks: NDArray[np.int64]
     lag_faded: NDArray[np.float64]
+    moves_along: NDArray[np.float64]
+    """This and what follows: the parts of `Moves`."""
+    moves_shared: NDArray[np.float64]
+    moves_inputs: NDArray[np.float64]
+    moves_totals: NDArray[np.float64]
     time: NDArray[np.int64]
     look_at: NDArray[np.int64]
     all_vary: NDArray[np.bool_]
@@ -56,6 +62,7 @@ class Stacks:
             lag_inputs=np.zeros((slots, *lags.inputs.shape)),
             lag_blocks=np.zeros(slots, np.int64),
             lag_faded=np.ones(slots),
+            **{name: np.zeros((slots, *part.shape)) for name, part in lags.moves.arrays().items()},
             time=np.zeros(slots, np.int64),
             look_at=np.zeros(slots, np.int64),
             all_vary=np.zeros(slots, np.bool_),
@@ -72,13 +79,25 @@ class Stacks:
         sums, pairs = self.lag_sums[slot].copy(), self.lag_pairs[slot].copy()
         inputs = self.lag_inputs[slot].copy()
         blocks, faded = int(self.lag_blocks[slot]), float(self.lag_faded[slot])
-        return LagSums(sums, pairs, inputs, blocks, faded, bool(are_alike(sums, pairs)))
+        moves = Moves(*(part.copy() for part in self.moves(slot)))
+        return LagSums(sums, pairs, inputs, moves, blocks, faded, bool(are_alike(sums, pairs)))
+
+    def moves(self, slots: Any) -> Moves:
+        """Differences from row to row in these trackers."""
+        parts = self.moves_along, self.moves_shared, self.moves_inputs, self.moves_totals
+        return Moves(*(part[slots] for part in parts))
+
+    def take_moves(self, slots: Any, moves: Moves) -> None:
+        """Take over differences from row to row."""
+        for name, part in moves.arrays().items():
+            getattr(self, name)[slots] = part
 
     def take_lags(self, slot: int, lags: LagSums) -> None:
         """Take over likeness of rows to their predecessors."""
         self.lag_sums[slot], self.lag_pairs[slot] = lags.sums, lags.pairs
         self.lag_inputs[slot] = lags.inputs
         self.lag_blocks[slot], self.lag_faded[slot] = lags.blocks, lags.faded
+        self.take_moves(slot, lags.moves)
 
     def entries(self, slots: NDArray[np.intp]) -> list[NDArray[Any]]:
         """Copies of the entries of some trackers."""

@@ -162,11 +162,14 @@ def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowl
         inputs,
         None,
         scale,
-        lags=_joined_lags(parts),
+        lags=_joined_lags(parts, U[known][:directions]),
     )
 
 
-def _joined_lags(parts: Sequence[Knowledge]) -> LagSums | None:
-    """Likeness to predecessors in all parts, whose axes are taken for the same ones in the same order."""
-    known = [part.lags for part in parts if part.lags is not None]
+def _joined_lags(parts: Sequence[Knowledge], U: Matrix) -> LagSums | None:
+    """Likeness to predecessors in all parts, whose axes are taken for the same ones in the same order.
+
+    Moves are brought to the joint axes U, by the axes that each part has now.
+    """
+    known = [part.lags.turned(part.U, U) for part in parts if part.lags is not None]
     return reduce(LagSums.joined, known) if len(known) == len(parts) else None

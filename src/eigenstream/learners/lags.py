@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..array_types import Floats, Matrix, Vector
+from .moves import Moves, moves_of
 from .stored import stored_array
 
 # Rows. Between two of them an autocorrelation is taken to fall by a constant factor, as that of a first-order
@@ -97,6 +98,8 @@ class BlockSums(NamedTuple):
     lags where rows are not alike."""
     inputs: Matrix
     """Products of each input with itself, in the same row and in the next (2, n)."""
+    moves: Moves | None = None
+    """Sums over differences from row to row; None where no rows are alike."""
 
 
 class LagSums(NamedTuple):
@@ -112,6 +115,8 @@ class LagSums(NamedTuple):
     """Number of pairs, weighted and discounted (lags)."""
     inputs: Matrix
     """Products of each input with itself, in the same row and in the next; empty if input is wide (2, n)."""
+    moves: Moves
+    """Sums over differences from row to row, in the axes of the last look."""
     blocks: int = 0
     """Blocks that have come."""
     faded: float = 1.0
@@ -123,7 +128,8 @@ class LagSums(NamedTuple):
     def none(cls, n: int, k: int) -> Self:
         """Before the first row of n inputs, with k axes."""
         sums, pairs = np.zeros((len(LAGS), 1 + min(k, DIRECTIONS))), np.zeros(len(LAGS))
-        return cls(sums, pairs, np.zeros((2, n if n <= WIDEST else 0)))
+        shown = n if n <= WIDEST else 0
+        return cls(sums, pairs, np.zeros((2, shown)), Moves.none(shown, min(k, DIRECTIONS)))
 
     @classmethod
     def taken_over(cls, other: LagSums | None, n: int, k: int) -> Self:
@@ -133,7 +139,7 @@ class LagSums(NamedTuple):
             return mine
         width = min(mine.sums.shape[-1], other.sums.shape[-1])
         mine.sums[:, :width] = other.sums[:, :width]
-        return cls(mine.sums, *other[1:])
+        return cls(mine.sums, *other[1:])._replace(moves=other.moves.along_axes(mine.directions))
 
     @property
     def directions(self) -> int:
@@ -151,7 +157,23 @@ class LagSums(NamedTuple):
             sums=np.zeros_like(self.sums),
             pairs=np.zeros_like(self.pairs),
             inputs=np.zeros_like(self.inputs),
+            moves=Moves.none(self.inputs.shape[-1], self.directions),
         )
+
+    def turned(self, before: Matrix, after: Matrix) -> Self:
+        """The same with moves along axes (k, n) that take the place of those before; without any, none."""
+        if not self.moves.known:
+            return self
+        if not len(before):
+            return self._replace(moves=Moves.none(self.inputs.shape[-1], self.directions))
+        # By least squares: a glance leaves axes that are not orthogonal to those further down.
+        before, after = before[: self.directions], after[: self.directions]
+        products = before @ before.T + ROUNDING * np.eye(len(before))
+        return self.turned_by(np.asarray(np.linalg.solve(products, before @ after.T).T, dtype=np.float64))
+
+    def turned_by(self, overlap: Matrix) -> Self:
+        """The same with moves along axes that have these inner products with those before."""
+        return self._replace(moves=self.moves.turned(overlap))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The stored form."""
@@ -160,7 +182,7 @@ class LagSums(NamedTuple):
             "lag_inputs": self.inputs,
             "lag_pairs": np.append(self.pairs, self.faded),
             "lag_blocks": np.array([self.blocks], dtype=np.int64),
-        }
+        } | self.moves.arrays()
 
     @classmethod
     def restored(cls, arrays: Mapping[str, NDArray[Any]], n: int, k: int) -> Self:
@@ -171,8 +193,9 @@ class LagSums(NamedTuple):
         blocks = stored_array(arrays, "lag_blocks", (1,), np.int64, least=0)
         if not pairs[-1] <= 1:
             raise ValueError(f"sums over neighbours cannot have grown by {pairs[-1]} since the last block")
-        number = pairs[:-1].copy()
-        return cls(sums, number, inputs, int(blocks[0]), float(pairs[-1]), bool(are_alike(sums, number)))
+        number, moves = pairs[:-1].copy(), Moves.restored(arrays, inputs.shape[-1], sums.shape[-1] - 1)
+        alike = bool(are_alike(sums, number))
+        return cls(sums, number, inputs, moves, int(blocks[0]), float(pairs[-1]), alike)
 
     def is_due(self, decay: float, *, whole: bool) -> bool:
         """True if the next block is to be summed up, over which everything fades by ``decay``.
@@ -188,20 +211,24 @@ class LagSums(NamedTuple):
 
     def passed(self, decay: float) -> Self:
         """After a block that is not summed up."""
-        sums, pairs, inputs, blocks, faded, alike = self
-        return type(self)(sums, pairs, inputs, blocks + 1, faded * decay, alike)
+        sums, pairs, inputs, moves, blocks, faded, alike = self
+        return type(self)(sums, pairs, inputs, moves, blocks + 1, faded * decay, alike)
 
     def after(self, decay: float, block: BlockSums) -> Self:
         """After a block with these sums, which stands for those that were not summed up."""
         faded, stride = self.faded * decay, self.stride(decay)
-        before = self.sums, self.pairs, self.inputs
+        before, moves = (self.sums, self.pairs, self.inputs), self.moves
         if faded == stride == 1:  # factors of 1 change no bit
-            sums, pairs, inputs = (mine + new for mine, new in zip(before, block, strict=True))
+            sums, pairs, inputs = (mine + new for mine, new in zip(before, block[:3], strict=True))
         else:
             sums, pairs, inputs = (
-                faded * mine + stride * new for mine, new in zip(before, block, strict=True)
+                faded * mine + stride * new for mine, new in zip(before, block[:3], strict=True)
             )
-        return type(self)(sums, pairs, inputs, self.blocks + 1, alike=bool(are_alike(sums, pairs)))
+        if block.moves is not None:
+            moves = moves.after(faded, stride, block.moves)
+        elif moves.known:
+            moves = moves.after(faded, 0.0, moves)
+        return type(self)(sums, pairs, inputs, moves, self.blocks + 1, alike=bool(are_alike(sums, pairs)))
 
     def discounted(self, factor: float) -> Self:
         """The same after more time, during which no row came."""
@@ -215,7 +242,9 @@ class LagSums(NamedTuple):
         pairs = self.faded * self.pairs + other.faded * other.pairs
         inputs = self.faded * self.inputs + other.faded * other.inputs
         blocks, alike = self.blocks + other.blocks, bool(are_alike(sums, pairs))
-        return type(self)(sums, pairs, inputs, blocks, alike=alike)
+        first, second = (each.moves.along_axes(width - 1) for each in (self, other))
+        moves = first.after(self.faded, other.faded, second)
+        return type(self)(sums, pairs, inputs, moves, blocks, alike=alike)
 
     def persistence(self, held: Matrix | None = None) -> Vector | None:
         """Number of rows like these that say as much as one independent row, after 0, 1, ... components.
@@ -269,6 +298,8 @@ def block_sums(
     scales: Vector | None,
     alike: bool | NDArray[np.bool_],
     stretches: Sequence[slice] = (slice(None),),
+    *,
+    moves: bool = True,
 ) -> BlockSums:
     """Sums of a block.
 
@@ -292,6 +323,8 @@ def block_sums(
         compared.
     stretches
         Rows without a pause between them.
+    moves
+        Whether to sum up differences from row to row, too.
     """
     stack, (b, k) = projections.shape[:-2], projections.shape[-2:]
     weights = np.ones(b) if scales is None else scales
@@ -326,11 +359,16 @@ def block_sums(
     compare(0)
     compare(1)
     alike = alike | are_alike(sums, pairs)
+    found = None
     if alike.any():
         for i in range(2, len(LAGS)):
             compare(i)
         sums[~alike, 2:], pairs[~alike, 2:] = 0.0, 0.0
-    return BlockSums(sums, pairs, inputs)
+        if moves and rows is not None and inputs.size:
+            found = moves_of(projections, rows, scales, stretches)
+            for part in found:
+                part[~alike] = 0.0
+    return BlockSums(sums, pairs, inputs, found)
 
 
 def _products(rows: Floats, lag: int) -> Floats:

@@ -200,12 +200,14 @@ class Scatter(Marked):
 
     def align(self, rank: int, alpha: float) -> Vector:
         self.aligned = rank
-        lam, self.axes = self._first_pairs()
+        lam, axes = self._first_pairs()
+        self.lags, self.axes = self.lags.turned(self.axes, axes), axes
         return lam[:rank]
 
     def adopt(self, axes: Matrix, rank: int) -> None:
         """Take over the first aligned axes, which a glance or a stack of learners has found."""
-        self.axes, self.aligned = np.concatenate((axes, self.axes[len(axes) :])), rank
+        axes = np.concatenate((axes, self.axes[len(axes) :]))
+        self.lags, self.axes, self.aligned = self.lags.turned(self.axes, axes), axes, rank
 
     def glance(self, rank: int) -> Glance | None:
         """Bounds by a few products of C with the axes of the last look and the direction beyond them.
@@ -259,8 +261,10 @@ class Scatter(Marked):
         self.offset = np.zeros(self.n)
         self.count, self.extra = known.effective, max(known.trace - float(known.lam.sum()), 0.0)
         self.lags = LagSums.taken_over(known.lags, self.n, self.k)
+        axes = known.U[: self.k].astype(np.float64)
         if not len(self.axes):  # the next look keeps their signs
-            self.axes = known.U[: self.k].astype(np.float64)
+            self.axes = axes
+        self.lags = self.lags.turned(axes, self.axes)
         self._moved()
 
     def copy(self) -> Self:

@@ -361,6 +361,7 @@ class Subspace(Marked):
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if steps is not None:
             self._compare_neighbours(M[r:], e, P, steps, R)
+        self._turn_moves(e, P, decay)
         if decay != 1:
             P[:r] *= np.sqrt(decay)
         return e, P
@@ -389,6 +390,13 @@ class Subspace(Marked):
             decay, block_sums(gram, Y, rows, steps.fading.scales, self.lags.alike, steps.stretches)
         )
 
+    def _turn_moves(self, e: Vector, P: Matrix, decay: float) -> None:
+        """Moves along the new axes; of the first block they are along these already."""
+        first = self.lags.directions
+        if self.r and self.lags.moves.known:
+            overlap = self._overlap(e[:first], P[:, :first], decay)
+            self.lags = self.lags.turned_by(overlap[:, :first])
+
     def turn(self, e: Vector, P: Matrix, R: Any) -> None:
         """``L <- P' [L; R]`` and ``lam <- e``, where R is sparse or stands below L."""
         r, sparse = self.r, isinstance(R, SparseRows)
@@ -410,13 +418,14 @@ class Subspace(Marked):
         return self.standardize or self.blocks % REFRESH == REFRESH - 1
 
     def _aligned(self, e: Vector, P: Matrix, decay: float) -> tuple[Vector, Matrix]:
-        """Order and signs of the first axes like those of their predecessors, by r^2 numbers.
-
-        The inner product of new axis i and old axis j is ``P_ji sqrt(e_i / (D lam_j))``.
-        """
+        """Order and signs of the first axes like those of their predecessors, by r^2 numbers."""
         first = min(self.k, len(e))
-        overlap = P[: self.r, :first].T * np.sqrt(e[:first])[:, None] / np.sqrt(decay * self.lam)
+        overlap = self._overlap(e[:first], P[:, :first], decay)
         order, signs = matched_overlap(overlap, e[:first], self.aligned, np.ones(first))
         e, P = e.copy(), P.copy()
         e[:first], P[:, :first] = e[order], P[:, order] * signs
         return e, P
+
+    def _overlap(self, e: Vector, P: Matrix, decay: float) -> Matrix:
+        """Inner products of new axis i and old axis j: ``P_ji sqrt(e_i / (D lam_j))``."""
+        return np.asarray(P[: self.r].T * np.sqrt(e)[:, None] / np.sqrt(decay * self.lam))

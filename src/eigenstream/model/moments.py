@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..array_types import Floats as Floats
 from ..array_types import Vector as Vector
-from ..learners.lags import BlockSums, LagSums, block_sums, projections_on
+from ..learners.lags import WIDEST, BlockSums, LagSums, block_sums, projections_on
+from ..learners.moves import Moves, moves_of
 from ..learners.scale import gain_of, scale_of
 from ..learners.sparse import SparseRows
 from ..learners.sparse_spectrum import leading_spectrum
@@ -45,6 +46,8 @@ class Moments(NamedTuple):
     """The first of its axes, as rows."""
     persistence: Vector | None
     """Number of rows that say as much as an independent one, after 0, 1, ... components; None: 1."""
+    moves: Moves | None
+    """Sums over differences from row to row along the axes; None where rows are not alike."""
 
     @property
     def total(self) -> float:
@@ -67,11 +70,13 @@ def moments(rows: Any, k: int, *, center: bool, standardize: bool) -> Moments:
         scale = scale_of(gain_of(sums_of_squares(rows), T, np.zeros(n))).astype(rows.dtype)
         rows = rows / scale
     lam, axes, variances = spectrum_of(rows, min(k, T))
-    return Moments(T, mean, scale, int(varies.sum()), variances, lam, axes, persistence_of(rows, k, axes))
+    return Moments(T, mean, scale, int(varies.sum()), variances, lam, axes, *likeness_of(rows, k, axes))
 
 
-def persistence_of(rows: Any, k: int, axes: Floats) -> Vector | None:
+def likeness_of(rows: Any, k: int, axes: Floats) -> tuple[Vector | None, Moves | None]:
     """Number of rows that say as much as an independent one, after 0, 1, ... of k axes of centered rows.
+
+    And where rows are alike, how they move along these axes.
 
     By stretches of rows from all over, each judged by axes from the other half: axes that were fitted to a
     stretch take its slowest movement with them, and leave it more lively than it is.
@@ -86,9 +91,14 @@ def persistence_of(rows: Any, k: int, axes: Floats) -> Vector | None:
         if len(part):
             unfitted = spectrum(others.reshape(-1, n), min(lags.directions, others.shape[0] * block))[1]
             Y = projections_on(part, unfitted, lags.directions)
-            sums, pairs, inputs = block_sums(None, Y, part, None, True)
+            sums, pairs, inputs, _ = block_sums(None, Y, part, None, True, moves=False)
             lags = lags.after(1.0, BlockSums(sums.sum(axis=0), pairs.sum(axis=0), inputs.sum(axis=0)))
-    return lags.persistence(np.square(axes, dtype=np.float64))
+    persistence = lags.persistence(np.square(axes, dtype=np.float64))
+    if persistence is None or n > WIDEST:
+        return persistence, None
+    Y = projections_on(R, np.asarray(axes, dtype=np.float64), lags.directions)
+    moves = moves_of(Y, R, None, (slice(None),))
+    return persistence, Moves(*(part.sum(axis=0) for part in moves))
 
 
 @singledispatch

@@ -10,6 +10,7 @@ import numpy as np
 from ..array_types import Vector as Vector
 from ..learners.arrays import host
 from ..learners.knowledge import Knowledge, Profile
+from ..learners.moves import Moves
 from .edges import effective_samples, independent_samples, samples_in_window
 
 
@@ -49,6 +50,8 @@ class Evidence(NamedTuple):
     persistence: Vector | None = None
     """Number of rows that say as much as one independent row, by what 0, 1, ... components leave of them;
     the last stands for more. None: rows are independent."""
+    moves: Moves | None = None
+    """Differences from row to row, along the first directions; None: not known."""
     spent: int = 0
     """Samples that the mean has taken from ``n_samples``; words count them, too."""
 
@@ -69,6 +72,7 @@ class Evidence(NamedTuple):
             host(known.inputs) / count if known.inputs is not None else None,
             own,  # type: ignore[arg-type]
             profile=known.profile,
+            moves=None if known.lags is None else known.lags.moves,
             persistence=None
             if known.lags is None
             else known.lags.persistence(None if known.profile is None else known.profile.held),
@@ -85,6 +89,7 @@ class Evidence(NamedTuple):
                 input_variances=None if inputs is None else inputs[i],
                 profile=profile and profile._replace(inputs=profile.inputs[i], held=profile.held[i]),
                 persistence=None if self.persistence is None else self.persistence[i],
+                moves=self.moves and self.moves.each(i),
             )
 
     @property

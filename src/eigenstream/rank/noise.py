@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..learners.knowledge import Profile
 from .edges import edges_at, edges_of_noise, independence_edges
 from .evidence import Evidence, Vector
+from .moving import moving_ratios
 from .rule import TINY, Judgement, Rule
 
 # Eigenvalues. Components of one size, fewer than these, are not compared with each other; over more of them a
@@ -118,7 +119,9 @@ class NoiseEdge(Rule):
         # draws of 500 rows instead of half, while of white noise with factors only 1 % more are right.
         alike = self._judged(evidence, CORRECTED)
         ratios = np.maximum.accumulate(alike.ratios[..., ::-1], axis=-1)[..., ::-1]
-        return Judgement(np.minimum(ratios, by_rows.ratios), np.maximum(alike.lines, by_rows.lines))
+        ratios = np.minimum(ratios, by_rows.ratios)
+        ratios = np.maximum(ratios, _moving(evidence, ratios, by_rows.ratios))
+        return Judgement(ratios, np.maximum(alike.lines, by_rows.lines))
 
     judge_together = judge  # it takes a stack as it is
 
@@ -161,7 +164,7 @@ class NoiseEdge(Rule):
     def _lines(self, evidence: Evidence, samples: Vector, largest: float) -> tuple[Vector, Vector]:
         """Lines of each eigenvalue above independent inputs (one more: none is left) and above neighbours."""
         lam, n = evidence.variances, evidence.n_inputs
-        neighbours = min(max(n // 8, 3), NEIGHBOURS)
+        neighbours = _neighbours(n)
         edge, spread, shape = edges_of_noise(n, samples, (neighbours + 0.5) / n)
         r, noise = lam.shape[-1], evidence.noise_left(lam)
         behind = np.concatenate((noise[..., 1:], noise[..., -1:]), axis=-1)
@@ -185,6 +188,27 @@ class NoiseEdge(Rule):
         needed = r + 1 - doubtful[..., ::-1].argmax(axis=-1)
         needed = np.where(doubtful.any(axis=-1), needed, 1)
         return even * unevenness(evidence.profile, needed, r + 1, samples) / edge, above_neighbours
+
+
+def _moving(evidence: Evidence, ratios: Vector, by_rows: Vector) -> Vector:
+    """`moving_ratios` of each stream, beyond the components that it has by these ratios."""
+    if evidence.moves is None:
+        return np.zeros(ratios.shape)
+    if ratios.ndim > 1:
+        found = [_moving(*one) for one in zip(evidence.each(), ratios, by_rows, strict=True)]
+        return np.array(found).reshape(ratios.shape)
+    n, (least, most) = evidence.n_inputs, (Judgement(each, each).rank() for each in (ratios, by_rows))
+
+    def margins(samples: float) -> tuple[float, float, float]:
+        share = min(samples / (PLENTY * n), 1.0)
+        rise = share * (STANDING_OUT - LEAST_STANDING_OUT)
+        return 1 + share * (INDEPENDENT - 1), LEAST_STANDING_OUT + rise, VERY_UNEVEN
+
+    return moving_ratios(evidence, margins, _neighbours(n), least, most)
+
+
+def _neighbours(n: int) -> int:
+    return min(max(n // 8, 3), NEIGHBOURS)
 
 
 def _even_line(n: int, samples: Any, largest: float) -> Any:
