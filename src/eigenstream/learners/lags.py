@@ -94,8 +94,7 @@ class BlockSums(NamedTuple):
     sums: Matrix
     """Products of rows `LAGS` apart: of whole rows, and along each of the first axes (lags, 1 + k)."""
     pairs: Vector
-    """Number of pairs, weighted, with those across pauses, see `block_sums` (lags); none beyond the first two
-    lags where rows are not alike."""
+    """Number of pairs, weighted, with those across pauses, see `block_sums` (lags)."""
     inputs: Matrix
     """Products of each input with itself, in the same row and in the next (2, n)."""
     moves: Moves | None = None
@@ -269,26 +268,11 @@ def stride_at(blocks: int, decay: float, alike: bool) -> int:
 
 
 def are_alike(sums: Matrix, pairs: Vector) -> NDArray[np.bool_]:
-    """True where rows, or what the axes leave of them, are like those before: sums (..., lags, 1 + k)."""
-    if sums.ndim == 2:
-        return np.asarray(_is_alike(sums, pairs))
-    same, next_ = sums[..., 0, :], sums[..., 1, :]
-    left = same[..., 0] - same[..., 1:].sum(axis=-1), next_[..., 0] - next_[..., 1:].sum(axis=-1)
-    line = ALIKE * pairs[..., 1]
-    alike = np.abs(next_[..., 0]) * pairs[..., 0] > line * same[..., 0]
-    some = left[0] > ROUNDING * same[..., 0]  # axes of narrow input leave nothing but rounding
-    return np.asarray(alike | (some & (np.abs(left[1]) * pairs[..., 0] > line * left[0])))
-
-
-def _is_alike(sums: Matrix, pairs: Vector) -> bool:
-    """`are_alike` of one stream: arrays of one number each would take longer."""
-    (same, next_), (rows, neighbours) = sums[:2, 0].tolist(), pairs[:2].tolist()
-    along = sums[:2, 1:].sum(axis=-1).tolist()
-    line = ALIKE * neighbours
-    if abs(next_) * rows > line * same:
-        return True
-    left = same - along[0], next_ - along[1]
-    return bool(left[0] > ROUNDING * same and abs(left[1]) * rows > line * left[0])
+    """True where rows, or what some first axes leave of them, are like those before: sums (..., lags, 1 + k)."""
+    left = _left(sums[..., :2, :])
+    same, next_ = left[..., 0, :] * pairs[..., 1:2], left[..., 1, :] * pairs[..., :1]
+    some = left[..., 0, :] > ROUNDING * left[..., 0, :1]  # axes of narrow input leave nothing but rounding
+    return np.asarray((some & (np.abs(next_) > ALIKE * same)).any(axis=-1))
 
 
 def block_sums(
@@ -320,7 +304,7 @@ def block_sums(
         Factor of each row in these (b); None: ones.
     alike
         True if rows before were alike. Where neither they are nor these, only rows next to each other are
-        compared.
+        compared, and those further apart count as independent.
     stretches
         Rows without a pause between them.
     moves
@@ -328,7 +312,8 @@ def block_sums(
     """
     stack, (b, k) = projections.shape[:-2], projections.shape[-2:]
     weights = np.ones(b) if scales is None else scales
-    sums, pairs = np.zeros((*stack, len(LAGS), 1 + k)), np.zeros((*stack, len(LAGS)))
+    pairs = np.array([float(weights[lag:] @ weights[: b - lag]) if lag < b else 0.0 for lag in LAGS])
+    sums = np.zeros((*stack, len(LAGS), 1 + k))
     inputs = np.zeros((*stack, 2, 0 if rows is None or rows.shape[-1] > WIDEST else rows.shape[-1]))
 
     def compare(i: int) -> None:
@@ -348,13 +333,10 @@ def block_sums(
                 inputs[..., i, :] += of_inputs
             if gram is None:
                 sums[..., i, 0] += of_inputs.sum(axis=-1)
-        pairs[..., i] = within
-        if 0 < lag < b and len(stretches) > 1:
-            number = float(weights[lag:] @ weights[: b - lag])
-            pairs[..., i] = number
-            if within:
-                sums[..., i, :] *= math.sqrt(number / within)
-                inputs[..., i : i + 1, :] *= math.sqrt(number / within)  # none beyond the first two lags
+        if within and len(stretches) > 1:
+            factor = math.sqrt(pairs[i] / within)
+            sums[..., i, :] *= factor
+            inputs[..., i : i + 1, :] *= factor  # none beyond the first two lags
 
     compare(0)
     compare(1)
@@ -363,12 +345,12 @@ def block_sums(
     if alike.any():
         for i in range(2, len(LAGS)):
             compare(i)
-        sums[~alike, 2:], pairs[~alike, 2:] = 0.0, 0.0
+        sums[~alike, 2:] = 0.0
         if moves and rows is not None and inputs.size:
             found = moves_of(projections, rows, scales, stretches)
             for part in found:
                 part[~alike] = 0.0
-    return BlockSums(sums, pairs, inputs, found)
+    return BlockSums(sums, np.broadcast_to(pairs, (*stack, len(LAGS))), inputs, found)
 
 
 def _products(rows: Floats, lag: int) -> Floats:
