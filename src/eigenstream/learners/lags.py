@@ -268,7 +268,10 @@ def stride_at(blocks: int, decay: float, alike: bool) -> int:
 
 
 def are_alike(sums: Matrix, pairs: Vector) -> NDArray[np.bool_]:
-    """True where rows, or what some first axes leave of them, are like those before: sums (..., lags, 1 + k)."""
+    """True where rows, or what the first axes leave of them, are like those before.
+
+    Of sums (..., lags, 1 + k) over pairs (..., lags).
+    """
     left = _left(sums[..., :2, :])
     same, next_ = left[..., 0, :] * pairs[..., 1:2], left[..., 1, :] * pairs[..., :1]
     some = left[..., 0, :] > ROUNDING * left[..., 0, :1]  # axes of narrow input leave nothing but rounding

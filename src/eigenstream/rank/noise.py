@@ -89,7 +89,9 @@ class NoiseEdge(Rule):
     With fewer than eight samples for each input these factors come down in proportion, to 1 and to 1.2. Where
     rows are like those before, a component has to pass both lines once more, by the number of independent
     samples in what the components before it leave, with half of the margins. What is larger than a component
-    that passes is one.
+    that passes is one. A component that fails only this is one, too, if differences from row to row pass the
+    lines of their own number of samples in all directions that the components up to it span
+    (`moving_ratios`).
 
     Where more components than that are equally large, the gap behind the last of them decides. At most half
     of the directions are kept, and one for four samples: a spectrum that falls by a factor from each
@@ -119,8 +121,8 @@ class NoiseEdge(Rule):
         # draws of 500 rows instead of half, while of white noise with factors only 1 % more are right.
         alike = self._judged(evidence, CORRECTED)
         ratios = np.maximum.accumulate(alike.ratios[..., ::-1], axis=-1)[..., ::-1]
-        ratios = np.minimum(ratios, by_rows.ratios)
-        ratios = np.maximum(ratios, _moving(evidence, ratios, by_rows.ratios))
+        known = np.minimum(ratios, by_rows.ratios)
+        ratios = np.minimum(np.maximum(ratios, _moving(evidence, known, by_rows.ratios)), by_rows.ratios)
         return Judgement(ratios, np.maximum(alike.lines, by_rows.lines))
 
     judge_together = judge  # it takes a stack as it is
