@@ -25,9 +25,9 @@ PER_INPUT = 2
 SLOWEST = 0.999
 """Differences that follow each other more closely count as if by this much."""
 
-# A share of the whole. Guards a division where axes are not known, or differences vanish along some.
+# A share of the whole. Guards divisions where axes are not known, or differences vanish along some.
 ROUNDING = 1e-12
-"""Share of the moves that is added along each axis."""
+"""Share of the moves along axes that is nothing but rounding."""
 
 Margins = Callable[[float], tuple[float, float, float]]
 """By the number of samples: factors above independent inputs and above neighbours; and by how much the second
@@ -108,7 +108,8 @@ def _left(moves: Moves, along: Vector, V: Matrix) -> Left:
     count, p = float(moves.totals[0]), len(V)
     shared, later = V.T @ moves.shared[:p] / count, V.T @ moves.along[1, :p, :p] @ V / count
     weights = shared / np.maximum(along, TINY)[:, None]
-    inputs = np.maximum(moves.inputs / count - (weights * shared).sum(axis=0), 0.0)
+    inputs = moves.inputs / count - (weights * shared).sum(axis=0)
+    inputs[inputs < ROUNDING * float(along.sum())] = 0.0  # what is left of moves that are all explained
     return Left(
         len(along), inputs, float(moves.totals[2]) / count - float(((later @ weights) * weights).sum())
     )
@@ -116,7 +117,9 @@ def _left(moves: Moves, along: Vector, V: Matrix) -> Left:
 
 def _line(left: Left, below: float, n: int, number: float, margins: Margins, neighbours: int) -> float:
     """Line of the largest variance of differences that components leave; infinite: it cannot be told."""
-    same = max(float(left.inputs.sum()), TINY)
+    same = float(left.inputs.sum())
+    if not same > 0:
+        return np.inf
     rho = min(abs(left.following) / same, SLOWEST)
     samples = independent_samples(n, number, np.array([(1 + rho * rho) / (1 - rho * rho)]))
     if samples[0] < PER_INPUT * n:

@@ -21,6 +21,7 @@ from .decision import (
     LEAVE,
     MOST_DEVIATIONS,
     PATIENCE,
+    PATIENCE_TO_LET_GO,
     YOUNG,
     _window,
 )
@@ -95,7 +96,8 @@ def _remembered_together(
     mean = np.where(lasts, memory.asked + share, wanted)
     at_once = ~started | _is_clear_together(evidence, deviations, more, memory.since)
     agreed = at_once | (wanted == held)
-    changes = agreed | (np.abs(doubt) >= PATIENCE * _window(evidence.beta2))
+    patience = np.where(more, PATIENCE, PATIENCE_TO_LET_GO)
+    changes = agreed | (np.abs(doubt) >= patience * _window(evidence.beta2))
     rank = np.where(agreed, wanted, np.where(changes, np.rint(mean), held)).astype(np.int64)
     since = np.where(at_once | (rank != held), evidence.effective, memory.since)
     full = np.where(changes, rank == capacity, (held == capacity) & (capacity < asked))
