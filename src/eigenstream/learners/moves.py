@@ -105,11 +105,11 @@ def moves_of(projections: Matrix, rows: Floats, scales: Vector | None, stretches
     weights, before = np.ones(b) if scales is None else scales, 0.0
     for stretch in stretches:
         w = weights[stretch, None]
-        if len(w) < 2:
+        if len(w) < 2 or not w.min() > 0:  # rows that do not count have no differences
             continue
-        squares = np.square(w[1:, 0])
+        squares, growth = np.square(w[1:, 0]), None if scales is None else w[1:] / w[:-1]
         before += float(squares[1:].sum())
-        Y, M = _moves(projections[..., stretch, :], w), _moves(rows[..., stretch, :], w)
+        Y, M = _moves(projections[..., stretch, :], growth), _moves(rows[..., stretch, :], growth)
         later = Y[..., 1:, :].swapaxes(-1, -2) @ Y[..., :-1, :]
         along[..., 0, :, :] += Y.swapaxes(-1, -2) @ Y
         along[..., 1, :, :] += (later + later.swapaxes(-1, -2)) / 2
@@ -125,7 +125,7 @@ def moves_of(projections: Matrix, rows: Floats, scales: Vector | None, stretches
     return Moves(along, shared, inputs, totals)
 
 
-def _moves(rows: Floats, w: Matrix) -> Floats:
-    """Differences of rows, which have these factors (b, 1), from the row before, with the later one's."""
-    plain = np.divide(rows, w, out=np.zeros_like(rows), where=w > 0)  # what is forgotten has no weight
-    return np.asarray((plain[..., 1:, :] - plain[..., :-1, :]) * w[1:])
+def _moves(rows: Floats, growth: Matrix | None) -> Floats:
+    """Differences of rows from the row before, which is made as heavy (b - 1, 1); None: it is already."""
+    before = rows[..., :-1, :]
+    return np.asarray(rows[..., 1:, :] - (before if growth is None else before * growth))
