@@ -3,6 +3,12 @@
 Rows are cut into a few blocks, one after the other. Each is judged by a model of all the others, which have
 not seen it: likeness of neighbouring rows, and drift from block to block, are in the limits. Each block is
 learnt by a model of its own, once, and those of the others are joined.
+
+Rows left out tell three things. Their squares along each axis say which directions can be trusted: relations
+that hold in rows that were learnt and not in others would hide all else (`Reference.growth`; as covariances
+are estimated by cross-validation, Bartz 2016, arXiv:1611.00798). Their likeness is that of averages and pairs
+about a mean that they have no part in. And their statistics are those that limits come from, where levels of
+blocks differ as a block to come may differ from them.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..learners.knowledge import Floats, Matrix
+from ..learners.knowledge import Floats, Matrix, Vector
 from ..model import Tracker
 from ..model.blocks import Missing
 from ..model.joining import joined
@@ -28,6 +34,14 @@ from .trail import Trail
 # As in fivefold cross-validation: a block is judged by a model of four fifths of the rows, nearly the whole.
 BLOCKS = 5
 """Blocks that are left out in turn."""
+
+# A factor: sqrt((1 + 1/5) / (1 - 1/5)) as the mean of all and the spread between five are measured on these
+# five, times 1.2, by which the 90 % quantile of Student's t with four degrees of freedom exceeds the normal
+# one. In logarithms at most a factor of two: a single block that is far off has shown how far that is. Asked
+# 0.01, the median rate on 52 stretches of plants that no page shows was 0.017 instead of 0.05.
+FARTHER, MOST_FARTHER = 1.5, 0.7
+"""Distance of the level of a block to come from the mean level, as a multiple of that of these blocks, and
+the most that it is farther."""
 
 # 8 MiB of them: rows, averages and projections of a part are held at a time.
 LARGEST_PART = 1 << 20
@@ -65,15 +79,22 @@ def first_learning(
         The share of rows in control that alarm.
     """
     parts = np.array_split(rows, BLOCKS)
-    likenesses, trail = _likenesses(reference, parts)
-    blocks = []
-    for part, others in _left_out(parts, plan, missing):
-        before = replace(reference, likeness=Likeness.together(likenesses[:part] + likenesses[part + 1 :]))
-        # Of the same rank as the whole: T² and SPE of the blocks are those that the limits are for.
-        blocks.append((parts[part], Reference.of(others.reading(), before, reference.rank)))
-    likeness = Likeness.together(likenesses)
-    limits, statistics = _calibrated(blocks, replace(reference, likeness=likeness), rate)
-    return FirstLearning(replace(reference, likeness=likeness), trail, limits, statistics)
+    # Of the same rank as the whole: T² and SPE of the blocks are those that the limits are for.
+    apart = [
+        (parts[part], Reference.of(others.reading(), None, reference.rank))
+        for part, others in _left_out(parts, plan, missing)
+    ]
+    likenesses = [_likeness(judging, left_out) for left_out, judging in apart]
+    blocks = [
+        (left_out, judging.judging_by(likenesses[:i] + likenesses[i + 1 :]))
+        for i, (left_out, judging) in enumerate(apart)
+    ]
+    reference = reference.judging_by(likenesses)
+    limits, statistics = _calibrated(blocks, reference, rate)
+    trail = None
+    for judged in judged_in_parts(reference, rows, limits.gross(reference)):
+        trail = judged.trail
+    return FirstLearning(reference, trail, limits, statistics)
 
 
 def _calibrated(
@@ -86,16 +107,30 @@ def _calibrated(
     far = [_distances(judging, left_out) for left_out, judging in blocks]
     values = [distant.values_of(one, judging) for one, (_, judging) in zip(far, blocks, strict=True)]
     distant.count(_with_whole(np.concatenate((nothing, *values))), 1.0, reference)
-    statistics, values = [nothing], [nothing]
+    statistics, values = [nothing], []
     for left_out, judging in blocks:
-        for judged in judged_in_parts(judging, left_out, distant.gross(judging)):
-            statistics.append(judged.statistics)
-            values.append(found.values_of(judged.statistics, judging))
-    together = _with_whole(np.concatenate(values))
+        parts = judged_in_parts(judging, left_out, distant.gross(judging))
+        statistics.append(np.concatenate([nothing, *(judged.statistics for judged in parts)]))
+        values.append(found.values_of(statistics[-1], judging))
+    together = _with_whole(np.concatenate((nothing, *_as_predicted(values))))
     first.count(together, 1.0, reference)
     together[:, -1] = first.largest(together[:, :-1])[0]
     found.count(together, 1.0, reference)
     return found, np.concatenate(statistics)
+
+
+def _as_predicted(blocks: list[Matrix]) -> list[Matrix]:
+    """Values of blocks whose levels lie as far apart as that of a block to come may lie from them."""
+    levels = np.stack([_means(values) for values in blocks]) if blocks else np.zeros((0, 1))
+    middle = _means(levels)
+    shifts = np.clip((FARTHER - 1) * np.nan_to_num(levels - middle), -MOST_FARTHER, MOST_FARTHER)
+    return [values + shift for values, shift in zip(blocks, shifts, strict=True)]
+
+
+def _means(values: Matrix) -> Vector:
+    """Means of columns; NaN where nothing is known."""
+    number = np.count_nonzero(~np.isnan(values), axis=0)
+    return np.asarray(np.where(number > 0, np.nansum(values, axis=0) / np.maximum(number, 1), np.nan))
 
 
 def _with_whole(values: Matrix) -> Matrix:
@@ -138,12 +173,9 @@ def judged_in_parts(
         yield judged
 
 
-def _likenesses(reference: Reference, parts: list[Floats]) -> tuple[list[Likeness], Trail | None]:
-    """The likeness of the rows of each block to those before them, and the end of the last."""
-    found, trail = [], None
-    for part in parts:
-        likeness = Likeness.unknown(len(reference.variances))
-        for judged in judged_in_parts(reference, part, trail=trail):
-            likeness, trail = likeness.after(judged.squares), judged.trail
-        found.append(likeness)
-    return found, trail
+def _likeness(reference: Reference, rows: Floats) -> Likeness:
+    """The squares of rows that a reference does not know, and their likeness to those before them."""
+    found = Likeness.unknown(len(reference.variances))
+    for judged in judged_in_parts(reference, rows):
+        found = found.after(judged.squares)
+    return found

@@ -6,6 +6,7 @@ directions beyond the axes, also the standardized row itself. `judging` makes th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -48,6 +49,13 @@ GREATEST = 1e70
 LARGEST_INFLATION = 2.0
 """Most that the statistics of other rows are expected to exceed those of rows that were learnt."""
 
+# Factors. Directions that are spread twice as far in rows that were not learnt still see faults best, and
+# limits know of it. Beyond that they would hide all others: on a plant whose inputs follow each other closely
+# the limit of the distance was ten thousand times too high.
+TOLERATED_GROWTH, LARGEST_GROWTH = 4.0, 1e12
+"""Growth of squares of rows that were not learnt up to which a direction keeps its weight, and the largest
+that lowers it."""
+
 # At two, new rows have twice the distance of rows that were learnt (`LARGEST_INFLATION`), which limits from
 # rows that were not learnt know of. At four, 500 rows of the Tennessee Eastman plant with two lags have no
 # distance at all: .762 of the rows of faults were seen instead of .965.
@@ -72,6 +80,9 @@ class Reference:
     count: float
     """Number of rows that all this was learnt from, discounted."""
     likeness: Likeness
+    growth: Vector
+    """Squares of rows that were not learnt, as a multiple of what the variances say: along each axis, and
+    beyond all (r + 1)."""
 
     @classmethod
     def of(cls, reading: Reading, before: Reference | None = None, rank: int | None = None) -> Self:
@@ -85,10 +96,27 @@ class Reference:
         )
         scale = None if reading.scale is None else np.asarray(host(reading.scale), dtype=np.float64)
         rest = left / others if others else 0.0
-        likeness = Likeness.unknown(known)
         kept = reading.rank if rank is None else min(rank, known)
-        found = cls(mean, scale, axes, variances, kept, rest, reading.count, likeness)
-        return found if before is None else replace(found, likeness=before.likeness.turned(before, found))
+        likeness, growth = Likeness.unknown(known), np.ones(known + 1)
+        found = cls(mean, scale, axes, variances, kept, rest, reading.count, likeness, growth)
+        if before is None:
+            return found
+        found = replace(found, growth=_of_as_many(before.growth, known))
+        return replace(found, likeness=before.likeness.turned(before, found))
+
+    def judging_by(self, parts: Sequence[Likeness]) -> Self:
+        """The same as stretches of rows that were not learnt tell: their squares, and their likeness.
+
+        Squares count by their geometric mean over stretches: one that is far off does not set the weights.
+        """
+        axes, tiny = len(self.variances), np.finfo(np.float64).tiny
+        together = Likeness.together(parts)
+        likeness = Likeness(_of_as_many(together.sums, axes), together.counted)
+        each = [np.log(np.maximum(part.sums[1] / max(part.counted, 1.0), tiny)) for part in parts]
+        grown = np.exp(_of_as_many(np.mean(each, axis=0), axes)) / TOLERATED_GROWTH
+        growth = np.clip(grown, 1.0, LARGEST_GROWTH)
+        growth[-1] = growth[-1] if self.others else 1.0
+        return replace(self, growth=growth, likeness=Likeness(likeness.sums / growth, likeness.counted))
 
     @property
     def others(self) -> int:
@@ -110,6 +138,11 @@ class Reference:
     @cached_property
     def weights(self) -> tuple[Vector, float]:
         """Weights of squared projections in the distance: along the axes, and elsewhere."""
+        along, elsewhere = self._weights_by_variances
+        return along / self.growth[:-1], elsewhere / float(self.growth[-1])
+
+    @cached_property
+    def _weights_by_variances(self) -> tuple[Vector, float]:
         dropped = max(len(self.mean) - self.rank, 1)
         total = float(self.variances.sum()) + self.others * self.rest
         least = max(LEAST_VARIANCE * total / len(self.mean), np.finfo(np.float64).tiny)
@@ -132,7 +165,7 @@ class Reference:
     @cached_property
     def degrees(self) -> Vector:
         """Degrees of freedom of the statistics: the mean of each in units of a direction's (5)."""
-        along, elsewhere = self.weights
+        along, elsewhere = self._weights_by_variances
         distance = float(self.variances @ along) + self.others * self.rest * elsewhere
         first, second = self.moments
         return np.array(
@@ -225,6 +258,13 @@ class Reference:
             Z /= self.scale
             np.clip(Z, -GREATEST, GREATEST, out=Z)
         return Z
+
+
+def _of_as_many(numbers: Matrix, axes: int) -> Matrix:
+    """Numbers of axes in order, and beyond all, for another number of axes; those too many are left out."""
+    known = numbers.shape[-1] - 1
+    at = np.append(np.minimum(np.arange(axes), known - 1), known)
+    return np.asarray(numbers[..., at])
 
 
 def _room(places: NDArray[np.intp], width: int) -> tuple[Any, Matrix]:

@@ -82,7 +82,7 @@ def _stored_reference(
     """Numbers of a reference; its arrays are put to the others."""
     if reference is None:
         return None
-    arrays |= {f"{name}.{part}": getattr(reference, part) for part in ("mean", "axes", "variances")}
+    arrays |= {f"{name}.{part}": getattr(reference, part) for part in ("mean", "axes", "variances", "growth")}
     arrays |= _stored_likeness(name, reference.likeness)
     if reference.scale is not None:
         arrays[f"{name}.scale"] = reference.scale
@@ -233,5 +233,6 @@ def _restored_reference(arrays: Arrays, name: str, written: Any, n: int) -> Refe
         raise ValueError(f"the {name} that rows are judged by keeps axes without variance")
     mean = stored_array(arrays, f"{name}.mean", (n,))
     likeness = _restored_likeness(arrays, name, len(axes))
+    growth = stored_array(arrays, f"{name}.growth", (len(axes) + 1,), least=1.0)
     numbers = float(rest), float(count)
-    return Reference(mean, scale, axes, variances, int(rank), *numbers, likeness)
+    return Reference(mean, scale, axes, variances, int(rank), *numbers, likeness, growth)
