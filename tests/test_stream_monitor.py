@@ -186,6 +186,46 @@ def test_a_slow_drift_is_seen_by_the_anchor():
     assert monitor.drift_.level > 1
 
 
+def test_a_calm_stream_that_wanders_and_comes_back_does_not_drift():
+    rng = np.random.default_rng(12)
+    slow = np.zeros((4000, 2))
+    for t in range(1, len(slow)):
+        slow[t] = 0.99 * slow[t - 1] + np.sqrt(1 - 0.99**2) * rng.standard_normal(2)
+    X = slow @ rng.standard_normal((2, 8)) + 0.5 * rng.standard_normal((4000, 8))
+    monitor = StreamMonitor(false_alarm_rate=0.01).fit(X[:1000])
+    verdicts = monitor.learn_many(X[1000:])
+    assert (verdicts.drift > 1).mean() < 0.02
+    assert "drift" not in {notice.kind for notice in monitor.notices_}
+
+
+def test_directions_that_only_rows_that_were_learnt_follow_do_not_hide_all_others():
+    # Five inputs follow the first one closely, but each of them loosely in a fifth of the rows of its own.
+    rng = np.random.default_rng(13)
+    X = rng.standard_normal((1500, 8))
+    loose = np.kron(np.eye(5), np.ones((300, 1))) * 0.3 + 0.003
+    X[:, 3:] = X[:, :1] + loose * rng.standard_normal((1500, 5))
+    monitor = StreamMonitor(false_alarm_rate=0.01).fit(X)
+    growth = monitor._monitor.reference.growth
+    assert growth[-2] > 100
+    assert growth[:3].max() == 1
+    assert monitor.limits_["distance"] < 300
+    odd = X[:60].copy()
+    odd[:, 1] += 12
+    assert (monitor.judge(odd).distance > monitor.limits_["distance"]).mean() > 0.5
+
+
+def test_a_frozen_monitor_has_a_margin_where_blocks_differ_in_level():
+    rng = np.random.default_rng(14)
+    X = rng.standard_normal((2000, 6))
+    same = StreamMonitor(false_alarm_rate=0.01).fit(X)
+    X *= np.repeat([0.7, 1.0, 1.5, 0.8, 2.0], 400)[:, None]
+    differ = StreamMonitor(false_alarm_rate=0.01).fit(X)
+    assert same._monitor.limits.margin < 0.2
+    assert differ._monitor.limits.margin > 0.5
+    before = differ.limits_["distance"]
+    assert differ.freeze().limits_["distance"] > 1.1 * before
+
+
 def test_stuck_noisy_and_missing_inputs_are_named():
     X = in_control("gaussian", 3000, seed=10)
     X[2100:2160, 1] = X[2100, 1]

@@ -8,7 +8,8 @@ event.
 
 While most of the last rows exceed, a fault is on and not chance: the model learns nothing and the line stays
 where it is, for `HOLD` rows at most. Then it is learnt. Rows that exceed for an anchor, which stands still,
-keep the alarm on, if the anchor was calm before it. What the anchor alone sees, row after row, is a drift.
+keep the alarm on, if the anchor was calm before it. What the anchor alone sees, for hundreds of rows, is a
+drift.
 """
 
 from __future__ import annotations
@@ -158,9 +159,9 @@ class Line:
         """Begin to be steered at this row."""
         self.above, self.at = 0.0, row
 
-    def rest(self, row: int, line: float) -> None:
-        """Stay from this row on where it is."""
-        self.above, self.at = self.now(row, line), None
+    def rest(self, row: int, line: float, margin: float = 0.0) -> None:
+        """Stay from this row on where it is, or by a margin higher."""
+        self.above, self.at = self._within(self.now(row, line) + margin, line), None
 
 
 @dataclass
@@ -233,6 +234,7 @@ class Watch:
         line: float,
         excess: Vector | None = None,
         usual: Vector | None = None,
+        drift: Vector | None = None,
     ) -> Followed:
         """Follow rows from this number on.
 
@@ -248,12 +250,15 @@ class Watch:
             What the anchor finds of each row, above 1 where it exceeds; NaN where it says nothing.
         usual
             Mean surprise of the last rows for the anchor, at each row.
+        drift
+            Mean severity of many rows for the anchor, above 1 where there is a drift; NaN: none is known.
         """
         result, done = Followed(first, len(surprises)), 0
         with np.errstate(invalid="ignore"):
             seen = np.zeros(len(surprises), dtype=bool) if excess is None else excess > 1
             lowest = line + self.line.now(first + len(surprises), line)  # rows that exceed only lift it
-            candidates = np.flatnonzero((surprises > lowest) | seen)
+            drifts = np.zeros(len(surprises), dtype=bool) if drift is None else drift > 1
+            candidates = np.flatnonzero((surprises > lowest) | seen | drifts)
         for i in candidates.tolist():
             row = first + i
             if surprises[i] > line + self.line.now(row, line):
@@ -265,12 +270,12 @@ class Watch:
                     result.lines[done : i + 1] = line + self.line.corrections(result.rows[done : i + 1], line)
                     self.line.exceeded(row, line)
                     done = i + 1
-            elif seen[i]:
+            elif seen[i] or drifts[i]:
                 self._pass(row, result)
-                if self._kept_on(row, float(surprises[i])):
+                if seen[i] and self._kept_on(row, float(surprises[i])):
                     self._exceed(row, result)
                     result.prolonged[i] = True
-                elif self.on is None:
+                elif drifts[i] and self.on is None:
                     self._drift(row, result)
         result.lines[done:] = line + self.line.corrections(result.rows[done:], line)
         self._pass(first + len(surprises), result)

@@ -7,8 +7,9 @@ learnt by a model of its own, once, and those of the others are joined.
 Rows left out tell three things. Their squares along each axis say which directions can be trusted: relations
 that hold in rows that were learnt and not in others would hide all else (`Reference.growth`; as covariances
 are estimated by cross-validation, Bartz 2016, arXiv:1611.00798). Their likeness is that of averages and pairs
-about a mean that they have no part in. And their statistics are those that limits come from, where levels of
-blocks differ as a block to come may differ from them.
+about a mean that they have no part in. And their statistics are those that limits come from. A monitor that
+goes on learning corrects these by later rows; one that is frozen cannot, and gets a margin (`Limits.margin`):
+the level of a block to come may differ more from these blocks than they do from each other.
 """
 
 from __future__ import annotations
@@ -112,11 +113,23 @@ def _calibrated(
         parts = judged_in_parts(judging, left_out, distant.gross(judging))
         statistics.append(np.concatenate([nothing, *(judged.statistics for judged in parts)]))
         values.append(found.values_of(statistics[-1], judging))
-    together = _with_whole(np.concatenate((nothing, *_as_predicted(values))))
+    together = _with_whole(np.concatenate((nothing, *values)))
     first.count(together, 1.0, reference)
     together[:, -1] = first.largest(together[:, :-1])[0]
     found.count(together, 1.0, reference)
+    found.margin = _margin(found, together[:, -1], np.concatenate((nothing, *_as_predicted(values))))
     return found, np.concatenate(statistics)
+
+
+def _margin(limits: Limits, largest: Vector, predicted: Matrix) -> float:
+    """Distance by which the line must rise for rows of blocks as predicted to exceed it as often as these."""
+    surprises, foreseen = limits.of_whole(largest), limits.of_whole(limits.largest(predicted)[0])
+    surprises, foreseen = surprises[~np.isnan(surprises)], foreseen[~np.isnan(foreseen)]
+    if not len(surprises):
+        return 0.0
+    share = max(float(np.mean(surprises > limits.line)), 1 / len(surprises))
+    now, then = (float(np.quantile(each, 1 - share)) for each in (surprises, foreseen))
+    return max(then - now, 0.0)
 
 
 def _as_predicted(blocks: list[Matrix]) -> list[Matrix]:

@@ -185,6 +185,8 @@ class Limits(Marked):
         self.rate, self.declared = rate, declared
         self.basis = BASIS_DECLARED if declared else BASIS
         self.memory = Autocorrelation(columns)
+        self.margin = 0.0
+        """Distance by which the line is higher for a model that stands still (`first_learning`)."""
         self.prior = PRIOR_DECLARED if declared else PRIOR
         self.farthest = _FARTHEST_DECLARED if declared else _FARTHEST
         self.counts: Matrix = np.zeros((columns, BINS))

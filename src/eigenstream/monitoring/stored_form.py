@@ -48,6 +48,7 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "corrected": monitor.corrected,
         "seen_by_anchor": None if math.isnan(monitor.seen_by_anchor) else monitor.seen_by_anchor,
         "usual_for_anchor": monitor.usual_for_anchor,
+        "drifted": monitor.drifted,
         "counted": monitor.counted,
         "stretch": monitor.stretches.length,
         "line": [watch.line.above, watch.line.at],
@@ -97,6 +98,7 @@ def _stored_limits(name: str, limits: Limits) -> dict[str, NDArray[Any]]:
     memory = limits.memory
     parts = {"sums": memory.sums, "pairs": memory.pairs, "last": memory.last}
     parts |= {"counts": limits.counts, "theory": limits.theory, "declared": np.array([limits.declared])}
+    parts |= {"margin": np.array([limits.margin])}
     return {f"{name}.{part}": array for part, array in parts.items()}
 
 
@@ -110,7 +112,10 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     monitor.correct_at, monitor.corrected = whole(document, "correct_at"), whole(document, "corrected")
     seen = document["seen_by_anchor"]
     monitor.seen_by_anchor = math.nan if seen is None else float(seen)
-    monitor.usual_for_anchor = float(document["usual_for_anchor"])
+    monitor.usual_for_anchor, monitor.drifted = (
+        float(document["usual_for_anchor"]),
+        float(document["drifted"]),
+    )
     monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed = map(index, document["renewals"])
     monitor.counted = whole(document, "counted")
     monitor.blamed_at = whole(document, "blamed_at")
@@ -144,6 +149,7 @@ def _restored_limits(arrays: Arrays, name: str, rate: float) -> Limits:
     limits = Limits(rate, declared=bool(declared[0]))
     limits.counts = stored_array(arrays, f"{name}.counts", limits.counts.shape, least=0.0)
     limits.theory = stored_array(arrays, f"{name}.theory", limits.theory.shape, least=1.0)
+    limits.margin = float(stored_array(arrays, f"{name}.margin", (1,), least=0.0)[0])
     memory = limits.memory
     memory.sums = stored_array(arrays, f"{name}.sums", memory.sums.shape)
     memory.pairs = stored_array(arrays, f"{name}.pairs", memory.pairs.shape, least=0.0)

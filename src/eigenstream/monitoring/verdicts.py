@@ -42,8 +42,8 @@ class Verdict(NamedTuple):
     severity: float
     """Rarity of such a row, ``ln(p) / ln(rate)``: above 1 it exceeds a limit; 0 where there is none."""
     drift: float
-    """The severity of the average of the last rows for the anchor, a model that stands still, as of the last
-    eighth row; 0 where there is none."""
+    """Mean severity of the last hundreds of rows for the anchor, a model that stands still, as of the last
+    eighth row: above 1 they have drifted; 0 where there is none."""
     alarm: bool
     """True if the severity exceeds 1, often enough to count."""
     since: int | None
