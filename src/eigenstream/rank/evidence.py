@@ -50,10 +50,10 @@ class Evidence(NamedTuple):
     persistence: Vector | None = None
     """Number of rows that say as much as one independent row, by what 0, 1, ... components leave of them;
     the last stands for more. None: rows are independent."""
-    moves: Moves | None = None
-    """Differences from row to row, along the first directions; None: not known."""
     spent: int = 0
     """Samples that the mean has taken from ``n_samples``; words count them, too."""
+    moves: Moves | None = None
+    """Differences from row to row, along the first directions; None: not known."""
 
     @classmethod
     def of(
