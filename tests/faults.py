@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 import eigenstream
+from eigenstream.learners import warm
 
 PACKAGE = eigenstream.__path__[0]
 OUTERMOST = ("whole", "learn_one")
@@ -15,6 +16,7 @@ OUTERMOST = ("whole", "learn_one")
 RETURN = dis.opmap["RETURN_VALUE"]
 
 LAPACK = [(np.linalg, name) for name in ("eigh", "svd", "solve", "qr", "eigvalsh")]
+LAPACK += [(warm, "eigenpairs")]
 ALLOCATING = [(np, f"{name}{like}") for name in ("zeros", "empty", "full", "ones") for like in ("", "_like")]
 MAKING = [(np, name) for name in ("array", "vstack", "column_stack", "concatenate", "stack", "where")]
 

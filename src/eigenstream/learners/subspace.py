@@ -8,7 +8,8 @@ A block of rows R, with D the discount over the block, enters through one small 
     L <- P' [sqrt(D) L; R]          lam <- e
 
 The features are touched in three products: ``L R'``, ``R R'`` and ``P' [L; R]``. It is exact while the rows
-have rank r or less; after that a block lets go of at most its (r+1)-th eigenvalue. This is incremental
+have rank r or less; after that a block lets go of at most its (r+1)-th eigenvalue, or little more where the
+leading pairs are found from those of before (see `learners.warm`). This is incremental
 singular value decomposition (Brand 2002, doi:10.1007/3-540-47969-4_47) through a Gram matrix: eigenvalues
 below 1e-13 of the largest are lost, which no threshold would keep. L is float64 whatever the rows are: in
 float32 its sums drifted by a thousandth in 10^7 samples.
@@ -29,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..offline import fixed_signs
-from .arrays import beside, elsewhere, host, zeros
+from .arrays import beside, elsewhere, host, launches, zeros
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums
@@ -39,6 +40,7 @@ from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
 from .stored import LARGEST_VALUE, stored_array
 from .threads import one_thread
+from .warm import MOST_WARM, warm_pairs
 
 # Columns. A tile of some hundred rows in float64 is 3 MiB: it stays in the second-level cache.
 TILE = 4096
@@ -58,14 +60,20 @@ REFRESH = 64
 DECAY = 3.0
 """Directions beyond the components whose variances fall by this factor are more than noise."""
 
-# Directions. A block has 64 rows: decomposing 88 rows instead of 72 costs little.
-LEAST = 24
+# Directions. Of 64 rows and 32 directions, leading pairs are found in half the time that decomposing 88 rows
+# takes, and products are fastest with multiples of eight rows.
+LEAST = 32
 """Directions kept at least: fewer would save next to nothing."""
 
 # Directions. With room for k + 72 no rival was more accurate at equal bytes on any of 84 comparisons, see
-# benchmarks/results/accuracy.md; down to k + 8 where what lies behind the components is noise.
+# benchmarks/results/accuracy.md.
 MORE = 72
 """Directions beyond the components that there is room for: about as many as rows in a block."""
+
+# Directions. In these a new component gathers until it stands out: with 24 behind the components, whatever k
+# is, two that begin in the middle of 4,000 rows of 400 inputs have errors larger by 30 % (k = 40).
+SPARE = 8
+"""Directions beyond those asked for where what lies behind the components is noise."""
 
 # A share of the largest eigenvalue. A Gram matrix squares the condition: rounding of float64 is 2e-16 of its
 # trace, times the some hundred rows that are summed.
@@ -110,7 +118,7 @@ class Subspace(Marked):
         self.width = width or n
         self.most = min(k + MORE, self.width)
         """Number of directions that there is room for."""
-        self.rows: Matrix = np.zeros((self.most + block, n))
+        self.rows: Matrix = _padded(self.most + block, n)
         """L ends at row ``most``; below it is `room` for a block."""
         self._marked = False
         """True if a mark may hold `rows`: then L is not changed in place."""
@@ -137,7 +145,7 @@ class Subspace(Marked):
     @property
     def directions(self) -> int:
         """Number of directions kept: a few more than asked for, many more if variances go on falling."""
-        return self.most if self.decays else min(max(self.k + 8, LEAST), self.width)
+        return self.most if self.decays else min(max(self.k + SPARE, LEAST), self.width)
 
     @property
     def L(self) -> Matrix:
@@ -305,7 +313,7 @@ class Subspace(Marked):
         """Move to where these rows live."""
         if not elsewhere(self.rows, rows):
             return
-        L, self.rows, self._marked = self.L, zeros(self.rows.shape, rows, np.float64), False
+        L, self.rows, self._marked = self.L, _room_like(self.rows, rows), False
         self.L[:] = beside(L, rows)
         for name in ("origin", "offset", "inputs", "gain"):
             if getattr(self, name) is not None:
@@ -313,7 +321,7 @@ class Subspace(Marked):
 
     def _take_new_rows(self) -> None:
         """Leave the present rows to a mark."""
-        self.rows, self._marked = zeros(self.rows.shape, self.rows, np.float64), False
+        self.rows, self._marked = _room_like(self.rows, self.rows), False
 
     def _rescale(self, fresh: Matrix) -> None:
         """Put L and fresh rows into units of a scale that includes them."""
@@ -340,7 +348,8 @@ class Subspace(Marked):
         M = zeros((r + len(R), r + len(R)), L)
         if self._refreshes:
             M[:r, :r] = decay * (L @ L.T)
-        M[r:, :r] = np.sqrt(decay) * (R @ L.T)
+        cross = np.sqrt(decay) * (R @ L.T)
+        M[r:, :r], M[:r, r:] = cross, cross.T
         M[r:, r:] = R.gram() if isinstance(R, SparseRows) else R @ R.T
         return M
 
@@ -351,12 +360,10 @@ class Subspace(Marked):
 
         Where R are rows, ``steps`` says what each of them counts: they are compared with their neighbours.
         """
-        r, others = self.r, max(len(M) - self.directions, 0)
+        r = self.r
         if not self._refreshes:  # diagonal by construction
             M[np.arange(r), np.arange(r)] = decay * self.lam
-        with one_thread():
-            e, P = np.linalg.eigh(M)
-        e, P = host(e[others:])[::-1], host(P[:, others:])[:, ::-1]
+        e, P = self._decomposed(M)
         keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if steps is not None:
@@ -365,6 +372,19 @@ class Subspace(Marked):
         if decay != 1:
             P[:r] *= np.sqrt(decay)
         return e, P
+
+    def _decomposed(self, M: Matrix) -> tuple[Vector, Matrix]:
+        """The leading eigenvalues of M, largest first, and eigenvectors: as many as are kept."""
+        r, wanted = self.r, min(self.directions, len(M))
+        # A device decomposes M faster than the host finds its leading pairs: blocks are longer there.
+        if not launches(M) and 0 < r <= wanted <= MOST_WARM * len(M):
+            found = warm_pairs(host(M), r, min(self.aligned, r), wanted)
+            if found is not None:
+                return found
+        with one_thread():
+            e, P = np.linalg.eigh(M)
+        others = len(M) - wanted
+        return host(e[others:])[::-1], host(P[:, others:])[:, ::-1]
 
     def _compare_neighbours(self, M: Matrix, e: Vector, P: Matrix, steps: Steps, R: Any) -> None:
         """Add products of rows with their predecessors: M holds ``R [L; R]'``, and so their projections.
@@ -429,3 +449,15 @@ class Subspace(Marked):
     def _overlap(self, e: Vector, P: Matrix, decay: float) -> Matrix:
         """Inner products of new axis i and old axis j: ``P_ji sqrt(e_i / (D lam_j))``."""
         return np.asarray(P[: self.r].T * np.sqrt(e)[:, None] / np.sqrt(decay * self.lam))
+
+
+def _padded(rows: int, n: int) -> Matrix:
+    """Zeros (rows, n). Where rows would lie a power of two apart, caches hold few of them at a time."""
+    return np.zeros((rows, n + 8 if n % 512 == 0 else n))[:, :n]
+
+
+def _room_like(array: Any, rows: Any) -> Any:
+    """Zeros of the shape of an array, where these rows live."""
+    if isinstance(rows, np.ndarray) or rows.device is None:
+        return _padded(*array.shape)
+    return zeros(array.shape, rows, np.float64)

@@ -36,6 +36,11 @@ def _lapack() -> Any:
     return lapack
 
 
+def load_routines() -> None:
+    """Load SciPy's routines, before threads are limited: its library would not be among them."""
+    _blas(), _lapack()
+
+
 def add_products(C: Matrix, R: Matrix, decay: float) -> None:
     """``C <- decay C + R'R`` in place, of C-contiguous arrays."""
     if len(C) < WIDE:

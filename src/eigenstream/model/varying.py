@@ -48,6 +48,12 @@ class Varying(Marked):
             self.set(self.first, self.varies | rows.differ_from(self.first))
             return
         self.first, self.varies = beside(self.first, rows), beside(self.varies, rows)
+        self._see(rows[:2])
+        if not self.all_vary and len(rows) > 2:  # two rows are enough, most of the time
+            self._see(rows[2:])
+
+    def _see(self, rows: Floats) -> None:
+        """Take note of rows that live where the first values do."""
         unseen = np.flatnonzero(np.isnan(self.first))
         observed = ~np.isnan(rows)
         came = unseen[observed[:, unseen].any(axis=0)]
