@@ -104,6 +104,7 @@ def learner(n, k, blocks, number):
 
     for count in range(number):
         learn(count)
+        subspace.align(min(k // 2, subspace.r), 0.0)  # as a look does: these are the components
     return subspace, learn
 
 

@@ -16,6 +16,7 @@ from benchmarks import gpu  # noqa: E402
 
 from eigenstream.integrations.torch import StreamingPCA, follow  # noqa: E402
 from eigenstream.learners.arrays.torch import TensorArray  # noqa: E402
+from eigenstream.learners.warm import warm_pairs  # noqa: E402
 from eigenstream.model.plan import BLOCK, DEVICE_BLOCK  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -329,3 +330,15 @@ def test_following_refuses_what_it_cannot_follow():
         follow(net, "head", StreamingPCA())
     with follow(net, "0", StreamingPCA()), pytest.raises(TypeError, match="puts out a tuple"):
         net(torch.zeros(2, 4))
+
+
+def test_leading_pairs_are_found_where_the_matrix_lives(long_blocks):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((88, 400)) * np.r_[np.linspace(40, 20, 6), np.full(82, 3.0)][:, None]
+    M = rows @ rows.T
+    here = warm_pairs(M, 24, 6, 24)
+    there = warm_pairs(TensorArray(torch.from_numpy(M).to(long_blocks)), 24, 6, 24)
+    np.testing.assert_allclose(there[0], here[0], rtol=1e-10)
+    np.testing.assert_allclose(np.abs(there[1].T @ here[1])[:6, :6], np.eye(6), atol=1e-8)
+    low = torch.from_numpy(rows[:, :5] @ rows[:, :5].T).to(long_blocks)
+    assert warm_pairs(TensorArray(low), 24, 3, 24) is None

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..offline import fixed_signs
-from .arrays import beside, elsewhere, host, launches, zeros
+from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums
@@ -376,9 +376,8 @@ class Subspace(Marked):
     def _decomposed(self, M: Matrix) -> tuple[Vector, Matrix]:
         """The leading eigenvalues of M, largest first, and eigenvectors: as many as are kept."""
         r, wanted = self.r, min(self.directions, len(M))
-        # A device decomposes M faster than the host finds its leading pairs: blocks are longer there.
-        if not launches(M) and 0 < r <= wanted <= MOST_WARM * len(M):
-            found = warm_pairs(host(M), r, min(self.aligned, r), wanted)
+        if 0 < r <= wanted <= MOST_WARM * len(M):
+            found = warm_pairs(M, r, min(self.aligned, r), wanted)
             if found is not None:
                 return found
         with one_thread():

@@ -10,11 +10,13 @@ the best ones would. Eigenvalues are those of M on the directions that were foun
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from ..array_types import Matrix, Vector
-from .symmetric import eigenpairs, load_routines, orthonormal_rows
+from .arrays import host, launches, zeros
+from .symmetric import DEPENDENT, eigenpairs, load_routines, orthonormal_rows
 from .threads import one_thread
 
 # A share of the rows of M, of which there are 88 to 152. At a half the iteration takes 70 % of the time of
@@ -28,7 +30,7 @@ STEPS = 4
 """Products of M with all directions."""
 
 
-def warm_pairs(M: Matrix, r: int, kept: int, wanted: int) -> tuple[Vector, Matrix] | None:
+def warm_pairs(M: Any, r: int, kept: int, wanted: int) -> tuple[Vector, Matrix] | None:
     """The leading eigenvalues, largest first, and eigenvectors as columns; None where M has to be decomposed.
 
     Directions that nothing stands out in are mixed with the new rows, so that what is new in these is found,
@@ -38,7 +40,8 @@ def warm_pairs(M: Matrix, r: int, kept: int, wanted: int) -> tuple[Vector, Matri
     Parameters
     ----------
     M
-        The matrix, both triangles; the first r rows are those of directions of before.
+        The matrix, both triangles; the first r rows are those of directions of before. On a device, only the
+        matrix of the directions that were found is decomposed on the host.
     r
         Number of directions of before.
     kept
@@ -47,17 +50,19 @@ def warm_pairs(M: Matrix, r: int, kept: int, wanted: int) -> tuple[Vector, Matri
         Number of eigenvalues that are looked for, at least r.
     """
     load_routines()
-    Z = np.zeros((wanted, len(M)))
+    if not launches(M):
+        M = host(M)
+    Z = zeros((wanted, len(M)), M)
     with one_thread():
         Z[:r] = M[:r]
         Z[kept:] += _mixture(wanted - kept, len(M) - r) @ M[r:]
         for _ in range(STEPS):
-            rows, _lengths = orthonormal_rows(Z.T)
+            rows = orthonormal_rows(Z.T)[0] if isinstance(Z, np.ndarray) else Z.orthonormal_rows(DEPENDENT)
             if rows is None:
                 return None
             Q, Z = rows, rows @ M
-        e, W = eigenpairs(Z @ Q.T)
-        return e, (W.T @ Q).T
+        e, W = eigenpairs(host(Z @ Q.T))
+        return e, host(W.T @ Q).T
 
 
 @lru_cache(maxsize=16)

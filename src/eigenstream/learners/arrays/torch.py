@@ -100,6 +100,18 @@ class TensorArray(NDArrayOperatorsMixin):
         product: TensorArray = self @ other
         return product
 
+    def orthonormal_rows(self, dependent: float) -> TensorArray | None:
+        """The rows made orthonormal, each less those before it, by Cholesky's method.
+
+        None where a row is nearer to those before it than this sine.
+        """
+        products = self.unwrapped @ self.unwrapped.T
+        factor, failed = torch.linalg.cholesky_ex(products)
+        apart = factor.diagonal().square() > dependent**2 * products.diagonal()
+        if not bool((failed == 0) & apart.all()):
+            return None
+        return TensorArray(torch.linalg.solve_triangular(factor, self.unwrapped, upper=False))
+
     def __len__(self) -> int:
         return len(self.unwrapped)
 
