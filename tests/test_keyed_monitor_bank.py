@@ -1,4 +1,4 @@
-"""A bank of monitors: each key is judged as if its rows came alone, across evictions and files."""
+"""A bank of monitors without shared limits: each key is judged as if its rows came alone."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,9 @@ def alone(stream, key):
 
 
 def new_bank(path=None, **options):
-    return MonitorBank(path, settings=SETTINGS, features=list("vwxyz"), random_state=0, **options)
+    return MonitorBank(
+        path, settings=SETTINGS, features=list("vwxyz"), share_limits=False, random_state=0, **options
+    )
 
 
 @pytest.mark.parametrize("max_models", [None, 1])

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from eigenstream.cli import main
-from eigenstream.keyed import Bank, Store
+from eigenstream.keyed import Bank, MonitorBank, Store
 from eigenstream.monitoring.inputs import Inputs
 from tests.environment import ENVIRONMENT
 
@@ -60,19 +60,16 @@ def states(path):
     return found
 
 
-def test_each_key_is_judged_by_its_own_rows(folder, rows):
+def test_each_key_is_judged_as_by_a_bank_of_monitors(folder, rows):
     watch("x.csv", *ASKED, "--output", "y.csv", "--quiet")
     written = table("y.csv")
     assert [line["unit"] for line in written] == [row[0] for row in rows]
-    for unit in (0, SHIFTED):
-        places = [i for i, row in enumerate(rows) if row[0] == f"unit {unit}"]
-        lines = ["a,b,c,d,e", *(",".join(map(str, rows[i][2:])) for i in places)]
-        Path("own.csv").write_text("\n".join(lines) + "\n")
-        watch("own.csv", "--output", "own_verdicts.csv", "--quiet", "--overwrite")
-        for i, alone in zip(places, table("own_verdicts.csv"), strict=True):
-            since = int(alone["since"])
-            expected = alone | {"row": str(i), "since": str(places[since] if since >= 0 else -1)}
-            assert {name: written[i][name] for name in expected} == expected
+    bank = MonitorBank(standardize=True, random_state=0)
+    verdicts = bank.judge_many([row[0] for row in rows], np.array([row[2:] for row in rows]))
+    assert (np.isfinite(verdicts.distance_limit).mean()) > 0.9
+    for name in ("t2", "spe", "distance", "average", "pair", "distance_limit", "severity", "alarm"):
+        said = [float(line[name] or "nan") for line in written]
+        np.testing.assert_array_equal(said, getattr(verdicts, name).astype(float), err_msg=name)
 
 
 def test_alarms_name_the_key_and_its_rows_and_decide_the_exit_status(folder, rows):

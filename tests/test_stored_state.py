@@ -182,7 +182,7 @@ def test_a_bank_holds_all_that_its_models_know(kind, tmp_path):
     """Models of a bank that was closed and opened between calls, against models of their own."""
     rng = np.random.default_rng(5)
     monitored = kind is MonitorBank
-    options = {"settings": MonitorSettings(0.01, accept_after=64)} if monitored else {}
+    options = {"settings": MonitorSettings(0.01, accept_after=64), "share_limits": False} if monitored else {}
     single = {
         key: MonitoredModel(options["settings"], random_state=0) if monitored else StreamModel(random_state=0)
         for key in "abc"

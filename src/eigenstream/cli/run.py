@@ -228,9 +228,10 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
     there is a basis for one: about a hundred normal rows, more where there are many inputs or rows resemble
     each other. Where normal rows are in another file, name that file first.
 
-    With --key, each key has a monitor of its own, the same as if its rows came alone, with its own clock;
-    alarms name the key, and --live and --picture show all keys. With --model, a monitor, or a bank of them,
-    goes on with the next source.
+    With --key, each key has a monitor of its own, with its own clock, which learns its rows as if they came
+    alone. Limits are those of all keys at first, so that a new key is watched from its twentieth row on, and
+    its own as its rows come. Alarms name the key, and --live and --picture show all keys. With --model, a
+    monitor, or a bank of them, goes on with the next source.
 
     With --on-alarm or --webhook, somebody is told as often as a line is printed. What cannot be told is
     counted, and never stops the watch.

@@ -226,7 +226,7 @@ class KeyedJudging(KeyedStage):
         assert batch.texts is not None
         numbers = np.tile(UNJUDGED, (len(batch.rows), 1))
         texts = np.hstack((batch.texts, np.full((len(batch.rows), 1), "", dtype=object)))
-        on, severity, frozen = list[bool](), np.zeros(len(batch.rows)), self.request.parameters.get("frozen")
+        on, severity, frozen = False, np.zeros(len(batch.rows)), self.request.parameters.get("frozen")
         keys, notices = self._keys(batch), list[NoticeEvent]()
         self.blamed = {}
         unjudged = dict[Any, int]()
@@ -234,9 +234,10 @@ class KeyedJudging(KeyedStage):
         known = np.flatnonzero([key in self.model for key in keys]) if frozen else np.arange(len(keys))
 
         def judge(key: Any, monitor: MonitoredModel, own: Any) -> list[AlarmEvent]:
+            nonlocal on
             rows = known[own]
             if frozen and not _can_freeze(monitor):
-                unjudged[key] = len(rows)
+                unjudged[key] = unjudged.get(key, 0) + len(rows)
                 return []
             before, part = RowPlaces.of(monitor.position_), _part(batch, rows)
             stage = Judging(monitor, self.request.parameters, self.names, before.numbering.breaks)
@@ -254,9 +255,9 @@ class KeyedJudging(KeyedStage):
             assert stage.verdicts is not None
             severity[rows] = stage.verdicts.severity
             alarms = monitor.alarms_
-            on.append(bool(alarms) and alarms[-1].ended is None)
-            if on[-1]:
-                self.blamed[key] = alarms[-1].contributors
+            self.blamed.pop(key, None)
+            if alarms and alarms[-1].ended is None:
+                on, self.blamed[key] = True, alarms[-1].contributors
             notices.extend(event._replace(key=key) for event in stage.notices)
             return [event._replace(key=key) for event in stage.events]
 
@@ -269,7 +270,7 @@ class KeyedJudging(KeyedStage):
         self.severity = severity
         self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
         self.notices = sorted(notices, key=lambda event: event.row)
-        if any(on) or self.events:
+        if on or self.events:
             self.start = {**self.start, "alarmed": True}
         return Said(numbers, texts) if scored else None
 

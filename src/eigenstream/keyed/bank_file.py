@@ -102,6 +102,8 @@ class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the monitors, if it is a bank of them."""
     features: list[str] | None = None
     alarms: Count = 0
+    shared: dict[str, Any] | None = None
+    """Evidence for limits that its monitors share, if they do."""
 
 
 class Commit(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Any
 from ..io import checkpoint
 from ..model.joining import joined
 from ..model.stored_form import restored, stored
+from ..monitoring.shared_limits import SharedLimits
 from .bank_file import Key, PathLike
 from .store import Entry, Store
 
@@ -50,6 +51,9 @@ def merge_banks(banks: Sequence[PathLike], path: PathLike, position: Any = None)
         facts = {
             name: stores[0].fact(name) for name in ("parameters", "width", "dtype", "monitors", "features")
         }
+        evidence = [SharedLimits.from_document(one) for store in stores if (one := store.fact("shared"))]
+        if evidence:
+            facts["shared"] = SharedLimits.together(evidence).document()
         counts = {name: sum(store.fact(name) for store in stores) for name in ("samples", "alarms")}
         new = Store(path, fresh=True)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
@@ -15,6 +15,7 @@ from ..array_types import as_numbers
 from ..model.stream_model import plain, rebuilt_parameters
 from ..model.whole_calls import reverting, whole_call
 from ..monitoring import Alarm, Contributors, MonitoredModel, MonitorSettings, Notice, Verdicts
+from ..monitoring.shared_limits import SharedLimits, next_renewal
 from .bank import Bank
 from .bank_file import Key, PathLike, damaged
 from .keyed_models import KeyedModels, factorized, grouped
@@ -25,7 +26,12 @@ Judge = Callable[[Key, MonitoredModel, NDArray[np.intp]], Answer]
 
 
 class MonitorBank(KeyedModels):
-    """One monitor per key: each judges the rows of its key as if they came alone.
+    """One monitor per key, which learns its rows as if they came alone; limits are shared at first.
+
+    A new key is watched from its twentieth row on, by limits that rows of other keys have shown at the same
+    age, as far as there were some; as its own rows come, they take over (`monitoring.shared_limits`). What
+    other keys have shown takes part at fixed numbers of rows of all keys: verdicts depend on the order of
+    rows in the stream, but not on how it is cut into calls, nor on what is in memory and what in the file.
 
     At most ``max_models`` monitors are held in memory; those that were idle for longest wait in the file, and
     come back when rows for them do.
@@ -39,6 +45,8 @@ class MonitorBank(KeyedModels):
         Settings of the monitors.
     features
         Names of the inputs, for the blame.
+    share_limits
+        False: limits come from the rows of the key alone, as if they were the only ones.
     max_models
         Most monitors held in memory between two calls; None: all of them.
     fresh
@@ -72,6 +80,7 @@ class MonitorBank(KeyedModels):
         *,
         settings: MonitorSettings | None = None,
         features: Sequence[str] | None = None,
+        share_limits: bool = True,
         max_models: int | None = None,
         fresh: bool = False,
         **parameters: Any,
@@ -80,6 +89,8 @@ class MonitorBank(KeyedModels):
         super().__init__(path, max_models, fresh)
         self.settings, self.parameters = new.settings, new.parameters
         self.features = None if features is None else list(features)
+        self.shared = SharedLimits() if share_limits else None
+        """Evidence that the rows of all keys have given; None: each key is judged by its own."""
         self.on_alarm: Callable[[Key, Alarm], object] | None = None
         self.on_notice: Callable[[Key, Notice], object] | None = None
         self.alarms: int = self.store.fact("alarms")
@@ -142,8 +153,9 @@ class MonitorBank(KeyedModels):
         keys, rows
             As of `judge_many`.
         judge
-            Called for each key with the key, its monitor and the places of its rows. The ``position_`` that
-            it gives a monitor is saved with the monitor.
+            Called for each key with the key, its monitor and the places of its rows; again for the next ones
+            where shared limits are renewed between them. The ``position_`` that it gives a monitor is saved
+            with the monitor.
         """
         names, codes = factorized(keys)
         if rows.ndim != 2 or len(codes) != len(rows) or self.width not in (None, rows.shape[1]):
@@ -155,21 +167,45 @@ class MonitorBank(KeyedModels):
         new = {key for key in names if key not in self}
         counts = {"samples": self.samples, "alarms": self.alarms, "_width": self.width}
         self._undo.append(lambda: vars(self).update(counts))
-        answers = []
-        for key, own in grouped(names, codes).items():
-            self.store.go_on()
-            monitor = self._monitor(key)
-            self._undo.append(partial(self._monitors.pop, key, None) if key in new else _mark(monitor))
-            alarms = _alarms(monitor)
-            answers.append((own, judge(key, monitor, own)))
-            self.alarms += _alarms(monitor) - alarms
+        if self.shared is not None:
+            self._undo.append(partial(self.shared.revert, self.shared.mark()))
+        begun, answers = set[Key](), []
+        for part, renews in self._parts(len(rows)):
+            for key, places in grouped(names, codes[part]).items():
+                if not len(places):
+                    continue
+                self.store.go_on()
+                monitor, own = self._monitor(key), places + part.start
+                # Before each part: a mark is good until the next one.
+                begins = key in new and key not in begun
+                self._undo.append(partial(self._monitors.pop, key, None) if begins else _mark(monitor))
+                begun.add(key)
+                if monitor.monitor is not None:
+                    monitor.monitor.share()
+                alarms = _alarms(monitor)
+                answers.append((own, judge(key, monitor, own)))
+                self.alarms += _alarms(monitor) - alarms
+            if renews and self.shared is not None:
+                self.shared.renew()
         self.samples, self._width = self.samples + len(rows), rows.shape[1]
         self._learnt(names)
         self._evict()
         return answers
 
+    def _parts(self, rows: int) -> Iterator[tuple[slice, bool]]:
+        """Cut this number of rows where shared limits are renewed; True behind parts where they are."""
+        start = 0
+        while start < rows:
+            due = next_renewal(self.samples + start) - self.samples if self.shared is not None else rows + 1
+            stop = min(due, rows)
+            yield slice(start, stop), stop == due
+            start = stop
+
     def model(self, key: Key) -> MonitoredModel:
-        """The monitor of this key as a monitor of its own; a copy. Its position is the bank's."""
+        """The monitor of this key as a monitor of its own; a copy. Its position is the bank's.
+
+        What other keys have shown by now stays with it.
+        """
         model = self._callers.read(lambda: self._copied(key))
         model.position_ = self.position_
         return model
@@ -188,6 +224,11 @@ class MonitorBank(KeyedModels):
         model = MonitoredModel.from_bytes(self._packed(key)[1]) if held else self._restored(key)
         if model is None:
             raise KeyError(f"there is no monitor with the key {key!r}")
+        monitor = model.monitor
+        if monitor is not None:
+            monitor.shared = self.shared
+            monitor.share()
+            monitor.shared = None
         return model
 
     def _monitor(self, key: Key) -> MonitoredModel:
@@ -198,6 +239,9 @@ class MonitorBank(KeyedModels):
             if monitor is None:
                 monitor = MonitoredModel(self.settings, **self.parameters)
                 monitor.features = list(self.features or [])
+            monitor.shared = self.shared
+            if monitor.monitor is not None:
+                monitor.monitor.shared = self.shared
             monitor.on_rank_change = lambda change: self._tell(self.on_rank_change, key, change)
             monitor.on_alarm = lambda alarm: self._tell(self.on_alarm, key, alarm)
             monitor.on_notice = lambda notice: self._tell(self.on_notice, key, notice)
@@ -230,6 +274,7 @@ class MonitorBank(KeyedModels):
             "parameters": plain(self.parameters, 0),
             "features": self.features,
             "alarms": self.alarms,
+            "shared": None if self.shared is None else self.shared.document(),
         }
 
     def _packed(self, key: Key) -> tuple[Entry, bytes]:
@@ -237,7 +282,14 @@ class MonitorBank(KeyedModels):
         assert model.monitor is not None
         # The rank of the last look, as of a `Bank`: a reading, which counts rows that wait, takes 1 ms.
         entry = Entry(key, model.monitor.counts.came, model.fitted().decision.rank)
-        return entry, model.to_bytes(position=model.position_)
+        limits = model.monitor.limits
+        prior = limits.prior
+        if not model.monitor.frozen:
+            limits.prior = None  # the bank has it, for all
+        try:
+            return entry, model.to_bytes(position=model.position_)
+        finally:
+            limits.prior = prior
 
     def _take_over(self) -> None:
         """Settings, parameters and names that were saved in the file."""
@@ -247,6 +299,8 @@ class MonitorBank(KeyedModels):
         self.settings = self._of_file(lambda: MonitorSettings(**settings))
         self.parameters = self._of_file(lambda: rebuilt_parameters(self.store.fact("parameters")))
         self.features = self.store.fact("features") or self.features
+        shared = self.store.fact("shared")
+        self.shared = None if shared is None else self._of_file(lambda: SharedLimits.from_document(shared))
         if self.features is not None and len(self.features) != self.width:
             damaged(self.store.path, f"it has {len(self.features)} names for {self.width} inputs")
 

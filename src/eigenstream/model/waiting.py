@@ -53,8 +53,12 @@ class Waiting(Marked):
         return self.__dict__ | {"_aside": None}
 
     def mark(self) -> Mark:
-        aside = _Aside(self.number)
-        self._aside = ref(aside)
+        aside = None if self._aside is None else self._aside()
+        if aside is not None and aside.rows is None and aside.number != self.number:
+            aside.rows = self.rows[: aside.number].copy()  # somebody may go back to the mark before, too
+        if aside is None or aside.rows is not None:
+            aside = _Aside(self.number)
+            self._aside = ref(aside)
         return aside, super().mark()
 
     def revert(self, mark: Mark) -> None:

@@ -16,6 +16,7 @@ from .events import Alarm, Contributors, Notice
 from .history import ControlHistory
 from .monitor import Monitor
 from .settings import MonitorSettings
+from .shared_limits import SharedLimits
 from .stored_form import restored, stored
 from .verdicts import Findings, Verdicts
 
@@ -52,6 +53,8 @@ class MonitoredModel(StreamModel):
         self.settings = MonitorSettings() if settings is None else settings
         self.monitor: Monitor | None = None
         """None until the first row has come."""
+        self.shared: SharedLimits | None = None
+        """Evidence that monitors of like streams share, if there are some; not a part of the stored form."""
         self.on_alarm: Callable[[Alarm], object] | None = None
         self.on_notice: Callable[[Notice], object] | None = None
 
@@ -86,7 +89,7 @@ class MonitoredModel(StreamModel):
             timestamps = timestamps if latest is None else np.full(np.shape(timestamps), latest)
         tracker, rows, times = self._checked(rows, timestamps)
         if self.monitor is None:
-            self.monitor = Monitor(tracker, self.settings, self.features)
+            self.monitor = Monitor(tracker, self.settings, self.features, shared=self.shared)
         found = self.monitor.follow(rows, self.parameters["missing"], times, blame=blame)
         self.announce(found.rank_changes)
         if self.on_alarm is not None:

@@ -46,6 +46,7 @@ from .limits import Limits
 from .normals import ANCHORED, Normal, with_mode
 from .reference import ALONE, STATISTICS, Reference
 from .settings import MonitorSettings
+from .shared_limits import SharedLimits
 from .trail import TILE, Trail
 from .verdicts import Counts, Findings, Verdicts
 
@@ -123,6 +124,8 @@ class Monitor(Marked):
     names: Sequence[str] = ()
     """Names of the inputs, if they have names."""
     frozen: bool = False
+    shared: SharedLimits | None = None
+    """Evidence that like streams share; not a part of the stored form."""
     limits: Limits = field(init=False)
     watch: Watch = field(init=False)
     counts: Counts = field(default_factory=Counts)
@@ -176,6 +179,8 @@ class Monitor(Marked):
     def __post_init__(self) -> None:
         settings = self.settings
         self.looked = self.renew_at = self.tracker.look_at
+        if self.shared is not None:  # there may be limits long before the model looks
+            self.renew_at = min(self.renew_at, CLOSEST)
         self.limits = Limits(settings.false_alarm_rate)
         keeps = not settings.learn_from_alarms
         self.watch = Watch(settings.false_alarm_rate, settings.confirm, settings.end_after, keeps=keeps)
@@ -588,6 +593,9 @@ class Monitor(Marked):
             before = replace(before, likeness=self.likeness.discounted(faded))
         self.reference = Reference.of(reading, before)
         self.likeness, self.renewed = self.reference.likeness, self.counts.came
+        if before is None and self.shared is not None:
+            self.limits.count(np.zeros((0, len(STATISTICS) + 1)), 1.0, self.reference)
+            self.share()
         if before is not None and self.trail is not None:
             self.trail = self.trail.turned(before, self.reference)
 
@@ -599,16 +607,34 @@ class Monitor(Marked):
             return
         counted = max(len(values) - late, 0)
         self.pending = [values[counted:]]
-        self.limits.count(values[:counted], self._discount(counted), self.reference)
+        added = self.limits.count(values[:counted], self._discount(counted), self.reference)
+        if self.shared is not None and added is not None:
+            self.shared.add(self._age(), values[:counted], self.reference.degrees, *added)
         self.counted += counted
+        self.share()
         self._steer()
         if self.anchor is None and self.counted >= ANCHORED:
             self._anchor()
 
+    def _age(self) -> int:
+        """Number of rows that the model knew when the first of those came that the limits count next."""
+        return self.counted + (RESTART if self.counts.accepted else 0)
+
+    def share(self) -> None:
+        """Let the limits rest on what like streams have shown by now."""
+        if self.shared is None or self.frozen or self.reference is None:
+            return
+        prior = self.shared.at(self._age() + LATE)
+        if prior is not self.limits.prior:
+            self.limits.rest_on(prior)
+
     def _anchor(self) -> None:
         """Take what is normal now for the anchor, if it can judge."""
-        if self.reference is not None and self.limits.told.any():
-            self.anchor = Normal.of(self.reference, self.limits)
+        if self.reference is None or not self.limits.told.any():
+            return
+        normal = Normal.of(self.reference, self.limits)
+        if normal.limits.told.any():
+            self.anchor = normal
             self.seen_by_anchor, self.usual_for_anchor, self.drifted = math.nan, 1.0, 0.0
 
     def _steer(self) -> None:

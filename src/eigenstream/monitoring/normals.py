@@ -36,9 +36,11 @@ class Normal(NamedTuple):
 
     @classmethod
     def of(cls, reference: Reference, limits: Limits) -> Normal:
-        """Keep the present normal; later rows do not change it."""
+        """Keep the present normal, by its own rows; later rows do not change it."""
         limits = copy.copy(limits)
         limits.memory = copy.copy(limits.memory)
+        if limits.prior is not None:
+            limits.rest_on(None)
         return cls(reference, limits)
 
     def surprises(self, rows: Floats, places: NDArray[np.intp]) -> Vector:

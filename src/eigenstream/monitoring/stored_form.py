@@ -23,6 +23,7 @@ from .monitor import Monitor
 from .normals import MODES, Normal
 from .reference import STATISTICS, Reference
 from .settings import MonitorSettings
+from .shared_limits import FleetEvidence
 from .trail import TILE, Trail
 from .verdicts import Counts
 
@@ -99,6 +100,9 @@ def _stored_limits(name: str, limits: Limits) -> dict[str, NDArray[Any]]:
     parts = {"sums": memory.sums, "pairs": memory.pairs, "last": memory.last}
     parts |= {"counts": limits.counts, "theory": limits.theory, "declared": np.array([limits.declared])}
     parts |= {"margin": np.array([limits.margin])}
+    if limits.prior is not None:
+        assert isinstance(limits.prior, FleetEvidence)
+        parts |= {f"prior.{part}": array for part, array in limits.prior._asdict().items()}
     return {f"{name}.{part}": array for part, array in parts.items()}
 
 
@@ -154,6 +158,14 @@ def _restored_limits(arrays: Arrays, name: str, rate: float) -> Limits:
     memory.sums = stored_array(arrays, f"{name}.sums", memory.sums.shape)
     memory.pairs = stored_array(arrays, f"{name}.pairs", memory.pairs.shape, least=0.0)
     memory.last = stored_array(arrays, f"{name}.last", memory.last.shape, gaps=True)
+    if f"{name}.prior.counts" in arrays:
+        shapes = {"counts": limits.counts.shape, "independent": limits.independent.shape}
+        limits.prior = FleetEvidence(
+            *(
+                stored_array(arrays, f"{name}.prior.{part}", shape, least=0.0)
+                for part, shape in shapes.items()
+            )
+        )
     limits.settle()
     return limits
 
