@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from eigenstream import OnlineAdaptivePCA, load, merge
+from eigenstream.model.forecast_kernels import moved
 from eigenstream.model.gap_kernels import mix
 from eigenstream.model.gap_state import OtherAnswer
 from eigenstream.model.judgement import HiddenErrors, SecondMixture, bins_of, hide
 from eigenstream.model.persistence import Persistence
+from eigenstream.model.time_filter import moved_means
 from tests.online_model import paper, with_gaps
 from tests.same_state import differences
 
@@ -258,6 +260,32 @@ def test_error_bars_of_forecasts_cover_as_much_as_they_say_where_no_input_is_a_s
         model.partial_fit(X[start : start + 20])
     share = np.mean(covered, axis=(0, 2))[[0, 4, 19]]
     assert ((share > 0.84) & (share < 0.96)).all()
+
+
+def test_an_input_that_has_left_its_mean_is_not_forecast_to_come_back():
+    """A first block of rest says nothing of how an input comes back once it moves; a single spike does."""
+    rng = np.random.default_rng(19)
+    X = 0.1 * rng.standard_normal((200, 4))
+    X[70:] += 5.0
+    model = OnlineAdaptivePCA(missing="impute").fit(X[:66])
+    spike = X[66].copy() + 5.0
+    assert np.abs(model.partial_fit(spike[None]).forecast().rows).max() < 2.0
+    model = OnlineAdaptivePCA(missing="impute").fit(X[:75])
+    np.testing.assert_allclose(model.forecast(3).rows, 5.0, atol=1.0)
+    gappy = X.copy()
+    gappy[75:120:5] = np.nan
+    gappy[77:120:5, 0] = np.nan
+    filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy)
+    assert np.abs(filled - X)[75:120].max() < 1.0
+
+
+def test_moved_means_are_those_of_the_kernel():
+    rng, far = np.random.default_rng(20), np.array([1.0, 2.0])
+    last, before = rng.normal(0, 4, (50, 2)), rng.normal(0, 4, (50, 2))
+    pairs = zip(last, before, strict=True)
+    expected = [[moved(*both) for both in zip(*pair, far, strict=True)] for pair in pairs]
+    np.testing.assert_allclose(moved_means(last, before, far), expected)
+    assert np.count_nonzero(expected) > 10
 
 
 def test_forecasts_of_a_rhythm_follow_it():

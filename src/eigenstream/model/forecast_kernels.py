@@ -10,12 +10,32 @@ from ..learners.compiled import kernel
 
 
 @kernel
+def moved(last: float, before: float, far: float) -> float:
+    """Move of the mean of an input, by its last two deviations from it: what both have beyond ``far``.
+
+    A single one may be gross; two on the same side, of an input that stays within ``far`` of its mean, are of
+    a mean that has moved. It is forecast to stay there, not to come back.
+
+    Examples
+    --------
+    >>> moved(9.0, 7.0, 4.0), moved(9.0, 0.0, 4.0), moved(-5.0, -9.0, 4.0)
+    (3.0, 0.0, -1.0)
+    """
+    if last > far and before > far:
+        return min(last, before) - far
+    if last < -far and before < -far:
+        return max(last, before) + far
+    return 0.0
+
+
+@kernel
 def compare_ahead(
     sums: Floats,
     a: Vector,
     b: Vector,
     innovations: Vector,
     spread: Vector,
+    far: Vector,
     gathered: Matrix,
     ages: NDArray[np.int64],
     deviations: Matrix,
@@ -32,8 +52,8 @@ def compare_ahead(
         bin of the horizon (5, bins, n). Changed in place.
     a, b
         Coefficients of the last row and of the one before (n).
-    innovations, spread
-        Variance of each innovation and of each input (n).
+    innovations, spread, far
+        Variance of each innovation and of each input, and of `moved` (n).
     gathered, ages
         Of `time_filter.forecast_variances`.
     deviations, came
@@ -49,6 +69,11 @@ def compare_ahead(
         deviations[1].copy(),
         came[0] & came[1] & np.isfinite(innovations),
     )
+    means = np.zeros(n)
+    for i in range(n):
+        means[i] = moved(last[i], before[i], far[i])
+        last[i] -= means[i]
+        before[i] -= means[i]
     for h in range(len(deviations) - 2):
         while k + 2 < len(ages) and ages[k + 1] <= h:
             k += 1
@@ -57,6 +82,7 @@ def compare_ahead(
         for i in range(n):
             said = a[i] * last[i] + b[i] * before[i]
             before[i], last[i] = last[i], said
+            said += means[i]
             if known[i] and present[i]:
                 late = gathered[k, i] + share * (gathered[k + 1, i] - gathered[k, i])
                 found[0, i] += weight

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ..array_types import Floats, Matrix, Vector
 from ..learners.compiled import kernel
+from .forecast_kernels import moved
 from .gap_state import (
     AXES,
     CENTERS,
@@ -348,7 +349,7 @@ def follow(
     """
     n, lacks = rows.shape[1], len(course.along) > 0
     last, before, ages, mean = course.last[1], course.last[0], course.ages, outlook.mean
-    usual, units, deviations = belief.mean, belief.units, outlook.deviations
+    usual, units, deviations, limits = belief.mean, belief.units, outlook.deviations, outlook.far
     at, doubts, gross = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
     trusted, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n)
     U, reach, spread, lack = solved(belief, at[:0], doubts[:0], lacks)
@@ -367,6 +368,8 @@ def follow(
             unseen = begin(belief, outlook, course, row)
         for i in range(n):
             forecast[i] = phi[i] * last[i] + drift[i] * before[i]
+            if abs(last[i]) > limits[i]:
+                forecast[i] += (1 - phi[i] - drift[i]) * moved(last[i], before[i], limits[i])
         for i in range(n):
             course.forecasts[t, i] = mean[i] + forecast[i]
             new[i] = (row[i] - mean[i] - forecast[i]) / scale[i]

@@ -132,6 +132,8 @@ class Outlook(NamedTuple):
     """These ages, the last of which stands for all that are older."""
     bins: NDArray[np.int64]
     """Bin of each age from 0 on."""
+    far: Vector
+    """Deviation beyond which two rows in a row say that an input has left its mean, see `moved` (n)."""
 
 
 def belief_of(known: Gaussian, *, corrects: bool, center: bool) -> Belief:

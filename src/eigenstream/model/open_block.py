@@ -55,7 +55,13 @@ class OpenBlock:
         """Number of rows that have been filled."""
         self.belief = belief_of(known, corrects=corrects, center=center)
         self.outlook = Outlook(
-            np.zeros(n), np.full(n, np.inf), np.ones(n), np.zeros((2, n)), np.arange(2), np.zeros(2, np.int64)
+            np.zeros(n),
+            np.full(n, np.inf),
+            np.ones(n),
+            np.zeros((2, n)),
+            np.arange(2),
+            np.zeros(2, np.int64),
+            np.full(n, np.inf),
         )
         self.level = Course.begun(
             np.zeros((2, n)), np.zeros(n, np.int64), block, learns * len(self.belief.axes)

@@ -96,10 +96,11 @@ class Dynamics(NamedTuple):
 
     def ahead_of(self, last: Matrix, horizons: Vector) -> Matrix:
         """Deviations from the mean at these horizons, in usual steps after the last two rows (m, n)."""
+        mean = moved_means(last[1], last[0], self.outlook.far)
         if self.usual is None:
-            rows = self.forecaster.ahead(last[1], last[0], int(horizons.max(initial=0)))
-            return rows[horizons.astype(np.int64) - 1]
-        return np.asarray(self.over(horizons)[:, 0] * last[1])
+            rows = self.forecaster.ahead(last[1] - mean, last[0] - mean, int(horizons.max(initial=0)))
+            return rows[horizons.astype(np.int64) - 1] + mean
+        return np.asarray(self.over(horizons)[:, 0] * (last[1] - mean) + mean)
 
     def errors_ahead(self, ages: Matrix) -> tuple[Matrix, Matrix]:
         """Factor of a forecast's deviation from the mean, and its variance, by the age of its predecessor.
@@ -123,6 +124,13 @@ class Dynamics(NamedTuple):
             return expected
         square = np.square(np.clip(forecaster.a, TINY, SLOWEST))
         return np.asarray(expected * np.where(horizons < 1, (1 - square**horizons) / (1 - square), 1.0))
+
+
+def moved_means(last: Matrix, before: Matrix, far: Vector) -> Matrix:
+    """`forecast_kernels.moved` of all entries."""
+    return np.asarray(
+        np.maximum(np.minimum(last, before) - far, 0.0) + np.minimum(np.maximum(last, before) + far, 0.0)
+    )
 
 
 def in_steps(passed: Vector, usual: float | None) -> Vector:
@@ -265,13 +273,17 @@ class TimeFilter(Marked):
         gathered = np.minimum(alone * _gathered(forecaster), spread)
         gathered[-1] = spread
         noise = known.noise * np.square(scale)
-        outlook = Outlook(mean, self._deviations(), noise, gathered, AGES, BINS_BY_AGE)
+        outlook = Outlook(mean, self._deviations(), noise, gathered, AGES, BINS_BY_AGE, self._far())
         factors, ahead = self.judgement.factors(spread), self.ahead.judged(spread)
         return Dynamics(forecaster, outlook, known, factors, self.second, ahead, self._usual())
 
     def _spread(self) -> Vector:
         """Variance of each input around its mean (n)."""
         return self.persistence.variances()
+
+    def _far(self) -> Vector:
+        """Deviation beyond which an input has left its mean, see `moved_means` (n)."""
+        return np.asarray(GROSS * np.sqrt(self._spread()))
 
     def _usual(self) -> float | None:
         """Usual time between two rows, in seconds; None: rows have no times."""
@@ -340,7 +352,9 @@ class TimeFilter(Marked):
             forecaster = self._forecaster(self.totals[1])
             over = coefficients(forecaster, in_steps(steps.passed, self._usual()), whole=not self.timed)
             phi, drift, scale = over.swapaxes(0, 1)
-            new = (deviations[2:] - phi * deviations[1:-1] - drift * deviations[:-2]) / scale
+            mean = moved_means(deviations[1:-1], deviations[:-2], self._far())
+            said = phi * deviations[1:-1] + drift * deviations[:-2] + (1 - phi - drift) * mean
+            new = (deviations[2:] - said) / scale
             most = GROSS * self._deviations()
             self._compare(deviations, np.vstack((self.came, came)), steps)
             self.learner.learn(np.clip(new, -most, most), steps)
@@ -381,6 +395,7 @@ class TimeFilter(Marked):
             *forecaster,
             innovations,
             self._spread(),
+            self._far(),
             gathered,
             AGES,
             deviations,
