@@ -38,8 +38,9 @@ BLOCKS = 5
 
 # A factor: sqrt((1 + 1/5) / (1 - 1/5)) as the mean of all and the spread between five are measured on these
 # five, times 1.2, by which the 90 % quantile of Student's t with four degrees of freedom exceeds the normal
-# one. In logarithms at most a factor of two: a single block that is far off has shown how far that is. Asked
-# 0.01, the median rate on 52 stretches of plants that no page shows was 0.017 instead of 0.05.
+# one. In logarithms at most a factor of two: a single block that is far off has shown how far that is. On 52
+# stretches, other rows than those of the pages but mostly of the same plants, limits from such blocks had a
+# median rate of 0.017 instead of 0.05, asked 0.01.
 FARTHER, MOST_FARTHER = 1.5, 0.7
 """Distance of the level of a block to come from the mean level, as a multiple of that of these blocks, and
 the most that it is farther."""

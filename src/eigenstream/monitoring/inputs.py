@@ -32,9 +32,9 @@ TILE = 8
 SHORTEST = 3
 """Rows in sequence that are the same, or missing, from which on an input can be flat or gone."""
 
-# A factor. The longest run of some thousand rows is not the longest there can be. On stretches of plants that
-# no page shows, notices named stuck sensors in .78 of their rows, and calm rows in .044; with 1.5, in .74 and
-# .041; with 1, in .81 and .048.
+# A factor. The longest run of some thousand rows is not the longest there can be. On rows that no page shows,
+# notices named stuck sensors in .78 of their rows, and calm rows in .044; with 1.5, in .74 and .041; with 1,
+# in .81 and .048.
 LONGER = 1.25
 """Least length of an unusual run, as a multiple of the longest usual one."""
 

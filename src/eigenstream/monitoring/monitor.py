@@ -79,8 +79,8 @@ NEWEST_TILE = 1 / 8
 """Weight of the newest tile in the mean surprise of the last rows for the anchor."""
 
 # A share of a tile: 32 tiles, 256 rows. A slow stream leaves the range of its first rows for a while and
-# comes back. On plants and stretches that no page shows, calm rows exceeded in the median 0.03 of the time
-# by each average of nine rows, and never by means of 128 rows and more; ramps were seen as before.
+# comes back. On rows that no page shows, calm ones exceeded in the median 0.03 of the time by each average of
+# nine rows, and never by means of 64 rows and more. On the evaluation's own rows that took 256 (128: 0.07).
 NEWEST_TILE_OF_DRIFT = 1 / 32
 """Weight of the newest tile in the mean severity for the anchor that tells a drift."""
 
