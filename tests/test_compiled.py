@@ -10,7 +10,8 @@ from pathlib import Path
 import numba
 import pytest
 
-from eigenstream.learners import compiled
+from eigenstream.cli.hints import say_when_compiling
+from eigenstream.learners import compiled, compiling
 from tests.marks import slow
 
 SOURCE = """
@@ -42,6 +43,33 @@ def test_without_a_place_for_the_cache_it_says_so_once():
     assert space["double"](3) == 6
     exec(SOURCE, space)  # a second warning would be an error
     assert space["double"](4) == 8
+
+
+def test_a_listener_hears_once_of_a_kernel_that_is_not_in_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "doubling.py").write_text(SOURCE)
+    heard = []
+    compiling.call_once(lambda: heard.append("first"))
+    doubled(tmp_path / "doubling.py")
+    assert heard == ["first"]
+    compiling.call_once(lambda: heard.append("second"))
+    doubled(tmp_path / "doubling.py")
+    assert heard == ["first"]  # it was in the cache
+    (tmp_path / "doubling.py").write_text(SOURCE + "\n")
+    (tmp_path / "tripling.py").write_text(SOURCE.replace("2 *", "3 *"))
+    doubled(tmp_path / "tripling.py")
+    doubled(tmp_path / "doubling.py")
+    assert heard == ["first", "second"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_commands_say_on_a_terminal_that_they_compile(monkeypatch, capsys, terminal):
+    compiling.announce()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    say_when_compiling()
+    compiling.announce()
+    compiling.announce()
+    assert capsys.readouterr().err.count("compiling, this once") == terminal
 
 
 @pytest.mark.parametrize("damaged", ["*.nbi", "*.nbc"])

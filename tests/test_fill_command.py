@@ -59,6 +59,57 @@ def cells_of(path, delimiter=";"):
         return list(csv.reader(file, delimiter=delimiter))
 
 
+def table(path, X, names="abcdef"):
+    """A CSV file; NaN is an empty cell."""
+    lines = [",".join("" if np.isnan(v) else f"{v:.4f}" for v in row) for row in X]
+    path.write_text("\n".join([",".join(names[: X.shape[1]]), *lines]) + "\n")
+    return path
+
+
+def test_gaps_that_are_left_are_named_with_row_and_column_and_ahead_fills_them(tmp_path):
+    X, _ = plant()
+    X[0, 1] = X[5, 0] = X[7, 3] = np.nan
+    X[:4, 2] = np.nan
+    source = table(tmp_path / "gaps.csv", X)
+    said = call("fill", source, "--output", tmp_path / "whole.csv")
+    assert "7 gaps: 2 filled, 5 left as they are\n" in said
+    assert "b in row 0, c in row 0, c in row 1, and 2 more (the first row is row 0); --ahead fills" in said
+    said = call("fill", source, "--output", tmp_path / "both.csv", "--ahead")
+    assert "7 gaps: 7 filled\n" in said
+    assert "--ahead" not in said
+
+
+def test_a_column_without_a_value_is_named_and_can_be_left_out(tmp_path):
+    X, _ = plant()
+    X[:, 2] = X[0, 1] = X[9, 3] = np.nan
+    source = table(tmp_path / "gaps.csv", X)
+    text = source.read_text().splitlines()  # and a column of words, which stays out all the same
+    source.write_text("\n".join(f"{line},{'ward' if i else 'place'}" for i, line in enumerate(text)) + "\n")
+    for ahead in ([], ["--ahead"]):
+        said = call("fill", source, "--output", tmp_path / f"whole{len(ahead)}.csv", *ahead)
+        assert "c has no value at all: --exclude c leaves it out" in said
+        assert ("b in row 0" in said) == (not ahead)
+        assert "c in row" not in said
+    said = call("fill", source, "--output", tmp_path / "fewer.csv", "--exclude", "c")
+    assert "300 rows, 2 gaps: 1 filled" in said
+    assert "no value" not in said
+
+
+@pytest.mark.parametrize("batch", [7, 300])
+def test_a_number_that_comes_again_and_again_far_from_all_others_may_mean_a_gap(european, tmp_path, batch):
+    said = call("fill", european, "--output", tmp_path / "whole.csv", "--batch-rows", batch)
+    times = european.read_text().count("-200")
+    assert f"-200 stands there {times} times, in " in said
+    assert "if that means a gap, --na -200 fills it" in said
+    X, _ = plant()
+    X[::3, 0] = 0  # a machine that is off
+    X[:, 3] = np.round(X[:, 3])
+    assert "--na" not in call("fill", table(tmp_path / "off.csv", X), "--output", tmp_path / "off-whole.csv")
+    X[::9, 1] = 9999  # the largest, too
+    said = call("fill", table(tmp_path / "most.csv", X), "--output", tmp_path / "most-whole.csv")
+    assert "9999 stands there 34 times, in b for one" in said
+
+
 def test_empty_lines_at_the_end_are_copied_and_are_no_rows(european, tmp_path):
     """As spreadsheets leave them."""
     european.write_bytes(european.read_bytes() + b";;;;;;;\r\n" * 49)

@@ -7,12 +7,16 @@ import sys
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from .hints import say_when_compiling, without_a_value
 from .options import keep_options, reading, require_enough, require_input, source_options
 from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
+
+if TYPE_CHECKING:
+    from ..jobs.fill_outcome import FillOutcome
 
 
 @click.command(cls=SectionedCommand, epilog="Example: eigenstream fill sensors.csv --output whole.csv --std")
@@ -80,13 +84,14 @@ def fill(
 
     With --key, or a bank as --model, each key has a model of its own.
     """
-    from ..io.files import refuse_shared
+    from ..io.files import refuse_shared, shown
     from ..jobs import filling
     from ..jobs.filling_files import readable
     from ..jobs.model_file import refuse_existing
     from ..keyed import is_bank
     from ..model import StreamModel
 
+    say_when_compiling()
     pairs = _copies(sources, output, one_by_one=ahead or bool(flag))
     sources = tuple(source for source, _ in pairs)
     for source, copy in pairs:
@@ -98,8 +103,8 @@ def fill(
     for path in filter(None, (*written, None if save == model else save)):
         refuse_existing(path, overwrite)
     how = reading(options)
-    if how.columns is None and how.exclude is None:
-        how = replace(how, exclude="text")
+    if how.columns is None:
+        how = replace(how, exclude="text" if how.exclude is None else f"text,{how.exclude}")
     filler: Any
     if how.key is not None or (model is not None and is_bank(model)):
         filler, how = _keyed_filler(model, half_life, save, how)
@@ -125,17 +130,37 @@ def fill(
             }
             click.echo(json.dumps(counts), err=output == "-")
         else:
-            left = f", {found.left:,} left as they are: nothing was known yet" if found.left else ""
+            left = f", {found.left:,} left as they are" if found.left else ""
             left += f"; {found.empty:,} empty lines at the end left as they are" if found.empty else ""
             said = f"{name}{found.rows:,} rows, {found.gaps:,} gaps: {found.filled:,} filled{left}"
             click.echo(said, err=output == "-")
-            for note in opened.notes:
-                click.echo(f"note: {note}", err=True)
+            for note in (*notes_on(found, ahead=ahead, several=len(pairs) > 1), *opened.notes):
+                click.echo(shown(f"note: {note}"), err=True)
         require_enough(ctx, opened, options["skip_at_most"])
     if save is not None:
         filler.save(save, position)
     if not as_json and (unknown := getattr(filler, "unknown", 0)):
         click.echo(f"keys that the bank does not know: {unknown:,}", err=True)
+
+
+def notes_on(found: FillOutcome, *, ahead: bool, several: bool) -> list[str]:
+    """Sentences on gaps that were left, on columns without a value, and on numbers that may mean a gap."""
+    notes = []
+    if places := found.places_left:
+        more = sum(n for i, n in found.left_of.items() if i in found.valued) - len(places)
+        where = ", ".join(f"{name} in row {row:,}" for name, row in places)
+        where += f", and {more:,} more" if more else ""
+        then = f"; --ahead{', file by file,' if several else ''} fills them by what comes after"
+        why = "no row has told of them" if ahead else "nothing was known of them yet"
+        notes.append(f"left, as {why}: {where} (the first row is row 0){'' if ahead else then}")
+    notes += without_a_value(found.valueless)
+    if (often := found.stand_in) is not None:
+        value, name = f"{often.value:.15g}", found.names[often.column]
+        notes.append(
+            f"{value} stands there {often.times:,} times, in {name} for one, far from all other values: if "
+            f"that means a gap, --na {value} fills it"
+        )
+    return notes
 
 
 def _parameters(half_life: Any) -> dict[str, Any]:
@@ -231,6 +256,7 @@ def forecast(model: str, steps: int, output: str, overwrite: bool, key: str | No
     from ..jobs.model_file import refuse_existing
     from .banks import point_of
 
+    say_when_compiling()
     if output != "-":
         refuse_existing(output, overwrite)
     point = point_of(model, key)

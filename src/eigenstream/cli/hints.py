@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from collections.abc import Sequence
 from typing import Any
+
+import click
 
 FLAGS = {"n_components": "--components", "random_state": "--seed", "titles": "--names"}
 """Flags with other names than their parameters."""
@@ -21,6 +25,35 @@ WORDS = {
 
 GAPS = "--missing impute fills it in, --missing skip leaves such rows out"
 """Flags to type where a value is missing."""
+
+
+NAMED = 8
+"""Most columns that a note names: about a line of them."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of these names, and the number of the others."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def without_a_value(names: Sequence[str]) -> list[str]:
+    """A note on columns that have no value in any row, and the flag that leaves them out."""
+    if not names:
+        return []
+    have = "has" if len(names) == 1 else "have"
+    flag = shlex.quote(",".join(names[:NAMED]) + (",..." if len(names) > NAMED else ""))
+    them = "it" if len(names) == 1 else "them"
+    return [f"{listed(names)} {have} no value at all: --exclude {flag} leaves {them} out"]
+
+
+def say_when_compiling() -> None:
+    """Say on a terminal that kernels are compiled, as soon as one has to be: there are seconds of silence."""
+    from ..learners.compiling import call_once
+
+    if sys.stderr.isatty():
+        said = "compiling, this once after an installation: that takes some 15 seconds"
+        call_once(lambda: click.echo(said, err=True))
 
 
 def in_flags(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
+from .hints import say_when_compiling
 from .options import KEYED_BATCH_ROWS, reading, require_enough, require_input, require_picture
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
         require_picture(given["picture"], given["overwrite"])
     require_input(given["source"])
     notices = _notices(given)
+    say_when_compiling()
     with _prepared(given, stated, parameters) as job, _looked_on(given, job, notices) as (page, watchers):
         watches, before, skipped = job.request.watches, counted_before(job), _skipped(job)
         # Scores may go to standard output; of a job that watches, only alarms do.

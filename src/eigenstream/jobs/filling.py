@@ -7,7 +7,6 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -29,6 +28,7 @@ from ..keyed import Bank
 from ..keyed.bank_file import Key
 from ..keyed.keyed_models import factorized, grouped
 from ..model import StreamModel
+from .fill_outcome import FillOutcome
 from .filling_files import Readable, output_file, output_folder, with_all_names
 
 # Rows: a block, from which on a column without values has been learnt as a constant.
@@ -44,25 +44,6 @@ KINDS = {".parquet": "parquet", ".xlsx": "xlsx", ".npy": "npy", ".npz": "npz", "
 
 ALIKE = 0.5
 """Correlation of the errors of two passes in opposite directions: both know the other inputs of the row."""
-
-
-@dataclass
-class FillOutcome:
-    """Outcome of filling."""
-
-    rows: int = 0
-    gaps: int = 0
-    """Missing values in all of them."""
-    left: int = 0
-    """Gaps that were left as they are, because nothing was known of them yet."""
-    skipped: int = 0
-    """Rows that could not be read, and are copied as they are."""
-    empty: int = 0
-    """Lines at the end of delimiters alone, which are no rows and are copied as they are."""
-
-    @property
-    def filled(self) -> int:
-        return self.gaps - self.left
 
 
 class Passed(NamedTuple):
@@ -194,7 +175,7 @@ def fill(
             found = FillOutcome()
             cells = _filled_cells(opened, model, found, ahead=ahead)
             found.skipped = opened.skipped
-            names = opened.names or [f"x{i}" for i in range(opened.width)]
+            names = found.names = opened.names or [f"x{i}" for i in range(opened.width)]
         model.features = list(opened.names or [])
         if isinstance(reader, LineReader) and reader.kind != "xlsx":
             _leave_empty(found, cells, lines, empty_at_end(path, reader), opened.width)
@@ -258,9 +239,7 @@ def _leave_empty(
 ) -> None:
     """Take out of everything the rows that are empty lines at the end, as spreadsheets leave them."""
     for row in [row for row, line in lines.items() if line in empty]:
-        known = len(cells.pop(row, {}))
-        found.gaps, found.left = found.gaps - width, found.left - (width - known)
-        found.rows, found.empty = found.rows - 1, found.empty + 1
+        found.drop(row, set(cells.pop(row, {})), width)
         del lines[row]
 
 
@@ -377,11 +356,11 @@ def _note_cells(
 ) -> None:
     """Write down what was filled."""
     gaps = np.isnan(rows)
-    found.gaps += int(np.count_nonzero(gaps))
+    found.see(rows)
     for t in np.flatnonzero(gaps.any(axis=1)).tolist():
         columns = np.flatnonzero(gaps[t])
         known = columns[np.isfinite(passed.std[t, columns]) & np.isfinite(passed.rows[t, columns])].tolist()
-        found.left += len(columns) - len(known)
+        found.leave(int(numbers[t]), sorted(set(columns.tolist()) - set(known)))
         if known:
             cells[int(numbers[t])] = {
                 i: Cell(float(passed.rows[t, i]), float(passed.std[t, i])) for i in known

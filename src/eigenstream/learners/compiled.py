@@ -14,6 +14,8 @@ try:
 except ImportError:
     njit = None  # type: ignore[assignment]
 
+from . import compiling
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _FunctionCache: Any = object if njit is None else caching.FunctionCache
 
@@ -63,15 +65,18 @@ class _Cache(_FunctionCache):  # type: ignore[misc]
     """Numba's cache on disk. Whatever is wrong with it, the kernel is compiled instead."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = None
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except (
             Exception
         ) as error:  # a damaged file may raise anything, even EOFError, which looks like Ctrl-D
             _warn_once(error)
             with suppress(Exception):
                 self.flush()
-            return None
+        if found is None:
+            compiling.announce()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
