@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
 from eigenstream.monitoring import COLUMNS
+from eigenstream.monitoring.events import CALM
 from eigenstream.monitoring.history import LIMIT as STRETCHES
 from eigenstream.monitoring.history import WIDTH
 from tests.marks import others_slow, slow
@@ -239,6 +240,30 @@ def test_stuck_noisy_and_missing_inputs_are_named():
     assert {("flat", "x1"), ("lively", "x2"), ("gone", "x3")} <= set(found)
     assert 2100 < found["flat", "x1"].began < 2110
     assert 2158 <= found["flat", "x1"].ended <= 2161
+
+
+@pytest.mark.parametrize("chunk", [1, 37, 4000])
+def test_a_notice_goes_on_through_pauses_and_ends_after_a_calm_stretch(chunk):
+    X, rng = in_control("gaussian", 4000, seed=10), np.random.default_rng(0)
+    for start in range(2100, 2500, 60):  # bursts of 24 rows, each with a pause of 36 after it
+        X[start : start + 24, 2] += 12 * rng.standard_normal(24)
+    for start in (3000, 3060, 3600):
+        X[start : start + 20, 1] = X[start, 1]
+    heard = []
+    monitor = StreamMonitor(on_notice=lambda notice: heard.append((notice, len(rows_so_far))))
+    rows_so_far = range(0)
+    for start in range(0, 4000, chunk):
+        rows_so_far = range(min(start + chunk, 4000))
+        monitor.learn_many(X[start : start + chunk])
+    assert len([notice for notice, _ in heard if notice.kind == "lively" and notice.input == "x2"]) == 2
+    lively = next(one for one in monitor.notices_ if (one.kind, one.input) == ("lively", "x2"))
+    assert 2100 < lively.began < 2130 < 2460 < lively.ended < 2495
+    flat = [one for one in monitor.notices_ if (one.kind, one.input) == ("flat", "x1")]
+    assert [(one.began // 10, one.ended) for one in flat] == [(300, 3080), (360, 3620)]
+    for notice, came in heard:
+        if notice.kind != "drift":
+            assert notice.told < came  # a row that had come when it was told
+            assert notice.ended is None or notice.told - notice.ended == CALM
 
 
 def test_both_of_two_faulty_sensors_are_blamed():

@@ -115,7 +115,7 @@ class Judging(Stage):
         assert monitor is not None
         on = monitor.watch.on
         named = [] if on is None else [on.began, on.counts_from, on.last, on.peak_row]
-        named += [began for began, _ in monitor.inputs.on.values()]
+        named += [row for rows in monitor.inputs.on.values() for row in rows]
         named += [] if monitor.watch.drift is None else [monitor.watch.drift.began]
         named += [alarm.began for alarm in [*monitor.watch.past][-LISTED:]]
         self.numbering.forget(row for row in named if row is not None)
@@ -166,10 +166,10 @@ class Judging(Stage):
         """Notices that began or ended, in order of rows."""
         events = []
         for notice in notices:
-            row = notice.began if notice.ended is None else notice.ended - 1
+            row = notice.told
             time = None if batch.times is None else float(batch.times[max(row - first, 0)])
             began = self.numbering.number(notice.began)
-            ended = None if notice.ended is None else self.numbering.number(row) + 1
+            ended = None if notice.ended is None else self.numbering.number(notice.ended - 1) + 1
             said = replace(notice, began=began, ended=ended)
             state: Any = "began" if ended is None else "ended"
             events.append((row, NoticeEvent(state, self.numbering.number(row), time, said)))

@@ -95,7 +95,7 @@ class NoticeEvent(NamedTuple):
 
     state: Literal["began", "ended"]
     row: int
-    """The row at which it began, or the last before it had ended."""
+    """The row at which it began, or at which it was known that it has ended."""
     time: float | None
     """Time of that row, in seconds since 1970, if known."""
     notice: Notice
@@ -118,7 +118,9 @@ def notice_document(event: NoticeEvent) -> dict[str, Any]:
     facts: dict[str, Any] = {"event": "notice", "kind": notice.kind, "state": event.state, "row": event.row}
     facts |= {"input": notice.input} if notice.input else {}
     facts |= {} if event.key is None else {"key": event.key}
-    return facts | ({} if event.time is None else {"time": _stamp(event.time)}) | {"since": notice.began}
+    facts |= {} if event.time is None else {"time": _stamp(event.time)}
+    facts["since"] = notice.began
+    return facts if notice.ended is None else facts | {"last": notice.ended - 1}
 
 
 def notice_in_words(event: NoticeEvent) -> str:
@@ -135,7 +137,9 @@ def notice_in_words(event: NoticeEvent) -> str:
         return f"drift began: {MEANINGS[kind]}" if event.state == "began" else "drift ended"
     if event.state == "began":
         return f"{name} is {kind}: it {MEANINGS[kind]}"
-    return f"{name} is no longer {kind}, since row {event.notice.began:,}"
+    first, last = event.notice.began, (event.notice.ended or 0) - 1
+    rows = f"from row {first:,} to row {last:,}" if last > first else f"at row {first:,}"
+    return f"{name} is no longer {kind}: it was {rows}"
 
 
 def alarm_document(event: AlarmEvent) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..learners.knowledge import Floats, Matrix, Vector
 from ..learners.marks import Marked
 from ..learners.stored import stored_array
-from .events import Notice
+from .events import CALM, Notice
 
 KINDS = ("flat", "lively", "gone")
 
@@ -65,11 +65,6 @@ LARGEST = 1e3
 # A logarithm: a tenth. Guards against notices about inputs that are always equally lively.
 LEAST_SPREAD = 0.1
 """Least spread of the logarithm of an input's liveliness."""
-
-# Rows. A burst with pauses is one.
-CALM = 16
-"""Rows in order that end a notice."""
-
 
 Places = tuple[NDArray[np.intp], NDArray[np.intp]]
 """Rows, and an input in each."""
@@ -275,28 +270,30 @@ class Inputs(Marked):
     def _noticed(
         self, kind: str, rows: NDArray[np.intp], inputs: NDArray[np.intp], names: Sequence[str], end: int
     ) -> list[Notice]:
-        """Notices of one kind that began or ended, from rows and inputs that are out of order."""
+        """Notices of one kind that began or ended, from rows and inputs that are out of order.
+
+        A notice ends after `CALM` rows in order: one that is told on and off with each pause helps nobody.
+        """
         number, found = KINDS.index(kind), []
         affected = {*inputs.tolist(), *(i for k, i in self.on if k == number)}
         if not affected:
             return []
-        calm = CALM if kind == "lively" else 0  # tiles end every few rows
         on = dict(self.on)
         for i in sorted(affected):
             mine = rows[inputs == i]
-            breaks = np.flatnonzero(np.diff(mine) > 1 + calm)
+            breaks = np.flatnonzero(np.diff(mine) > 1 + CALM)
             together = np.split(mine, breaks + 1) if len(mine) else []
             for start, last in ((int(part[0]), int(part[-1])) for part in together):
                 began, before = on.get((number, i), (-1, -1))
-                if began >= 0 and start > before + 1 + calm:
-                    found.append(Notice(kind, began, before + 1 + calm, names[i]))
+                if began >= 0 and start > before + 1 + CALM:
+                    found.append(Notice(kind, began, before + 1, names[i]))
                     began = -1
                 if began < 0:
                     found.append(Notice(kind, start, None, names[i]))
                 on[number, i] = (start if began < 0 else began, last)
             began, before = on[number, i]
-            if end > before + 1 + calm:
-                found.append(Notice(kind, began, before + 1 + calm, names[i]))
+            if end > before + 1 + CALM:
+                found.append(Notice(kind, began, before + 1, names[i]))
                 del on[number, i]
         self.on = on
         return found
