@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("markdown_it", reason="the oldest Rich comes without it")
 ROOT = Path(__file__).parents[1]
 article = runpy.run_path(str(ROOT / "paper" / "article.py"))
 TEMPLATE = (ROOT / "paper" / "article.template.md").read_text("utf-8")

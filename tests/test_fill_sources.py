@@ -188,7 +188,7 @@ def test_a_source_of_ones_own_is_filled_by_its_address(rows, monkeypatch):
 
     monkeypatch.setitem(sources.SCHEMES, "own", lambda address, options: Own())
     call("fill", "own://", "--output", "whole.csv")
-    the_same_where_it_was(pd.read_csv("whole.csv").to_numpy(), rows)
+    the_same_where_it_was(pd.read_csv("whole.csv", dtype=str).astype(float).to_numpy(), rows)
 
 
 def test_what_cannot_be_filled_says_what_to_do(rows, database):

@@ -360,6 +360,8 @@ def test_banks_learn_from_data_frames_with_a_column_of_keys(folder, library):
     from eigenstream.keyed import MonitorBank, learn_frame
 
     days = [module.read_csv(f"{day}.csv") for day in DAYS]
+    if library == "pandas":  # whose own parser is exact in the newest versions only
+        days = [module.read_csv(f"{day}.csv", dtype=str).astype(dict.fromkeys("abcd", float)) for day in DAYS]
     days[1] = days[1][["d", "unit", "c", "b", "a"]]  # tomorrow in another order
     with Bank("fleet") as bank:
         for day in days:

@@ -111,6 +111,7 @@ def test_weights_and_scores_hold_numbers():
 
 
 def test_river_refuses_what_is_no_number():
+    pytest.importorskip("river", reason="needs eigenstream[river]")
     river = pytest.importorskip("eigenstream.integrations.river")
     for value in (DAYS[0, 0], PASSED[0, 1], 1j, datetime.datetime(2026, 1, 1), "much"):
         for made in (river.StreamingPCA(), river.AnomalyMonitor()):

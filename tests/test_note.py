@@ -10,6 +10,7 @@ import pytest
 
 from eigenstream.paper.items import ITEMS
 
+pytest.importorskip("markdown_it", reason="the oldest Rich comes without it")
 ROOT = Path(__file__).parents[1]
 note = runpy.run_path(str(ROOT / "paper" / "note.py"))
 tables = runpy.run_path(str(ROOT / "docs" / "report_tables.py"))

@@ -201,6 +201,7 @@ def test_a_bank_holds_all_that_its_models_know(kind, tmp_path):
 
 
 def test_a_pickle_holds_all_that_river_knows():
+    pytest.importorskip("river", reason="needs eigenstream[river]")
     river = pytest.importorskip("eigenstream.integrations.river")
     rng = np.random.default_rng(0)
     for made in (river.AnomalyMonitor(false_alarm_rate=0.01, seed=0), river.StreamingPCA(seed=0)):

@@ -321,8 +321,10 @@ def test_an_error_in_a_callback_undoes_the_call():
 def test_a_warning_that_is_an_error_stops_one_call_only():
     model = OnlineAdaptivePCA(max_components=1, random_state=0).fit(ROWS[:20])
     before = tracked(model)
-    with pytest.raises(UserWarning, match="max_components"):
-        model.partial_fit(ROWS[20:300])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="max_components"):
+            model.partial_fit(ROWS[20:300])
     assert tracked(model) == before
     assert model.partial_fit(ROWS[20:300]).n_samples_seen_ == 300
 

@@ -172,8 +172,8 @@ class Plan:
         return time + self._whole_blocks(min(max(self.block, time // 16), window / 16))
 
     def _whole_blocks(self, rows: float) -> int:
-        """The multiple of a block that is nearest to a number of rows; at least one block."""
-        return max(int(rows / self.block + 0.5), 1) * self.block
+        """The multiple of a block that is nearest to a number of rows, the smaller of two; at least one."""
+        return max(math.ceil(rows / self.block - 0.5), 1) * self.block
 
     def _next_look_at_network(self, time: int) -> int:
         """Steps of 1/32 of the time, at least 8 samples after the first 8.
