@@ -165,6 +165,19 @@ def test_noise_free_low_rank_data(rng):
     assert AdaptivePCA().fit(data.astype(np.float32)).n_components_ == 3
 
 
+@pytest.mark.parametrize(("inputs", "factors"), [(12, 2), (20, 3)])
+def test_an_input_apart_from_others_is_no_component_of_standardized_ones(inputs, factors):
+    """What factors leave of it is large beside what they leave of others: there is a gap, and nothing shared."""
+    right = 0
+    for seed in range(20):
+        rng = np.random.default_rng(40_000 + seed)
+        loadings = 2 * rng.standard_normal((factors, inputs))
+        loadings[:, 0] *= 0.05
+        X = rng.standard_normal((1_500, factors)) @ loadings + 0.5 * rng.standard_normal((1_500, inputs))
+        right += AdaptivePCA(standardize=True).fit(X).n_components_ == factors
+    assert right >= 19
+
+
 def test_constant_columns_do_not_count_as_noise(rng):
     data = np.full((1000, 64), 0.1)
     data[:, :30] = spiked(30, 1000, [20.0, 10.0], rng)

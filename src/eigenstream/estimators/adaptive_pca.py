@@ -183,6 +183,7 @@ class AdaptivePCA(ReadingTransformer):
             rounding=float(np.finfo(lam.dtype).eps),
             profile=Profile.of(found.input_variances, np.sqrt(lam[: len(axes), None]) * axes),
             persistence=found.persistence,
+            standardized=found.scale is not None,
             moves=found.moves,
             spent=int(self.center),
         )

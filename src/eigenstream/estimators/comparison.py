@@ -113,6 +113,7 @@ def compare_to_offline(model: OnlineAdaptivePCA, X: ArrayLike, *, timestamps: An
         rounding=float(np.finfo(data.dtype).eps),
         profile=Profile.of(powers, np.sqrt(lam[: len(axes), None]) * axes),
         persistence=persistence,
+        standardized=plan.standardize,
         moves=moves,
     )
     if plan.seconds is not None:

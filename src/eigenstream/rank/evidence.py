@@ -54,6 +54,8 @@ class Evidence(NamedTuple):
     """Samples that the mean has taken from ``n_samples``; words count them, too."""
     moves: Moves | None = None
     """Differences from row to row, along the first directions; None: not known."""
+    standardized: bool = False
+    """True if each input is divided by its standard deviation."""
 
     @classmethod
     def of(
@@ -72,6 +74,7 @@ class Evidence(NamedTuple):
             host(known.inputs) / count if known.inputs is not None else None,
             own,  # type: ignore[arg-type]
             profile=known.profile,
+            standardized=known.scale is not None,
             moves=None if known.lags is None else known.lags.moves,
             persistence=None
             if known.lags is None
