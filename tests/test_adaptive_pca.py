@@ -167,7 +167,7 @@ def test_noise_free_low_rank_data(rng):
 
 @pytest.mark.parametrize(("inputs", "factors"), [(12, 2), (20, 3)])
 def test_an_input_apart_from_others_is_no_component_of_standardized_ones(inputs, factors):
-    """What factors leave of it is large beside what they leave of others: there is a gap, and nothing shared."""
+    """What factors leave of it is large beside what they leave of others: a gap, and nothing shared."""
     right = 0
     for seed in range(20):
         rng = np.random.default_rng(40_000 + seed)
