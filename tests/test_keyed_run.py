@@ -185,3 +185,18 @@ def test_what_does_not_fit_is_refused_in_words(folder):
     assert "was made with --key unit, not with --key when" in run(
         "x.csv", "--key", "when", "--save", "x.bank", "--resume", code=1
     )
+
+
+@pytest.mark.parametrize("kept", [[], ["--save", "x.bank"], ["--save", "x.bank", "--max-models", "2"]])
+def test_closing_lines_say_how_many_keys_are_at_which_rank(folder, rows, kept):
+    lines = [row for row in rows if row[0] != "unit 3"]
+    flat = [(*row[:2], *np.random.default_rng(i).standard_normal(5)) for i, row in enumerate(rows)]
+    lines += [row for row in flat if row[0] == "unit 3"]
+    head = Path("x.csv").read_text().splitlines()[0]
+    Path("x.csv").write_text("\n".join([head, *(",".join(map(str, row)) for row in lines)]) + "\n")
+    said = run("x.csv", "--key", "unit", "--exclude", "when", *kept)
+    assert "ranks: 6 keys at rank 2, 1 key at rank 0\n" in said
+    facts = json.loads(
+        run("x.csv", "--key", "unit", "--exclude", "when", *kept, "--overwrite", "--json").splitlines()[-1]
+    )
+    assert facts["ranks"] == {"0": 1, "2": 6}

@@ -179,3 +179,23 @@ def test_what_has_never_moved_is_not_flat_once_its_monitor_is_frozen():
     assert inputs.follow(rows[:300], calm, []) == []
     assert inputs.follow(rows[300:600], calm, [], learn=False) == []
     assert [one.input for one in inputs.follow(rows[600:], calm, [], learn=False)] == ["x1"]
+
+
+def test_closing_lines_count_rows_that_came_before_limits_and_keys_without_any(folder):
+    lines = Path("x.csv").read_text().splitlines()
+    late = [line.replace(line.split(",")[0], "unit 9") for line in lines[-7:]]
+    Path("late.csv").write_text("\n".join([*lines[:-7], *late]) + "\n")
+    for batch in ("100", "4500"):
+        said = watch("late.csv", *ASKED, "--batch-rows", batch, "--output", f"{batch}.csv").stderr
+        blank = [one for one in table(f"{batch}.csv") if not one["severity"] or not has_limit(one)]
+        assert f"rows not judged: {len(blank):,}, before their keys had limits" in said
+        assert "; 1 key has no limits yet: 7 of these rows" in said
+    facts = json.loads(watch("late.csv", *ASKED, "--json").stderr.splitlines()[-1])
+    counted = facts["before_limits"], facts["keys_without_limits"], facts["rows_without_limits"]
+    assert counted == (len(blank), 1, 7)
+    said = watch("x.csv", *ASKED).stderr
+    assert "before their keys had limits\n" in said
+
+
+def has_limit(line):
+    return any(line[name] not in ("", "inf") for name in line if name.endswith("_limit"))

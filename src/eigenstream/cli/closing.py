@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 BUILT_IN_PICTURE = "eigenstream.png"
 """Picture of the built-in stream, unless --picture names another file."""
+RANKS = 6
+"""Ranks that are told with the number of keys at each: about a line."""
 TIMED_FROM = 5.0
 """Seconds: a rate over less would be mostly that of the start."""
 
@@ -95,13 +97,19 @@ def report(
 
 def _facts(job: Job, before: dict[str, int]) -> dict[str, Any]:
     """The state of the model, monitor or bank as plain values."""
+    from ..jobs.judging import KeyedJudging
+
     model = job.model
     if job.request.key is not None:
         stage = job.keyed_stage
         facts = {**stage.counts(), "samples": model.samples}
         if unjudged := getattr(stage, "unjudged", {}):
             facts |= {"unjudged": sum(unjudged.values()), "unjudged_keys": len(unjudged)}
-        return facts | ({"alarms": model.alarms - stage.start["alarms"]} if job.request.watches else {})
+        if isinstance(stage, KeyedJudging):
+            facts |= {"before_limits": stage.before_limits, "keys_without_limits": len(stage.waiting)}
+            facts |= {"rows_without_limits": sum(stage.waiting.values())}
+            return facts | {"alarms": model.alarms - stage.start["alarms"]}
+        return facts | {"ranks": {str(rank): keys for rank, keys in sorted(model.ranks().items())}}
     if job.request.watches:
         return watched(model, before)
     return described(model, job.names or job.source.names)
@@ -122,7 +130,11 @@ def _say_all(
     if keyed and facts.get("unjudged"):
         rows, keys = facts["unjudged"], facts["unjudged_keys"]
         say(console, f"rows not judged: {rows:,}, of {keys:,} keys without a monitor that has limits")
+    if keyed and not watches and facts["ranks"]:
+        say(console, f"ranks: {_ranks(facts['ranks'])}", "bold")
     if keyed and watches:
+        if facts["before_limits"]:
+            say(console, _early(facts))
         say(console, f"alarms: {facts['alarms']:,}" if facts["alarms"] else "no alarm", "bold")
     elif watches:
         print_watching(console, facts)
@@ -164,6 +176,23 @@ def _keys(facts: dict[str, Any]) -> str:
     if not vanished and new in (0, facts["keys"]):
         return ""
     return f"keys: {new:,} new, {vanished:,} known before that have no row in this source"
+
+
+def _ranks(ranks: dict[str, int]) -> str:
+    """Numbers of keys by rank, the most frequent ranks first."""
+    often = sorted(ranks.items(), key=lambda one: -one[1])
+    told = [f"{keys:,} key{'s' if keys > 1 else ''} at rank {rank}" for rank, keys in often[:RANKS]]
+    others = sum(keys for _, keys in often[RANKS:])
+    return ", ".join(told) + (f", {others:,} at others" if others else "")
+
+
+def _early(facts: dict[str, Any]) -> str:
+    """The line on rows that were not judged, since their keys had no limits then."""
+    told, keys = f"rows not judged: {facts['before_limits']:,}, before their keys had limits", "keys have"
+    if number := facts["keys_without_limits"]:
+        keys = "key has" if number == 1 else keys
+        told += f"; {number:,} {keys} no limits yet: {facts['rows_without_limits']:,} of these rows"
+    return told
 
 
 def _rows_read(job: Job, outcome: Outcome, of: str) -> str:

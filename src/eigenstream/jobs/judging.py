@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..io.sinks import Layout
 from ..keyed import MonitorBank
@@ -218,6 +219,10 @@ class KeyedJudging(KeyedStage):
         """Inputs to blame for the alarms of its keys that are on."""
         self.unjudged: dict[Any, int] = {}
         """Rows of each key that a frozen bank has no monitor for, or none with limits."""
+        self.before_limits = 0
+        """Rows that came before their key had limits."""
+        self.waiting: dict[Any, int] = {}
+        """Those of keys that have no limits yet."""
 
     def layout(self, kept: Sequence[str], residuals: bool) -> Layout:
         return layout(kept)
@@ -229,7 +234,7 @@ class KeyedJudging(KeyedStage):
         on, severity, frozen = False, np.zeros(len(batch.rows)), self.request.parameters.get("frozen")
         keys, notices = self._keys(batch), list[NoticeEvent]()
         self.blamed = {}
-        unjudged = dict[Any, int]()
+        unjudged, early = dict[Any, int](), dict[Any, list[NDArray[np.bool_]]]()
         # A frozen bank learns nothing, so it begins no monitors either.
         known = np.flatnonzero([key in self.model for key in keys]) if frozen else np.arange(len(keys))
 
@@ -254,6 +259,7 @@ class KeyedJudging(KeyedStage):
                 numbers[rows], texts[rows] = said
             assert stage.verdicts is not None
             severity[rows] = stage.verdicts.severity
+            early.setdefault(key, []).append(~stage.verdicts.limited)
             alarms = monitor.alarms_
             self.blamed.pop(key, None)
             if alarms and alarms[-1].ended is None:
@@ -267,12 +273,23 @@ class KeyedJudging(KeyedStage):
             self._leave(keys[i], 1)
         for key, rows in unjudged.items():
             self._leave(key, rows)
+        for key, parts in early.items():
+            self._count_early(key, np.concatenate(parts))
         self.severity = severity
         self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
         self.notices = sorted(notices, key=lambda event: event.row)
         if on or self.events:
             self.start = {**self.start, "alarmed": True}
         return Said(numbers, texts) if scored else None
+
+    def _count_early(self, key: Any, early: NDArray[np.bool_]) -> None:
+        """Count rows of a key that came before it had limits; it waits for them if the last one did."""
+        number = int(np.count_nonzero(early))
+        self.before_limits += number
+        if early[-1]:
+            self.waiting[key] = self.waiting.get(key, 0) + number
+        else:
+            self.waiting.pop(key, None)
 
     def _leave(self, key: Any, rows: int) -> None:
         """Count rows that are not judged."""

@@ -247,6 +247,10 @@ class Bank(KeyedModels):
         arrays, document = stored(self._models.tracker(key))
         return Entry(key, document["time"], document["decision"][2]), checkpoint.packed(arrays, document)
 
+    def _rank(self, key: Key) -> int:
+        assert self._models is not None
+        return self._models.tracker(key).decision.rank
+
     def _copied(self, key: Key) -> Tracker:
         if self._models is None or key not in self:
             raise KeyError(f"there is no model with the key {key!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Self, TypeVar
@@ -80,6 +81,10 @@ class KeyedModels(ABC):
     def _packed(self, key: Key) -> tuple[Entry, bytes]:
         """The entry and the bytes of a model that is in memory."""
 
+    @abstractmethod
+    def _rank(self, key: Key) -> int:
+        """The rank of a model that is in memory."""
+
     def keys(self) -> Iterator[Key]:
         """All keys, in memory or not."""
         yield from self.store.models.keys() | self._changed.keys()
@@ -92,6 +97,11 @@ class KeyedModels(ABC):
 
     def __contains__(self, key: object) -> bool:
         return key in self.store.models or key in self._changed
+
+    def ranks(self) -> Counter[int]:
+        """Number of keys at each rank, as of the last looks of their models."""
+        kept = Counter(one.rank for key, one in self.store.models.items() if key not in self._changed)
+        return kept + Counter(self._rank(key) for key in self._changed)
 
     def used_since(self, calls: int) -> int:
         """Number of keys that rows have come for after this many calls (`calls`)."""

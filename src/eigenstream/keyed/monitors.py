@@ -291,6 +291,9 @@ class MonitorBank(KeyedModels):
         finally:
             limits.prior = prior
 
+    def _rank(self, key: Key) -> int:
+        return self._monitors[key].fitted().decision.rank
+
     def _take_over(self) -> None:
         """Settings, parameters and names that were saved in the file."""
         settings = self.store.fact("monitors")

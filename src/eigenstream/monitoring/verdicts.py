@@ -69,6 +69,12 @@ class Verdicts(NamedTuple):
     alarm: NDArray[np.bool_]
     since: NDArray[np.int64]
 
+    @property
+    def limited(self) -> NDArray[np.bool_]:
+        """True for rows at which there was a limit to judge them by."""
+        limits = [getattr(self, f"{name}_limit") for name in STATISTICS]
+        return np.asarray(np.isfinite(limits).any(axis=0))
+
     def one(self, i: int) -> Verdict:
         """The verdict on one of the rows."""
         values = {name: getattr(self, name)[i].item() for name in self._fields}
