@@ -11,7 +11,7 @@ import click
 
 from ..io.files import replace, shown
 from ..monitoring import MonitoredModel
-from .hints import in_flags, in_words
+from .hints import in_flags, in_words, listed, without_a_value
 from .summary import RESTLESS, counted, described, print_model, print_watching, say, watched
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def report(
     if picture is not None:
         picture = _drawn(job, picture, given["overwrite"], notes)
     facts = _facts(job, before)
+    notes = [*_still_columns(job), *notes]
     if given["as_json"]:
         counts = {"rows": outcome.rows, "learnt": outcome.learnt, "left_out": job.source.skipped}
         end = {
@@ -208,6 +209,20 @@ def _nothing_new(job: Job) -> str:
     start, stop = job.request.reading.rows
     end = "its end" if stop is None else f"row {stop:,}, as --rows {start}:{stop} asks"
     return f"{job.source.name}: nothing new, it had been learnt to {end}"
+
+
+def _still_columns(job: Job) -> list[str]:
+    """Notes on columns without any value, and, of a job that learns, on constant ones."""
+    learns_one = job.request.key is None and job.request.source is not None
+    if not learns_one or not job.model.tally_.learnt:
+        return []
+    empty, constant = job.model.fitted().still_inputs()
+    names = job.names or job.source.names or [f"x{i}" for i in range(job.source.width)]
+    notes = without_a_value([names[i] for i in empty])
+    if constant and not job.request.watches:
+        always = listed([names[i] for i in constant])
+        notes.append(f"{always} {'is' if len(constant) == 1 else 'are'} constant")
+    return notes
 
 
 def _unlearnt(outcome: Outcome) -> list[str]:

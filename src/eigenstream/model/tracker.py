@@ -591,6 +591,13 @@ class Tracker(Marked):
         """Number of independent rows that the rows are worth, in words; empty where nearly all are."""
         return self._said_by(lambda evidence, rank, alpha: worth(evidence, rank))
 
+    def still_inputs(self) -> tuple[list[int], list[int]]:
+        """Numbers of inputs that have had no value at all, and of those that have been constant so far."""
+        inputs = self.blocks.inputs.on_host()
+        first, varies = inputs.first[: self.plan.width], inputs.varies[: self.plan.width]
+        empty = np.isnan(first)
+        return np.flatnonzero(empty).tolist(), np.flatnonzero(~empty & ~varies).tolist()
+
     def n_independent(self) -> float:
         """Number of independent samples that judge what the components leave."""
         known = self.known()
