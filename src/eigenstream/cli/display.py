@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from ..io.durations import when
 from ..io.files import shown
 from ..jobs import Watcher
-from ..jobs.watcher import alarm_document, in_words, notice_document, notice_in_words
+from ..jobs.watcher import (
+    ShelfEvent,
+    alarm_document,
+    in_words,
+    notice_document,
+    notice_in_words,
+    shelf_document,
+    shelf_in_words,
+)
 from ..model.history import STATISTIC_NAMES
 from .summary import say
 
@@ -237,14 +245,18 @@ class AlarmLines(Watcher):
     def noticed(self, event: NoticeEvent) -> None:
         self._say(notice_document(event) if self._as_json else self._where(event) + notice_in_words(event))
 
+    def shelved(self, event: ShelfEvent) -> None:
+        words = self._where(event) + shelf_in_words(event, self._clock)
+        self._say(shelf_document(event) if self._as_json else words)
+
     def _say(self, told: str | dict[str, Any]) -> None:
         line = shown(told) if isinstance(told, str) else json.dumps(told)
         print(line, file=self._file(), flush=True)
 
-    def _where(self, event: AlarmEvent | NoticeEvent) -> str:
+    def _where(self, event: AlarmEvent | NoticeEvent | ShelfEvent) -> str:
         """Key, row and time of an event, in front of what has happened."""
         time = "" if event.time is None else f" ({when(event.time, self._clock)})"
-        key = "" if event.key is None else f"{event.key}, "
+        key = "" if isinstance(event, ShelfEvent) or event.key is None else f"{event.key}, "
         return f"{key}row {event.row:,}{time}: "
 
 

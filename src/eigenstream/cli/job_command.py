@@ -65,10 +65,9 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
         words = sys.stderr if watches or given["output"] == "-" else sys.stdout
         telling = [*_alarm_lines(given, job), *([] if notices is None else [notices])]
         shelving = _shelving(given, job, telling)
-        told = telling if shelving is None else [shelving]
-        outcome, notes = _run(job, [*told, *watchers], _display(job, given, words))
-        if shelving is not None:
-            notes += shelving.in_words()
+        outcome, notes = _run(job, [shelving, *watchers], _display(job, given, words))
+        job.handling.close()
+        notes += shelving.in_words()
         if notices is not None:
             notices.wait()
             notes += notices.in_words()
@@ -184,17 +183,16 @@ def _notices(given: dict[str, Any]) -> Notices | None:
     return Notices(ways, lambda said: click.echo(f"note: {said}", err=True))
 
 
-def _shelving(given: dict[str, Any], job: Job, telling: list[Any]) -> Shelving | None:
-    """The filter that drops events of shelved inputs before anybody is told; None if nothing is shelved."""
-    if not given.get("shelve"):
-        return None
-    from ..jobs.shelving import Shelving, shelf_of
+def _shelving(given: dict[str, Any], job: Job, telling: list[Any]) -> Shelving:
+    """The filter that drops events of shelved inputs before anybody is told."""
+    from ..jobs.shelves import shelf_of
+    from ..jobs.shelving import Shelving
 
     try:
-        shelves = [shelf_of(one) for one in given["shelve"]]
+        shelves = [shelf_of(one) for one in given.get("shelve") or ()]
     except ValueError as error:
         raise click.UsageError(f"--shelve: {error}") from None
-    names = job.names or job.source.names or [f"x{i}" for i in range(job.source.width)]
+    names = _inputs(job)
     for shelf in shelves:
         if shelf.name not in names:
             known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
@@ -204,7 +202,19 @@ def _shelving(given: dict[str, Any], job: Job, telling: list[Any]) -> Shelving |
                 f"--shelve {shelf.name}: a time needs rows that say when they were taken: name their column "
                 f"with --time-column, or give a number of rows, such as {shelf.name}=500"
             )
-    return Shelving(telling, shelves)
+    job.handling.shelve(shelves)
+    return Shelving(telling, job.handling)
+
+
+def _inputs(job: Job) -> list[str]:
+    """Names of the inputs, as alarms name them."""
+    return job.names or job.source.names or [f"x{i}" for i in range(job.source.width)]
+
+
+def _clock(job: Job) -> str:
+    """The name of the column of times."""
+    column = job.request.reading.time_column
+    return column if isinstance(column, str) else "time"
 
 
 def _alarm_lines(given: dict[str, Any], job: Job) -> list[Watcher]:
@@ -213,10 +223,8 @@ def _alarm_lines(given: dict[str, Any], job: Job) -> list[Watcher]:
         return []
     from .display import AlarmLines
 
-    to_error = given["output"] == "-"
-    column = job.request.reading.time_column
-    clock = column if isinstance(column, str) else "time"
-    return [AlarmLines(lambda: sys.stderr if to_error else sys.stdout, as_json=given["as_json"], clock=clock)]
+    to_error, as_json = given["output"] == "-", given["as_json"]
+    return [AlarmLines(lambda: sys.stderr if to_error else sys.stdout, as_json=as_json, clock=_clock(job))]
 
 
 def _display(job: Job, given: dict[str, Any], words: TextIO) -> Watcher | None:
@@ -304,7 +312,17 @@ def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
     unit, watching = source.reader.unit, job.request.watches
     fleet = job.request.key is not None
     timed = timed and (watching or not fleet)  # models of many keys do not remember when rows came
-    page = Page(source.name, names, *where, lag_unit=unit, timed=timed, watching=watching, fleet=fleet)
+    desk = job.handling if watching and not fleet else None
+    if desk is not None:
+        desk.offer(_inputs(job), timed=timed, clock=_clock(job))
+    settings: dict[str, Any] = {
+        "lag_unit": unit,
+        "timed": timed,
+        "watching": watching,
+        "fleet": fleet,
+        "desk": desk,
+    }
+    page = Page(source.name, names, *where, **settings)
     url = page.start()
     stack.callback(page.stop)
     click.echo(f"live page: {url}", err=True)

@@ -20,6 +20,7 @@ from ..io.sources.several import Identity, identities
 from ..keyed import Bank, CallInterrupted, MonitorBank
 from ..model import StreamModel, TimesGoBack
 from ..monitoring import MonitoredModel
+from .handling import Handling
 from .judging import Judging, KeyedJudging, RowPlaces
 from .model_file import ModelFile, RunError
 from .record import FleetStart, Record, Request
@@ -79,6 +80,8 @@ class Job:
     """`Record.numbering` of a monitor that has seen rows before."""
     fleet: FleetStart | None = None
     """`Record.fleet` of a bank that is in the middle of its source."""
+    handling: Handling = field(default_factory=Handling)
+    """Acknowledged alarms and shelved inputs; those of the page are saved with the model."""
     names: list[str] | None = None
     """Names of the inputs; by default those of the source."""
     going_on: bool = False
@@ -351,7 +354,9 @@ class Job:
         names = self.names or self.source.names
         times, numbering = self.times.pairs, self._stage.numbering.breaks
         fleet: Any = self._stage.start
-        return Record(self.request, position, place, names, self.learnt, ended, times, numbering, fleet)
+        handled = self.handling.record()
+        parts = (names, self.learnt, ended, times, numbering, fleet, handled)
+        return Record(self.request, position, place, *parts)
 
     @contextmanager
     def _writing(self, what: str) -> Iterator[None]:

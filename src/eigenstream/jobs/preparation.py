@@ -115,6 +115,7 @@ def prepare(
             times=point.times,
             numbering=point.numbering,
             fleet=point.fleet,
+            handling=point.handling,
             names=point.names,
             going_on=point.in_place,
             **pace,

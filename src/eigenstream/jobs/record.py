@@ -149,6 +149,29 @@ class FleetStart(TypedDict):
     """True once an alarm was on while this source was read."""
 
 
+LONGEST_SHELF = 8 * 3600.0
+"""Seconds for which the page shelves an input at most; a file that asks for more was not written by us."""
+MOST_ROWS = 100_000
+"""The same in rows."""
+MOST_SHELVES = 10_000
+"""Inputs that may be shelved at once: as many as a page could list."""
+
+Name = Annotated[str, msgspec.Meta(max_length=10_000)]
+Rows = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=LONGEST_SHELF)]
+Moment = Annotated[float, msgspec.Meta(ge=-1e18, le=1e18)]
+StoredShelf = tuple[Name, Rows | None, Seconds | None, Count | None, Moment | None]
+"""Fields of a `Shelf`, but for who has asked for it."""
+
+
+class HandledRecord(TypedDict):
+    """Alarms that were acknowledged and inputs that were shelved, on the page."""
+
+    acknowledged: Annotated[list[tuple[Count, Moment]], msgspec.Meta(max_length=1000)]
+    """First rows of alarms, by the monitor's count, and when they were acknowledged."""
+    shelves: Annotated[list[StoredShelf], msgspec.Meta(max_length=MOST_SHELVES)]
+
+
 @dataclass(frozen=True)
 class Record:
     """The record saved with a model: the request of its job, and the positions it had reached."""
@@ -170,6 +193,8 @@ class Record:
     """Of a monitor: pairs of a row and its number in the source, where numbers jump."""
     fleet: dict[str, Any] | None = None
     """Of a bank: its counts when this source began (`FleetStart`); None for one model."""
+    handled: Any = None
+    """Acknowledged alarms and shelved inputs (`HandledRecord`); None: there are none."""
 
     @property
     def sources(self) -> list[dict[str, Any]]:
@@ -194,6 +219,7 @@ class Record:
         for one in (*parts["learnt"], *(parts["ended"] or [])):
             if "place" not in one and not {"bytes", "sha256"} <= set(one):
                 raise ValueError(f"the stored sources cannot be told from others: {one!r}"[:200])
+        _check_shelves(parts["handled"])
         request = Request.from_document(document["recipe"])
         if (request.output is None) != (parts["output"] is None):
             raise ValueError("the stored output and the position in it do not belong together")
@@ -209,10 +235,19 @@ _PARTS: dict[str, tuple[str, Any]] = {
     "times": ("times", list[tuple[float, float]]),
     "numbering": ("numbers of rows", list[tuple[Count, Count]]),
     "fleet": ("counts of a bank", FleetStart | None),
+    "handled": ("acknowledgements and shelves", HandledRecord | None),
 }
 """Parts of a record besides the request: their names in messages, and their types."""
-_LATER = ("fleet",)
+_LATER = ("fleet", "handled")
 """Parts that are left out where they are None: files from before them have none either."""
+
+
+def _check_shelves(handled: HandledRecord | None) -> None:
+    """Raise if a shelf has no length or two of them, or a duration that begins at no time."""
+    for shelf in () if handled is None else handled["shelves"]:
+        _, rows, seconds, row, time = shelf
+        if (rows is None) == (seconds is None) or (seconds is not None and (row is None) != (time is None)):
+            raise ValueError(f"the stored shelf cannot be read: {shelf!r}"[:200])
 
 
 def record_of(position: Any) -> Record | None:

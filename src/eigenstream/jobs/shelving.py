@@ -6,60 +6,17 @@ not told is counted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ..io.durations import seconds
-from .watcher import AlarmEvent, NoticeEvent, Watcher
+from .handling import Handling
+from .shelves import blamed
+from .watcher import LISTED, AlarmEvent, NoticeEvent, ShelfEvent, Watcher
 
 if TYPE_CHECKING:
     from ..io.sources import Batch
     from .stage import Model
-
-
-class Shelf(NamedTuple):
-    """An input, and how long it is shelved from the first row of a job on."""
-
-    name: str
-    rows: int | None
-    """Rows, or None if it is a duration."""
-    seconds: float | None
-
-    def holds(self, event: AlarmEvent | NoticeEvent, row: int, time: float | None) -> bool:
-        """True if an event is about this input and within the time, which begins at this row."""
-        if self.name != blamed(event):
-            return False
-        if self.rows is not None:
-            return event.row < row + self.rows
-        assert self.seconds is not None
-        return time is not None and event.time is not None and event.time < time + self.seconds
-
-
-def shelf_of(given: str) -> Shelf:
-    """The shelf that a text asks for: ``"valve=2h"``, or ``"valve=500"`` in rows.
-
-    Examples
-    --------
-    >>> shelf_of("valve=2h")
-    Shelf(name='valve', rows=None, seconds=7200.0)
-    >>> shelf_of("valve=500").rows
-    500
-    """
-    name, _, how_long = given.rpartition("=")
-    if not name or not how_long:
-        raise ValueError(f"{given!r} names no input and no time: expected NAME=2h, or NAME=500 for 500 rows")
-    if how_long.isdigit():
-        if not int(how_long):
-            raise ValueError(f"{given!r}: the number of rows must be at least 1")
-        return Shelf(name, int(how_long), None)
-    return Shelf(name, None, seconds(how_long))
-
-
-def blamed(event: AlarmEvent | NoticeEvent) -> str:
-    """The input that an event is about: of an alarm, the one that explains most."""
-    if isinstance(event, NoticeEvent):
-        return event.notice.input
-    return event.alarm.contributors[0][0] if event.alarm.contributors else ""
 
 
 class Shelving(Watcher):
@@ -69,15 +26,14 @@ class Shelving(Watcher):
     ----------
     watchers
         Whoever tells.
-    shelves
-        What is shelved.
+    handling
+        What is shelved; it changes while the job runs.
     """
 
-    def __init__(self, watchers: Sequence[Watcher], shelves: Sequence[Shelf]) -> None:
-        self.watchers, self.shelves = watchers, shelves
-        self.counts = dict.fromkeys((shelf.name for shelf in shelves), 0)
+    def __init__(self, watchers: Sequence[Watcher], handling: Handling) -> None:
+        self.watchers, self.handling = watchers, handling
+        self.counts: Counter[str] = Counter()
         """Events that were not told, by input."""
-        self._start: tuple[int, float | None] | None = None
         self._events: list[AlarmEvent | NoticeEvent] = []
 
     def alarmed(self, event: AlarmEvent) -> None:
@@ -87,11 +43,11 @@ class Shelving(Watcher):
         self._events.append(event)
 
     def learnt(self, model: Model, batch: Batch) -> None:
-        if self._start is None:
-            self._start = int(batch.numbers[0]), None if batch.times is None else float(batch.times[0])
+        self._begin(batch)
         events, self._events = self._events, []
+        shelves = self.handling.shelves
         for event in events:
-            if any(shelf.holds(event, *self._start) for shelf in self.shelves):
+            if any(shelf.holds(event) for shelf in shelves):
                 self.counts[blamed(event)] += 1
                 continue
             for watcher in self.watchers:
@@ -101,6 +57,21 @@ class Shelving(Watcher):
                     watcher.noticed(event)
         for watcher in self.watchers:
             watcher.learnt(model, batch)
+        alarms: Any = getattr(model, "alarms_", ())  # a bank has none of its own
+        self.handling.forget(*_place(batch, -1), (alarm.began for alarm in alarms[-LISTED:]))
+
+    def _begin(self, batch: Batch) -> None:
+        """Begin what was shelved since the last batch, and say so."""
+        row, time = _place(batch, 0)
+        begun, ended = self.handling.begin(row, time)
+        said = [ShelfEvent("unshelved", row, time, name) for name in ended]
+        for shelf in begun:
+            end = None if shelf.seconds is None or shelf.time is None else shelf.time + shelf.seconds
+            last = None if shelf.rows is None or shelf.row is None else shelf.row + shelf.rows
+            said.append(ShelfEvent("shelved", row, time, shelf.name, last, end))
+        for event in said:
+            for watcher in self.watchers:
+                watcher.shelved(event)
 
     def judged(self, verdicts: Any) -> None:
         for watcher in self.watchers:
@@ -118,6 +89,10 @@ class Shelving(Watcher):
         for watcher in self.watchers:
             watcher.saving()
 
+    def stopping(self) -> None:
+        for watcher in self.watchers:
+            watcher.stopping()
+
     def saved(self, samples: int) -> None:
         for watcher in self.watchers:
             watcher.saved(samples)
@@ -128,4 +103,9 @@ class Shelving(Watcher):
 
     def in_words(self) -> list[str]:
         """Number of events that nobody was told of, one sentence per input."""
-        return [f"{name} is shelved: nobody was told of {n:,} events" for name, n in self.counts.items() if n]
+        return [f"{name} is shelved: nobody was told of {n:,} events" for name, n in self.counts.items()]
+
+
+def _place(batch: Batch, at: int) -> tuple[int, float | None]:
+    """Number and time of a row of a batch."""
+    return int(batch.numbers[at]), None if batch.times is None else float(batch.times[at])

@@ -15,6 +15,7 @@ from ..io.sources.several import Identity, learnt_files, learnt_place
 from ..keyed import Bank, MonitorBank, is_bank, open_bank
 from ..model import StreamModel
 from ..monitoring import MonitoredModel, load
+from .handling import Handling
 from .judging import parameters_of, settings_of
 from .learnt import files_left, forgotten, named, refuse_learnt, unique
 from .model_file import AFRESH, Contradiction, ModelFile, RunError
@@ -84,6 +85,14 @@ class StartingPoint:
     def fleet(self) -> Any:
         """Counts of a bank when its source began, if it is in the middle of one."""
         return self.record.fleet if self.resumed and self.record else None
+
+    @property
+    def handling(self) -> Handling:
+        """Acknowledged alarms and shelved inputs; shelves that count rows end with their source."""
+        held = self.record.handled if self.record else None
+        if held is not None and not self.resumed:
+            held = {**held, "shelves": [shelf for shelf in held["shelves"] if shelf[1] is None]}
+        return Handling(held)
 
     @property
     def is_bank(self) -> bool:

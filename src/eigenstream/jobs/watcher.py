@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..io.durations import is_date, moment
+from ..io.durations import is_date, moment, when
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,6 +103,21 @@ class NoticeEvent(NamedTuple):
     """The key of the rows, with one monitor per key."""
 
 
+class ShelfEvent(NamedTuple):
+    """An input that somebody has shelved on the page, or taken off. Row numbers are those of the source."""
+
+    state: Literal["shelved", "unshelved"]
+    row: int
+    """The first row from which on it holds, in this process."""
+    time: float | None
+    """Time of that row, in seconds since 1970, if known."""
+    input: str
+    until_row: int | None = None
+    """The first row after it, of one that counts rows."""
+    until: float | None = None
+    """The time of its end, of one that has a duration."""
+
+
 MEANINGS = {
     "flat": "repeats its value for longer than ever",
     "lively": "moves more than ever",
@@ -140,6 +155,28 @@ def notice_in_words(event: NoticeEvent) -> str:
     first, last = event.notice.began, (event.notice.ended or 0) - 1
     rows = f"from row {first:,} to row {last:,}" if last > first else f"at row {first:,}"
     return f"{name} is no longer {kind}: it was {rows}"
+
+
+def shelf_document(event: ShelfEvent) -> dict[str, Any]:
+    """A shelf as plain values: a line of ``watch --json``."""
+    facts: dict[str, Any] = {"event": event.state, "row": event.row, "input": event.input, "by": "page"}
+    facts |= {} if event.time is None else {"time": _stamp(event.time)}
+    facts |= {} if event.until is None else {"until": _stamp(event.until)}
+    return facts | ({} if event.until_row is None else {"until_row": event.until_row})
+
+
+def shelf_in_words(event: ShelfEvent, clock: str = "time") -> str:
+    """A shelf as a text, with the name of the column of times.
+
+    Examples
+    --------
+    >>> shelf_in_words(ShelfEvent("shelved", 7, None, "valve", until_row=1007))
+    'valve is shelved until row 1,007 (by the page): nobody is told of it'
+    """
+    if event.state == "unshelved":
+        return f"{event.input} is no longer shelved (by the page)"
+    until = f"row {event.until_row:,}" if event.until is None else when(event.until, clock)
+    return f"{event.input} is shelved until {until} (by the page): nobody is told of it"
 
 
 def alarm_document(event: AlarmEvent) -> dict[str, Any]:
@@ -209,6 +246,9 @@ class Watcher:
 
     def noticed(self, event: NoticeEvent) -> None:
         """A drift or an input out of order began or ended."""
+
+    def shelved(self, event: ShelfEvent) -> None:
+        """Somebody has shelved an input on the page, or taken it off."""
 
     def saved(self, samples: int) -> None:
         """The model has been saved, with this number of samples."""

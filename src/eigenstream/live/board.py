@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..model.attributes import TrackedAttributes
     from ..model.expectation import Trace
     from ..monitoring import Alarm, Monitor
+    from ..monitoring.handled import Handled
 
 Pairs = Sequence[Sequence[float]]
 """Pairs of a sample count and the seconds since 1970 when that sample was taken."""
@@ -127,12 +128,25 @@ class Shown:
     state: str = "waiting"
     message: str | None = None
     """The message for a stream that has ended."""
+    handled: Handled | None = None
+    """Acknowledged alarms and shelved inputs; None: the page has no buttons for them."""
+
+
+class Desk(Protocol):
+    """Receiver of clicks on alarms; called by a thread of the page."""
+
+    def take(self, message: Any) -> bool:
+        """Note what was clicked; anything may come, what cannot be is left."""
+
+    def handled(self) -> Handled:
+        """Return what was acknowledged and shelved, and the times that are on offer."""
 
 
 class Board:
     """Looks at a model now and then, and holds the latest `Snapshot` for whoever wants it."""
 
-    def __init__(self) -> None:
+    def __init__(self, desk: Desk | None = None) -> None:
+        self.desk = desk
         self.latest: Snapshot | None = None
         self.message: str | None = None
         """The message for a stream that has ended."""
@@ -201,7 +215,8 @@ class Board:
 
     def shown(self) -> Shown:
         """The latest snapshot, with the state of the stream."""
-        return Shown(self.latest, self.state, self.message)
+        handled = None if self.desk is None else self.desk.handled()
+        return Shown(self.latest, self.state, self.message, handled)
 
     def _snapshot(
         self,

@@ -42,18 +42,75 @@ function showEvents(events) {
   at("events").replaceChildren(...rows)
 }
 
+// What people do about alarms. The job decides whether it can be; the page shows what came of it.
+let asked = 0
+function ask(message) {
+  asked += 1
+  link.clicked = {...message, number: asked}
+}
+
+function button(text, title, message) {
+  const made = document.createElement("button")
+  made.textContent = text
+  made.title = made.ariaLabel = title
+  made.onclick = () => ask(message)
+  return made
+}
+
+const LEAST_BLAMED = 2  // percent; less is the noise of the others
+function shelfButtons(name) {
+  const place = document.createElement("div")
+  place.className = "shelve"
+  const {times, shelved} = link.values.handled
+  const taken = shelved.some(([input]) => input == name)
+  place.append(taken ? "shelved" : "Shelve ")
+  if (!taken) place.append(...times.map(([time, label]) =>
+    button(label, `Shelve ${name} for ${label}`, {shelve: name, time})))
+  return place
+}
+
+function showShelved() {
+  const {times, shelved} = link.values.handled
+  at("shelved").replaceChildren(...shelved.map(([name, until]) => {
+    const line = document.createElement("div"), text = document.createElement("span")
+    text.textContent = text.title = `${name} is shelved until ${until}`
+    line.append(text)
+    if (times.length > 0) line.append(button("Unshelve", `Unshelve ${name}`, {unshelve: name}))
+    return line
+  }))
+}
+
+function showHandle(alarm) {
+  const {handled} = link.values, place = at("handle")
+  if (place == null || handled == null) return
+  place.hidden = (alarm == null || handled.times.length == 0) && handled.shelved.length == 0
+  at("acknowledge").hidden = alarm == null || alarm.acknowledged != "" || handled.times.length == 0
+  at("acknowledge").onclick = () => ask({acknowledge: alarm.key})
+  at("acknowledged").textContent = alarm?.acknowledged ? `acknowledged ${alarm.acknowledged}` : ""
+  showShelved()
+}
+
 let clicked = null  // the alarm whose inputs are shown; until one is clicked, the latest
+let blameShown = null
 function showBlame(alarm) {
+  // Only if it has changed: a button that is being pressed must not be replaced.
+  const key = JSON.stringify([alarm?.key, alarm?.where, alarm?.statistic, alarm?.contributors, alarm?.acknowledged,
+                              link.values.handled])
+  if (key == blameShown) return
+  blameShown = key
   at("blamed").textContent = alarm == null ? "" : `alarm at ${alarm.where}, ${alarm.statistic}`
-  const bars = (alarm?.contributors ?? []).map(([name, percent]) => {
+  const offered = link.values.handled?.times?.length > 0
+  const bars = (alarm?.contributors ?? []).map(([name, percent], i) => {
     const bar = document.createElement("div")
     for (const tag of ["span", "i", "span"]) bar.append(document.createElement(tag))
     bar.children[0].textContent = bar.children[0].title = name
     bar.children[1].style.width = `${percent}%`
     bar.children[2].textContent = `${percent} %`
+    if (offered && (i == 0 || percent >= LEAST_BLAMED)) bar.append(shelfButtons(name))
     return bar
   })
   at("blame").replaceChildren(...bars)
+  showHandle(alarm)
 }
 
 function showAlarms(alarms) {
@@ -62,11 +119,18 @@ function showAlarms(alarms) {
     const row = document.createElement("tr")
     row.dataset.key = alarm.key
     row.dataset.state = alarm.state
+    if (alarm.acknowledged) row.dataset.acknowledged = ""
     row.tabIndex = 0
     row.title = alarm.where
     row.ariaSelected = String(alarm == chosen)
     for (const text of [alarm.when, alarm.rows, alarm.peak, alarm.statistic, alarm.state]) {
       row.insertCell().textContent = text
+    }
+    if (alarm.acknowledged) {
+      const mark = document.createElement("small")
+      mark.title = `acknowledged ${alarm.acknowledged}`
+      mark.textContent = mark.title.replace(/:\d\d UTC/, " UTC")  // seconds would not fit
+      row.firstElementChild.append(mark)
     }
     row.onclick = () => { clicked = alarm.key; showAlarms(alarms); link.stretch = "own"; link.alarm = alarm.key }
     row.onkeydown = ({key}) => { if (key == "Enter") row.onclick() }
@@ -109,7 +173,7 @@ function show() {
   if (watching) showTraces(traces)
   showCharts(link.values)
   for (const [id, text] of Object.entries(tiles)) at(id).textContent = text
-  const key = JSON.stringify(watching ? alarms : events)
+  const key = JSON.stringify(watching ? [alarms, link.values.handled] : events)
   if (key != eventsShown) watching ? showAlarms(alarms) : showEvents(events)
   eventsShown = key
   setState(state, message)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..io.files import shown
 from ..io.serving import EVERYWHERE
-from .board import Board
+from .board import Board, Desk
 from .fleet import FleetBoard, PlacesOf, TracesOf
 from .process import PageSettings, ServerProcess
 
@@ -45,6 +45,9 @@ class Page:
     fleet
         True for a bank of models or, if ``watching``, of monitors (`update_fleet`): the page then shows all
         keys, and the charts of the one that is clicked.
+    desk
+        Of one monitor: whoever is told when somebody acknowledges an alarm or shelves an input, such as
+        ``handling`` of a job. None: the page has no buttons for it.
 
     Attributes
     ----------
@@ -76,6 +79,7 @@ class Page:
         timed: bool = False,
         watching: bool = False,
         fleet: bool = False,
+        desk: Desk | None = None,
     ) -> None:
         names = None if feature_names is None else [shown(str(name)) for name in feature_names]
         self.address, self.path = address, "/" + secrets.token_urlsafe(16)
@@ -84,7 +88,7 @@ class Page:
             *(address, port, self.path, _log_level()),
         )
         self.url: str | None = None
-        self._board = FleetBoard() if fleet else Board()
+        self._board = FleetBoard() if fleet else Board(desk)
         self._server: ServerProcess | None = None
 
     def start(self) -> str:

@@ -13,9 +13,11 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import deque
 from contextlib import suppress
 from importlib.util import find_spec
 from threading import Event, Thread
+from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from .board import REFRESH, Board, Shown
@@ -24,6 +26,8 @@ from .fleet import FleetBoard
 if TYPE_CHECKING:
     from bokeh.document import Document
 
+MOST_CLICKS = 20
+"""Clicks on buttons in a second that the job is told of: people are slower, and a flood costs it nothing."""
 START = """
 import json, sys
 sys.path[:] = json.loads(sys.stdin.buffer.readline())
@@ -75,8 +79,8 @@ class ServerProcess:
         try:
             self.port = self._begun(settings)
             self._courier.start()
-            if isinstance(board, FleetBoard):
-                Thread(target=self._hear, args=(board,), name="eigenstream-wishes", daemon=True).start()
+            if isinstance(board, FleetBoard) or board.desk is not None:
+                Thread(target=self._hear, name="eigenstream-wishes", daemon=True).start()
         except BaseException:
             self.stop()
             raise
@@ -135,12 +139,17 @@ class ServerProcess:
             self._news.wait(REFRESH)
             self._news.clear()
 
-    def _hear(self, board: FleetBoard) -> None:
-        """Note the keys that browsers look at, until the child ends."""
+    def _hear(self) -> None:
+        """Note the keys that browsers look at, and what is clicked, until the child ends."""
         assert self._child.stdout is not None
+        board = self._board
         with suppress(OSError, ValueError):
             for line in self._child.stdout:
-                board.want(json.loads(line)["keys"])
+                heard = json.loads(line)
+                if "keys" in heard and isinstance(board, FleetBoard):
+                    board.want(heard["keys"])
+                elif board.desk is None or not board.desk.take(heard.get("clicked")):
+                    continue
                 self._news.set()
 
     def _tell(self, news: Any) -> None:
@@ -150,7 +159,8 @@ class ServerProcess:
 
 
 def _differs(one: Shown, other: Shown) -> bool:
-    return one.snapshot is not other.snapshot or (one.state, one.message) != (other.state, other.message)
+    words = (one.state, one.message, one.handled) != (other.state, other.message, other.handled)
+    return one.snapshot is not other.snapshot or words
 
 
 def main() -> None:
@@ -167,11 +177,16 @@ def main() -> None:
     set_up_log(settings.log_level)
     shown = Shown()
 
-    wishes = dict[int, str]()
+    wishes, clicks = dict[int, str](), deque[float](maxlen=MOST_CLICKS)
+
+    def click(message: dict[str, Any]) -> None:
+        if len(clicks) < MOST_CLICKS or monotonic() - clicks[0] >= 1.0:
+            clicks.append(monotonic())
+            _answer({"clicked": message})
 
     def fill(document: Document) -> None:
         if not settings.fleet:
-            Session(document, shown, settings)
+            Session(document, shown, settings, click)
             return
         number = id(document)
 
@@ -206,5 +221,6 @@ def _listen(news: IO[bytes], shown: Shown) -> None:
         while True:
             latest: Shown = pickle.load(news)
             shown.snapshot, shown.message, shown.state = latest.snapshot, latest.message, latest.state
+            shown.handled = latest.handled
     finally:
         os._exit(0)

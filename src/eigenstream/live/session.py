@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from time import monotonic
@@ -21,6 +22,7 @@ from ..io.durations import is_date, when
 from ..model.expectation import row_in_words
 from ..model.history import STATISTIC_NAMES
 from ..monitoring import Alarm
+from ..monitoring.handled import Handled
 from .board import MOST_COMPONENTS, REFRESH, Shown, Snapshot, Watching
 from .charts import Charts, ChartSet, ControlCharts
 from .figures import COMPONENTS, INKS
@@ -38,6 +40,10 @@ MEANINGS = {
     "pair": "the same of a row and the one before",
 }
 """Meaning of each statistic, in a few words."""
+FIELDS = ("acknowledge", "shelve", "time", "unshelve")
+"""Fields of a message from the buttons."""
+LONGEST_NAME = 10_000
+"""Characters of a name in such a message; a browser may send anything, and the job reads it line by line."""
 NOTHING = "\N{EN DASH}"
 """In the place of a number that is not known."""
 
@@ -55,6 +61,8 @@ class Link(DataModel):
     log: Any = bokeh.Bool(default=True)
     alarm: Any = bokeh.Int(default=-1)
     """First row of the alarm that was clicked; -1: none was."""
+    clicked: Any = bokeh.Dict(bokeh.String, bokeh.Any)
+    """The message of a button, with a number: ``{"shelve": "valve", "time": "2h", "number": 3}``."""
     key: Any = bokeh.String(default="")
     """The key of a fleet that was clicked; empty: none was."""
 
@@ -70,10 +78,19 @@ class Session:
         The snapshot to show: it changes as news come in.
     settings
         PageSettings of the page.
+    pass_on
+        Called with what somebody has asked for by a button, as plain values; None: there are no buttons.
     """
 
-    def __init__(self, document: Document, shown: Shown, settings: PageSettings) -> None:
+    def __init__(
+        self,
+        document: Document,
+        shown: Shown,
+        settings: PageSettings,
+        pass_on: Callable[[dict[str, Any]], None] | None = None,
+    ) -> None:
         self._shown, self._settings, self._link = shown, settings, Link(name="link")
+        self._pass_on, self._handled = pass_on, shown.handled
         names, unit, timed = settings.feature_names, settings.lag_unit, settings.timed
         self._charts: ChartSet = ControlCharts(timed) if settings.watching else Charts(names, unit, timed)
         self._version, self._state = 0, ""
@@ -93,12 +110,12 @@ class Session:
         if snapshot is not None and snapshot.version != self._version and not link.paused:
             self._version = snapshot.version
             self._tell(state, self._charts.show(snapshot))
-        elif state != self._state:
+        elif state != self._state or self._handled != self._shown.handled:
             self._tell(state, {})
 
     def _tell(self, state: str, columns: dict[str, dict[str, Any]]) -> None:
         """Send everything in one message; the browser reports back when it has painted."""
-        shown = self._charts.snapshot
+        shown, self._handled = self._charts.snapshot, self._shown.handled
         self._state, self._sent, self._sent_at = state, self._sent + 1, monotonic()
         told = {
             "version": self._sent,
@@ -110,6 +127,7 @@ class Session:
             "columns": columns,
             "ranges": self._charts.frame(self._link.stretch),
             "traces": [],
+            "handled": handled_entry(self._handled),
         }
         more = self._traced(self._charts, told) if isinstance(self._charts, ControlCharts) else {}
         self._link.values = told | more | self._more()
@@ -132,6 +150,15 @@ class Session:
             "traces": [] if trace is None else trace.names,
         }
 
+    def _clicked_button(self, attribute: str, old: dict[str, Any], new: dict[str, Any]) -> None:
+        """Pass on what was asked for, if it can be: whatever else a browser sends stays here."""
+        message = {name: value for name, value in new.items() if name in FIELDS}
+        texts = [value for value in message.values() if isinstance(value, str)]
+        sound = all(type(value) in (str, int) for value in message.values())
+        if self._pass_on is not None and sound and all(len(text) <= LONGEST_NAME for text in texts):
+            self._due = -math.inf  # who clicks wants to see it now
+            self._pass_on(message)
+
     def _clicked_alarm(self, attribute: str, old: int, new: int) -> None:
         """Show the inputs of an alarm, and zoom to it."""
         if not isinstance(self._charts, ControlCharts):
@@ -150,7 +177,10 @@ class Session:
         if charts.dated is None or not len(shown.times):
             times[:] = np.nan
         pairs = zip(shown.watching.alarms, (times / (1e3 if charts.dated else 1)).tolist(), strict=True)
-        return [alarm_entry(alarm, time, rows.get(alarm.began)) for alarm, time in pairs][::-1]
+        seen: Mapping[int, float] = {} if self._handled is None else self._handled.acknowledged
+        return [
+            alarm_entry(alarm, time, rows.get(alarm.began), seen.get(alarm.began)) for alarm, time in pairs
+        ][::-1]
 
     def _painted(self, attribute: str, old: int, new: int) -> None:
         """Send less to a browser that takes long, or whose computer is busy learning."""
@@ -195,6 +225,7 @@ class Session:
         link.on_change("log", lambda attr, old, new: charts.scale(link.log))
         link.on_change("stretch", self._clicked_stretch)
         link.on_change("alarm", self._clicked_alarm)
+        link.on_change("clicked", self._clicked_button)
         click_whole = CustomJS(args={"link": link}, code="link.stretch = 'whole'")
         for figure in charts.over_samples:
             figure.js_on_event(DoubleTap, click_whole)
@@ -261,8 +292,22 @@ def _of_monitor(watching: Watching) -> dict[str, str]:
     }
 
 
-def alarm_entry(alarm: Alarm, time: float = math.nan, source_row: int | None = None) -> dict[str, Any]:
+def handled_entry(handled: Handled | None) -> dict[str, Any] | None:
+    """Shelved inputs and what may be done, as the page shows it; None if nothing can be done."""
+    if handled is None:
+        return None
+    return {"shelved": [[*pair] for pair in handled.shelved.items()], "times": [*handled.times.items()]}
+
+
+def alarm_entry(
+    alarm: Alarm,
+    time: float = math.nan,
+    source_row: int | None = None,
+    acknowledged: float | None = None,
+) -> dict[str, Any]:
     """An alarm as the list shows it; with time and row of the source at which it began, if they are known.
+
+    ``acknowledged`` is the time at which somebody has said to have seen it, in seconds since 1970.
 
     Examples
     --------
@@ -289,6 +334,7 @@ def alarm_entry(alarm: Alarm, time: float = math.nan, source_row: int | None = N
         "statistic": STATISTIC_NAMES[alarm.statistic],
         "state": state,
         "contributors": [[name, round(100 * share)] for name, share in alarm.contributors],
+        "acknowledged": "" if acknowledged is None else f"{when(round(acknowledged))} UTC",
     }
 
 
