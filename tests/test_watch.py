@@ -75,7 +75,7 @@ def test_alarms_are_lines_on_standard_output_and_the_rest_is_elsewhere(plant, fo
     assert re.search(r"alarms: \d alarms; 1,0\d\d rows alarmed", err)
     assert "; a new normal accepted 1 time" in err
     assert re.search(r"rows: 4,500 watched, [12]\d\d not judged", err)  # at first, and after the new normal
-    assert re.search(r", 2\d\d not learnt, as rows of a fault, ", err)
+    assert re.search(r", 1,0\d\d not learnt, as rows of a fault, ", err)
     assert "limits: T² " in err
     assert "drift: " in err
     assert "picture: p.png" in err

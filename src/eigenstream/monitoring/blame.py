@@ -3,7 +3,7 @@
 For a distance ``z' M z`` the best value of input i takes ``(M z)_i² / M_ii`` away (Alcala and Qin 2009,
 doi:10.1016/j.automatica.2009.02.027). The input of a fault in one sensor is first once the fault is large,
 which is not true of parts that add up. For faults in several, inputs are reconstructed one after the other.
-What is reconstructed is the way of the first rows of an alarm from the mean that was normal before it. From
+What is reconstructed is the way of the last rows of an alarm from the mean that was normal before it. From
 the average of the last rows before, which an alarm that comes late has spoilt, the right sensor was first in
 fewer cases.
 """
@@ -25,7 +25,7 @@ BLAMED = 5
 
 # Ten rows and more: more of them do not change who is blamed.
 HELD = 16
-"""Rows of an alarm, its first that exceed, by which inputs are blamed."""
+"""Rows of an alarm, the last that exceeded, by which inputs are blamed."""
 
 # A share of what is to be explained: rounding names nobody. At 0.02 the second of two sensors that failed was
 # not named in a tenth of the cases.

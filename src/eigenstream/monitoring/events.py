@@ -6,10 +6,10 @@ Gibbs and Candes 2021, arXiv:2106.00170). An alarm is on from the first row that
 many rows in sequence have not as had: chance keeps it on for two rows, and a fault that flickers is one
 event.
 
-While most of the last rows exceed, a fault is on and not chance: the model learns nothing and the line stays
-where it is, for `HOLD` rows at most. Then it is learnt. Rows that exceed for an anchor, which stands still,
-keep the alarm on, if the anchor was calm before it. What the anchor alone sees, for hundreds of rows, is a
-drift.
+While most of the last rows exceed, a fault is on and not chance: the model learns nothing and no row lifts
+the line. So the fault is judged by what was known before it, until rows are back or it is accepted. Rows that
+exceed for an anchor, which stands still, keep the alarm on, if the anchor was calm before it. What the anchor
+alone sees, for hundreds of rows, is a drift.
 """
 
 from __future__ import annotations
@@ -55,11 +55,6 @@ CALM_ANCHOR = 1.5
 # Rows. What came before a fault that flickers is what came before its first alarm.
 AFTERMATH = 64
 """Rows after an alarm in which another one is compared with what came before the first."""
-
-# Rows. A fault that lasts longer is learnt with capped weights; without such a bound a model that is wrong
-# would never learn that it is.
-HOLD = 250
-"""Most rows for which nothing is learnt and no limit is moved."""
 
 # A logarithm of p. Ten exceeding rows in sequence move the line by a factor of e; it walks by a quarter on
 # its own. On twelve real streams 9 kept a rate of 0.01 within a factor of two, with half the step 7.
@@ -115,7 +110,7 @@ class Alarm:
     contributors: Contributors = ()
     """The inputs that explain most of it, with their shares, largest first."""
     readings: tuple[tuple[str, float, float], ...] = ()
-    """Mean readings of these inputs in its first rows, and the expected ones."""
+    """Mean readings of these inputs in the rows that they are blamed for, and the expected ones."""
 
 
 @dataclass
@@ -186,6 +181,10 @@ class Watch:
     """An alarm counts once k of n rows in sequence have exceeded."""
     end_after: int | None = None
     """Rows in sequence below the line that end an alarm; None: about twice as many as exceeded."""
+    hold: int = 1000
+    """Most rows for which nothing is learnt and no row lifts the line: as many as an alarm may last.
+
+    A fault whose alarm ends again and again is learnt then: a model that is wrong must learn that it is."""
     on: Alarm | None = None
     line: Line = field(init=False)
     hits: deque[int] = field(init=False)
@@ -279,7 +278,7 @@ class Watch:
                 if self.on is None:
                     self.began_above = line + self.line.now(row, line)
                 self._exceed(row, result, calm=usual is not None and bool(usual[i] < CALM_ANCHOR))
-                if self.line.at is not None and not (self.held and row - self.held_from < HOLD):
+                if self.line.at is not None and not (self.held and row - self.held_from < self.hold):
                     result.lines[done : i + 1] = line + self.line.corrections(result.rows[done : i + 1], line)
                     self.line.exceeded(row, line)
                     done = i + 1
@@ -298,12 +297,11 @@ class Watch:
     def _kept_on(self, row: int, surprise: float) -> bool:
         """True if the anchor keeps the alarm that is on: it was calm before, and many rows have exceeded.
 
-        Until the fault is learnt, it has to be seen by the line that the alarm began with: the fault itself
-        has lifted the line since.
+        The model has to see it, too, by the line that the alarm began with: its first rows have lifted that.
         """
         if self.on is None or not self.anchored:
             return False
-        sees = surprise > self.began_above or row - self.on.began >= HOLD
+        sees = surprise > self.began_above
         return sees and self.density * (1 - NEWEST) ** (row - self.at) > SPARSE
 
     def _drift(self, row: int, result: Followed) -> None:
@@ -356,7 +354,7 @@ class Watch:
         if self.held:
             calm = int(math.log(DENSE / self.density) / math.log(1 - NEWEST)) if self.density > DENSE else 0
             until = min(row, self.at + calm + 1)
-            held = slice(max(self.held_from, result.first), min(until, self.held_from + HOLD))
+            held = slice(max(self.held_from, result.first), min(until, self.held_from + self.hold))
             result.mark(result.held, held, True)
             result.mark(result.faulty, slice(max(self.held_from, result.first), until), True)
             if until < row:

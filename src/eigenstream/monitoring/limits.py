@@ -201,7 +201,7 @@ class Limits(Marked):
 
     LEARNT = (
         *("memory", "counts", "theory", "independent"),
-        *("levels", "edges", "slopes", "_known", "_surprises", "_rises", "prior"),
+        *("levels", "edges", "slopes", "based", "_known", "_surprises", "_rises", "prior"),
     )
 
     def __init__(self, rate: float, *, declared: bool = False) -> None:
@@ -221,6 +221,8 @@ class Limits(Marked):
         """Degrees of freedom of the statistics, for slopes where rows are few."""
         self.independent: Vector = np.zeros(columns)
         """Independent rows that each of them rests on."""
+        self.based: NDArray[np.bool_] = np.zeros(columns, dtype=bool)
+        """True where the stream's own rows have been a basis for a limit: a limit that was told stays."""
         self._known: NDArray[np.bool_] = np.zeros(columns, dtype=bool)
         self.levels: Vector
         """Share of the rows beyond the edge of each tail."""
@@ -333,11 +335,12 @@ class Limits(Marked):
         """Find the tails of the histograms."""
         counts, seen = self.counts, self.counts.sum(axis=1)
         self.independent = seen / self.memory.persistence()
-        self._known = (self.independent >= self.basis) | (seen >= MANY)
+        self.based = self.based | (self.independent >= self.basis) | (seen >= MANY)
+        self._known = self.based
         if self.prior is not None:
             counts, self.independent, enough = self.prior.joined(counts, self.independent, self.theory)
             self._known, seen = self._known | enough, counts.sum(axis=1)
-        if not self._known.any():  # or no longer: rows have turned out to be more alike
+        if not self._known.any():
             self._know_nothing()
             return
         with np.errstate(divide="ignore"):

@@ -8,8 +8,9 @@ so that how a stream is cut into calls cannot matter:
 
 Rows that are declared normal are all learnt, and so are the first of a stream, until there are limits. Then
 a row that exceeds a limit counts as much less as it exceeds it, and rows of a fault (`Watch.held`) are not
-learnt at all, for a while. An alarm that has lasted for ``accept_after`` rows is taken for the new normal:
-the model starts anew from its last rows, and limits are told again when there is a basis for them.
+learnt at all, nor do limits count them: an alarm ends only if rows are calm by what was known before it. One
+that has lasted for ``accept_after`` rows is taken for the new normal: the model starts anew from its last
+rows, and limits are told again when there is a basis for them.
 
 What a monitor holds is bounded, however long a stream or an alarm lasts: of the alarm that is on its last 256
 rows as they came (`RESTART`), the values of 4,096 rows that wait to be counted (`MOST_PENDING`), 1,000 alarms
@@ -92,6 +93,10 @@ MOST_FOR_DRIFT = 1.5
 LEAST_SEVERITY = 0.01
 """Severity of rows like most."""
 
+# Rows that exceed. Another input that fails while a fault lasts is then among those to blame within as many.
+BLAMED_AGAIN = 64
+"""Rows of a long alarm after which inputs are blamed again."""
+
 # Enough rows for a model of some dozens of inputs, few enough to hold the new normal alone.
 RESTART = 256
 """Number of last rows of an accepted alarm that the new normal starts from."""
@@ -148,7 +153,7 @@ class Monitor(Marked):
     likeness: Likeness | None = None
     """Likeness of rows to those before, along the axes of the reference, up to the last row."""
     renewed: int = 0
-    """Number of rows come when the reference was renewed last."""
+    """Number of rows learnt when the reference was renewed last."""
     renew_at: int = field(init=False)
     """Number of rows learnt at which the reference is renewed."""
     soonest: int = 0
@@ -183,7 +188,13 @@ class Monitor(Marked):
             self.renew_at = min(self.renew_at, CLOSEST)
         self.limits = Limits(settings.false_alarm_rate)
         keeps = not settings.learn_from_alarms
-        self.watch = Watch(settings.false_alarm_rate, settings.confirm, settings.end_after, keeps=keeps)
+        self.watch = Watch(
+            settings.false_alarm_rate,
+            settings.confirm,
+            settings.end_after,
+            settings.accept_after,
+            keeps=keeps,
+        )
         self.inputs = Inputs(self.tracker.plan.width, settings.false_alarm_rate)
         self.recent = deque(maxlen=min(RESTART, settings.accept_after))
 
@@ -330,7 +341,7 @@ class Monitor(Marked):
                 learnt, tracker.plan, missing, Reference.of(reading), self.settings.false_alarm_rate
             )
             self.reference, self.trail, self.limits, statistics = first
-            self.likeness, self.renewed = self.reference.likeness, self.counts.came
+            self.likeness, self.renewed = self.reference.likeness, self.tracker.time
             self.counted = len(statistics)
             limits = np.repeat(self.limits_now()[None], len(statistics), axis=0)
             severity = self._severities(statistics, self.reference)
@@ -589,10 +600,10 @@ class Monitor(Marked):
             return
         before = self.reference
         if before is not None and self.likeness is not None:
-            faded = self.tracker.beta2 ** (self.counts.came - self.renewed)
+            faded = self.tracker.beta2 ** (self.tracker.time - self.renewed)
             before = replace(before, likeness=self.likeness.discounted(faded))
         self.reference = Reference.of(reading, before)
-        self.likeness, self.renewed = self.reference.likeness, self.counts.came
+        self.likeness, self.renewed = self.reference.likeness, self.tracker.time
         if before is None and self.shared is not None:
             self.limits.count(np.zeros((0, len(STATISTICS) + 1)), 1.0, self.reference)
             self.share()
@@ -605,16 +616,24 @@ class Monitor(Marked):
         if self.reference is None:  # for ever, where every row has gaps and is skipped
             self.pending = [values[-MOST_PENDING:]]
             return
-        counted = max(len(values) - late, 0)
-        self.pending = [values[counted:]]
-        added = self.limits.count(values[:counted], self._discount(counted), self.reference)
+        waiting = max(len(values) - late, 0)
+        self.pending = [values[waiting:]]
+        counted = self._number_counted(values[:waiting])
+        added = self.limits.count(values[:waiting], self._discount(counted), self.reference)
         if self.shared is not None and added is not None:
-            self.shared.add(self._age(), values[:counted], self.reference.degrees, *added)
+            self.shared.add(self._age(), values[:waiting], self.reference.degrees, *added)
         self.counted += counted
         self.share()
         self._steer()
         if self.anchor is None and self.counted >= ANCHORED:
             self._anchor()
+
+    def _number_counted(self, values: Matrix) -> int:
+        """Number of these rows that make what was counted before count less.
+
+        Once there are limits, rows of a fault do not: however long it lasts, limits rest on calm rows.
+        """
+        return int(np.count_nonzero(~np.isnan(values).all(axis=1))) if self.limits.told.any() else len(values)
 
     def _age(self) -> int:
         """Number of rows that the model knew when the first of those came that the limits count next."""
@@ -630,12 +649,17 @@ class Monitor(Marked):
 
     def _anchor(self) -> None:
         """Take what is normal now for the anchor, if it can judge."""
-        if self.reference is None or not self.limits.told.any():
-            return
-        normal = Normal.of(self.reference, self.limits)
-        if normal.limits.told.any():
+        normal = self._normal()
+        if normal is not None and normal.judges_averages:
             self.anchor = normal
             self.seen_by_anchor, self.usual_for_anchor, self.drifted = math.nan, 1.0, 0.0
+
+    def _normal(self) -> Normal | None:
+        """The present normal, as it stands; None if it cannot judge."""
+        if self.reference is None or not self.limits.told.any():
+            return None
+        normal = Normal.of(self.reference, self.limits)
+        return normal if normal.limits.told.any() else None
 
     def _steer(self) -> None:
         """Begin to steer the line, once there are limits."""
@@ -652,7 +676,8 @@ class Monitor(Marked):
         """Accept the rows of the alarm as the new normal, beside that of before: start from its last rows."""
         self.watch.end(self.counts.came, followed, accepted=True)
         self.counts.accepted += 1
-        modes = self.modes if self.anchor is None else with_mode(self.modes, self.anchor)
+        before = self.anchor or self._normal()
+        modes = self.modes if before is None else with_mode(self.modes, before)
         # These few rows count alike: their times were not kept.
         tracker = Tracker(replace(self.tracker.plan, seconds=None))
         tracker.follow(np.stack(self.recent), None, "impute" if missing == "impute" else "skip")
@@ -690,7 +715,7 @@ class Monitor(Marked):
                 alarm.statistic = "average" if followed.prolonged[at] else STATISTICS[which[at]]
 
     def _blame(self, followed: Followed, rows: Floats, each: bool) -> list[Contributors]:
-        """Name the inputs to blame for each alarm by its first rows; with ``each``, also for each row."""
+        """Name the inputs to blame for each alarm by its last rows; with ``each``, also for each row."""
         first = self.counts.came
         blamed: list[Contributors] = [()] * len(rows) if each else []
         if self.reference is None:
@@ -706,8 +731,7 @@ class Monitor(Marked):
                 self.blamed = None
             assert self.before is not None
             held = rows[own] if self.blamed is None else np.vstack((self.blamed, rows[own]))
-            # After 1, 2, 4, ... rows, so that calls do not matter.
-            number = 1 << (alarm.rows.bit_length() - 1)
+            number = _blamed_after(alarm.rows)
             if number > alarm.rows - len(own):
                 until = len(held) - (alarm.rows - number)
                 said = self._blamed(held[max(until - HELD, 0) : until], self.before)
@@ -728,6 +752,14 @@ def _means_over_tiles(start: float, values: Vector, newest: float) -> list[float
     for value in values.tolist():
         means.append(means[-1] if math.isnan(value) else means[-1] + newest * (value - means[-1]))
     return means
+
+
+def _blamed_after(rows: int) -> int:
+    """Number of rows of an alarm after which inputs were blamed last, whatever the calls.
+
+    It is 1, 2, 4 and so on, then a multiple of `BLAMED_AGAIN`.
+    """
+    return rows - rows % BLAMED_AGAIN if rows >= BLAMED_AGAIN else 1 << (rows.bit_length() - 1)
 
 
 def _severity(surprises: Vector, line: Vector | float) -> Vector:

@@ -43,6 +43,11 @@ class Normal(NamedTuple):
             limits.rest_on(None)
         return cls(reference, limits)
 
+    @property
+    def judges_averages(self) -> bool:
+        """True if it has a limit for averages: without one, it would never tell a drift."""
+        return bool(self.limits.told[AVERAGE] and np.isfinite(self.reference.expected[AVERAGE]))
+
     def surprises(self, rows: Floats, places: NDArray[np.intp]) -> Vector:
         """Surprises of rows without gaps, each for itself, by their distance."""
         return self._surprises(DISTANCE, distances(self.reference, rows, places))

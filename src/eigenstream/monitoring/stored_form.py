@@ -99,7 +99,7 @@ def _stored_limits(name: str, limits: Limits) -> dict[str, NDArray[Any]]:
     memory = limits.memory
     parts = {"sums": memory.sums, "pairs": memory.pairs, "last": memory.last}
     parts |= {"counts": limits.counts, "theory": limits.theory, "declared": np.array([limits.declared])}
-    parts |= {"margin": np.array([limits.margin])}
+    parts |= {"margin": np.array([limits.margin]), "based": limits.based}
     if limits.prior is not None:
         assert isinstance(limits.prior, FleetEvidence)
         parts |= {f"prior.{part}": array for part, array in limits.prior._asdict().items()}
@@ -154,6 +154,7 @@ def _restored_limits(arrays: Arrays, name: str, rate: float) -> Limits:
     limits.counts = stored_array(arrays, f"{name}.counts", limits.counts.shape, least=0.0)
     limits.theory = stored_array(arrays, f"{name}.theory", limits.theory.shape, least=1.0)
     limits.margin = float(stored_array(arrays, f"{name}.margin", (1,), least=0.0)[0])
+    limits.based = stored_array(arrays, f"{name}.based", limits.based.shape, np.bool_)
     memory = limits.memory
     memory.sums = stored_array(arrays, f"{name}.sums", memory.sums.shape)
     memory.pairs = stored_array(arrays, f"{name}.pairs", memory.pairs.shape, least=0.0)

@@ -1,0 +1,111 @@
+"""A fault that lasts is judged by what was known before it, until rows are back or it is accepted."""
+
+import numpy as np
+import pytest
+
+from eigenstream import StreamMonitor
+
+LIMITS = ("t2_limit", "spe_limit", "distance_limit", "average_limit", "pair_limit")
+
+
+def plant(rows, seed):
+    """Eight inputs that follow two factors, with noise."""
+    rng = np.random.default_rng(seed)
+    factors, loadings = rng.standard_normal((rows, 2)), rng.standard_normal((2, 8))
+    return factors @ loadings + 0.5 * rng.standard_normal((rows, 8))
+
+
+def shifted(rows, seed, **shifts):
+    """The same with inputs that are off by 4, each from a row on, or from one row up to another."""
+    X = plant(rows, seed)
+    for name, place in shifts.items():
+        X[slice(*place) if isinstance(place, tuple) else slice(place, None), int(name[1:])] += 4
+    return X
+
+
+def alarms_that_last(monitor, rows=30):
+    return [alarm for alarm in monitor.alarms_ if alarm.rows >= rows]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("normal", [200, 300, 500, 800, 1200])
+def test_an_alarm_is_on_as_long_as_its_fault(normal, seed):
+    monitor = StreamMonitor(confirm="3/5")
+    verdicts = monitor.learn_many(shifted(normal + 900, seed, c3=normal))
+    (alarm,) = alarms_that_last(monitor)
+    assert alarm.began <= normal + 2
+    assert alarm.ended is None
+    assert verdicts.alarm[normal + 10 :].mean() > 0.95
+    assert monitor._monitor.counts.unjudged < 180
+
+
+@pytest.mark.parametrize("normal", [200, 500, 1200])
+def test_a_fault_moves_no_limit_but_by_the_lift_of_its_first_rows(normal):
+    verdicts = StreamMonitor(confirm="3/5").learn_many(shifted(normal + 900, 3, c3=normal))
+    for name in LIMITS:
+        before, after = getattr(verdicts, name)[[normal - 1, -1]]
+        assert after <= 1.6 * before, name  # ten rows that exceed lift the line by one logarithm of p
+
+
+@pytest.mark.parametrize("normal", [200, 500, 1200])
+def test_an_alarm_ends_when_rows_are_back(normal):
+    monitor, until = StreamMonitor(confirm="3/5"), normal + 700
+    verdicts = monitor.learn_many(shifted(normal + 1200, 4, c3=(normal, until)))
+    (alarm,) = alarms_that_last(monitor)
+    assert not alarm.accepted
+    assert until <= alarm.ended <= until + 60  # averages remember for some rows, and 32 calm ones end it
+    assert verdicts.alarm[until + 30 :].mean() < 0.02
+
+
+def test_another_input_that_fails_meanwhile_is_blamed_and_one_after_acceptance_alarms():
+    monitor = StreamMonitor(confirm="3/5")
+    X = shifted(2300, 5, c3=500, c5=1100, c6=1700)
+    monitor.learn_many(X[:1050])
+    (first,) = alarms_that_last(monitor)
+    assert [name for name, _ in first.contributors][0] == "x3"
+    monitor.learn_many(X[1050:1200])
+    (first,) = alarms_that_last(monitor)
+    assert {name for name, _ in first.contributors[:2]} == {"x3", "x5"}
+    monitor.learn_many(X[1200:])
+    first, second = alarms_that_last(monitor)
+    assert (first.accepted, first.ended) == (True, first.began + 1000)
+    assert 1700 <= second.began <= 1702
+    assert second.ended is None
+    assert second.contributors[0][0] == "x6"
+
+
+@pytest.mark.parametrize("normal", [300, 600])
+def test_a_normal_of_few_rows_is_remembered_when_another_is_accepted(normal):
+    monitor, until = StreamMonitor(confirm="3/5", accept_after=300), normal + 800
+    verdicts = monitor.learn_many(shifted(until + 400, 6, c3=(normal, until)))
+    assert [alarm.accepted for alarm in alarms_that_last(monitor)] == [True]
+    assert verdicts.alarm[until:].mean() < 0.03
+
+
+@pytest.mark.parametrize("memory", [0.9, 0.99])
+def test_a_limit_of_the_distance_that_was_told_stays(memory):
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((1500, 6))
+    for i in range(1, len(X)):
+        X[i] = memory * X[i - 1] + np.sqrt(1 - memory**2) * X[i]
+    X[700:] += 3  # which also makes rows more alike than they were
+    limits = np.isfinite(StreamMonitor(accept_after=2000).learn_many(X).distance_limit)
+    assert limits[-1]
+    assert (np.diff(limits.astype(int)) >= 0).all()
+
+
+def test_an_anchor_that_says_nothing_of_drift_is_none():
+    monitor = StreamMonitor()
+    for rows in np.split(shifted(2400, 8, c3=500, c5=1100), 24):
+        verdicts = monitor.learn_many(rows)
+        level = monitor.drift_.level
+        assert (verdicts.drift == 0).all() or monitor._monitor.anchor is not None
+        assert level == 0 or np.isfinite(monitor._monitor.seen_by_anchor)
+
+
+def test_a_fault_whose_alarm_ends_again_and_again_is_learnt_in_time():
+    X, odd = plant(1500, 9), np.arange(500, 1500)
+    X[odd[odd % 4 > 0], 3] += 4
+    monitor = StreamMonitor(end_after=1, accept_after=100)
+    monitor.learn_many(X)
+    assert monitor._monitor.counts.held < 700
