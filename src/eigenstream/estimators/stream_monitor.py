@@ -48,7 +48,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
 
     `fit` takes all rows for normal, and learns every one of them. In `partial_fit`, `learn_many` and
     `learn_one` that holds for the first rows; later a row that exceeds a limit is learnt with less weight,
-    and while most rows exceed nothing is, for up to 250 rows.
+    and while most rows exceed nothing is, until they are back or accepted as the new normal.
 
     Parameters
     ----------
