@@ -3,9 +3,11 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor
 from eigenstream.cli import main
 
 
@@ -44,3 +46,45 @@ def test_columns_without_a_value_and_constant_ones_are_named(tmp_path, X):
     assert "no value" not in told
     assert "constant" not in told
     assert "no value" not in said("run", source, "--missing", "skip", code=4)  # nothing was learnt
+
+
+def test_one_input_has_no_limit_for_spe_and_is_one_number(tmp_path, X):
+    source = table(tmp_path / "x.csv", X[:, :1])
+    told = said("watch", source)
+    assert "600 rows of 1 number\n" in told
+    assert "; none for SPE: one input has no pattern that a row could be off\n" in told
+    assert "watch more normal rows" not in told
+    assert "600 rows of 7 numbers" in said("run", table(tmp_path / "y.csv", X))
+
+
+def test_three_rows_are_too_few(tmp_path, X):
+    told = said("run", table(tmp_path / "x.csv", X[:3]))
+    assert "note: 3 rows are too few to tell whether a component stands out." in told
+    assert "no component stands out" not in told
+
+
+def test_where_few_inputs_make_up_the_variance_units_and_outliers_may_be_why(tmp_path, X):
+    X[:, 2] *= 1e4
+    told = said("run", table(tmp_path / "x.csv", X))
+    assert "--standardize puts all inputs on the same scale; if a few rows" in told
+    assert "--outliers cap bounds their weight" in told
+
+
+def test_a_forecast_from_a_model_that_knows_no_time_names_the_command(tmp_path, X):
+    source, model = table(tmp_path / "x.csv", X), tmp_path / "x.model"
+    said("run", source, "--save", model)
+    told = said("forecast", model, code=2)
+    assert "has learnt with --missing raise, and knows nothing of time" in told
+    assert "eigenstream run SOURCE --missing impute --save MODEL" in told
+    said("run", source, "--missing", "impute", "--save", model, "--overwrite")
+    assert said("forecast", model).startswith("step,c0,")
+
+
+@pytest.mark.parametrize("estimator", [OnlineAdaptivePCA, StreamMonitor, AdaptivePCA])
+def test_a_column_of_text_in_a_data_frame_is_named(X, estimator):
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(7)])
+    frame["number"] = "1.5"
+    estimator().fit(frame.astype({"number": float}))
+    frame["place"] = "ward"
+    with pytest.raises(ValueError, match=r"column 'place' holds text, such as 'ward'"):
+        estimator().fit(frame)

@@ -281,7 +281,7 @@ def test_what_cannot_be_filled_is_said(european, tmp_path):
         in command("fill", tmp_path / "a.npy", "--output", tmp_path / "b.npy", "--std").output
     )
     command("run", tmp_path / "a.npy", "--save", tmp_path / "m", "--quiet")
-    assert "missing='impute'" in command("forecast", tmp_path / "m").output
+    assert "--missing impute" in command("forecast", tmp_path / "m").output
     assert (
         "fills no gaps"
         in command("fill", european, "--output", tmp_path / "c.csv", "--model", tmp_path / "m").output

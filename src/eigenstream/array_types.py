@@ -21,7 +21,8 @@ NO_NUMBERS = (date, timedelta, np.datetime64, np.timedelta64, complex, np.comple
 def as_numbers(values: Any, name: str = "rows") -> Any:
     """Values as they came, but for what is masked, which is NaN; a ValueError for what are no real numbers.
 
-    Lists become arrays. Texts and other objects are left for a conversion to floats to refuse.
+    Lists become arrays. A column of text of a data frame is refused by its name; other texts and objects
+    are left for a conversion to floats to refuse.
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ def as_numbers(values: Any, name: str = "rows") -> Any:
         masked = any(isinstance(value, np.ma.MaskedArray) for value in values)
         values = np.ma.array([np.ma.asarray(value) for value in values]) if masked else np.asarray(values)
     _refuse_others(values, name)
+    _refuse_text(values)
     if isinstance(values, np.ma.MaskedArray):
         numbers: Any = values.astype(np.float32 if values.dtype == np.float32 else np.float64)
         return numbers.filled(np.nan)
@@ -61,6 +63,29 @@ def _refuse_others(values: Any, name: str) -> None:
         if "complex" in str(found):
             raise ValueError(f"Complex data not supported: {message}give real and imaginary parts as columns")
         raise ValueError(f"{message}leave times out, or give them as timestamps")
+
+
+def _refuse_text(values: Any) -> None:
+    """A ValueError that names the first column of a data frame that holds text which is no number."""
+    if not hasattr(values, "columns") or not hasattr(values, "dtypes"):
+        return
+    for column, kind in zip(values.columns, values.dtypes, strict=True):
+        if getattr(kind, "kind", "") in tuple("biuf"):
+            continue
+        text = next((one for one in values[column] if isinstance(one, str) and not _is_number(one)), None)
+        if text is not None:
+            raise ValueError(
+                f"could not convert string to float: column {column!r} holds text, such as {text!r:.40}: "
+                "leave it out, or give it as numbers"
+            )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_other(dtype: Any) -> bool:

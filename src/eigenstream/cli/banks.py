@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .summary import say, table
+from .summary import numbers, say, table
 
 if TYPE_CHECKING:
     from ..jobs.starting_point import StartingPoint
@@ -38,7 +38,7 @@ def inspect_bank(path: str, as_json: bool) -> None:
         print(json.dumps({**facts, "made_by": made_by, "keys": [entry._asdict() for entry in entries]}))
         return
     console, what = Console(), "models" if store.fact("monitors") is None else "monitors"
-    say(console, f"{path}: a bank of {len(entries):,} {what}, {samples:,} samples of {width or 0} numbers")
+    say(console, f"{path}: a bank of {len(entries):,} {what}, {samples:,} samples of {numbers(width or 0)}")
     listed = table("key", "samples", "rank")
     for entry in entries[:SHOWN]:
         listed.add_row(Text(shown(str(entry.key))), f"{entry.samples:,}", str(entry.rank))

@@ -12,7 +12,7 @@ import click
 from ..io.files import replace, shown
 from ..monitoring import MonitoredModel
 from .hints import in_flags, in_words, listed, without_a_value
-from .summary import RESTLESS, counted, described, print_model, print_watching, say, watched
+from .summary import RESTLESS, counted, described, numbers, print_model, print_watching, say, watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,7 +122,7 @@ def _say_all(
     """Closing lines: what was read, what became of it, which files were written, and what to note."""
     source, keyed, watches = job.source, job.request.key is not None, job.request.watches
     if outcome.rows or not (job.known or job.position):
-        of = f"{facts['keys']:,} keys" if keyed else f"{source.width} numbers"
+        of = f"{facts['keys']:,} keys" if keyed else numbers(source.width)
         say(console, _rows_read(job, outcome, of))
     else:
         say(console, _nothing_new(job), "yellow")

@@ -261,6 +261,11 @@ def forecast(model: str, steps: int, output: str, overwrite: bool, key: str | No
         refuse_existing(output, overwrite)
     point = point_of(model, key)
     learnt = point.model
+    if learnt.missing != "impute":
+        raise click.UsageError(
+            f"{model} has learnt with --missing {learnt.missing}, and knows nothing of time: learn once more "
+            f"by eigenstream run SOURCE --missing impute --save MODEL, then forecast from that"
+        )
     ahead = learnt.forecast(steps)
     names = learnt.features or point.names or [f"x{i}" for i in range(learnt.n_features_in_)]
     lines = [",".join(("step", *names, *(f"{name}_std" for name in names)))]

@@ -20,6 +20,7 @@ WORDS = {
     "max_components=": "--max-components ",
     "raise max_components": "raise --max-components",
     "standardize=True": "--standardize",
+    "outliers='cap'": "--outliers cap",
 }
 """Python in messages of the library, and the flags to type instead."""
 

@@ -23,7 +23,7 @@ from .options import (
     threads_option,
 )
 from .sections import Section, SectionedCommand
-from .summary import SHOWN, described, print_model, print_watching, say, table, watched
+from .summary import SHOWN, described, numbers, print_model, print_watching, say, table, watched
 
 if TYPE_CHECKING:
     from ..io.sources import Source
@@ -250,7 +250,7 @@ def _show(name: str, point: StartingPoint) -> None:
 
     console, model = Console(), point.model
     what = "monitor" if isinstance(model, MonitoredModel) else "model"
-    say(console, f"{name}: a {what} of {model.n_samples_seen_:,} samples of {model.n_features_in_} numbers")
+    say(console, f"{name}: a {what} of {model.n_samples_seen_:,} samples of {numbers(model.n_features_in_)}")
     if isinstance(model, MonitoredModel):
         print_watching(console, watched(model))
     print_model(console, model, point.names, model.advice_)

@@ -34,6 +34,11 @@ def table(first: str, *others: str) -> Table:
     return empty
 
 
+def numbers(width: int) -> str:
+    """The width of rows in words."""
+    return f"{width:,} number{'s' if width != 1 else ''}"
+
+
 def loadings(model: Model, names: Sequence[str] | None, most: int = LARGEST) -> list[list[tuple[str, float]]]:
     """The inputs with the largest loadings of each component, by name."""
     import numpy as np
@@ -156,6 +161,7 @@ def watched(model: Any, before: dict[str, int] | None = None) -> dict[str, Any]:
         "drift": monitor.drift._asdict(),
         "drifting": monitor.watch.drift is not None,
         "frozen": monitor.frozen,
+        "features": model.n_features_in_,
         "limits": {
             name: float(limit) if isfinite(limit) else None
             for name, limit in zip(STATISTICS, limits, strict=True)
@@ -214,6 +220,8 @@ def limits_in_words(facts: dict[str, Any]) -> str:
     if facts["rank"] == 0 and limits[STATISTIC_NAMES["t2"]] is None:
         # T² is measured within the components: without one, more rows of the same kind give no limit.
         return f"{known}; none for {missing}: at rank 0 there is no pattern to measure within"
+    if facts["features"] == 1:
+        return f"{known}; none for {missing}: one input has no pattern that a row could be off"
     return f"{known}; none yet for {missing}: watch more normal rows first"
 
 

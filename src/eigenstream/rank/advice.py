@@ -13,6 +13,10 @@ from . import Evidence, FixedRank, NoiseEdge, ParallelAnalysis, Rule, other_rank
 FEW_SAMPLES = 4
 """Below this many samples per input the edge of the noise is far from its mean, and hides weak components."""
 
+# Rows. As many as are looked at first; the largest variance of fewer is many times the others by chance.
+FEWEST = 16
+"""Rows below which nothing is said of the spectrum but that they are too few."""
+
 # Rows. Guards against a sentence about rows that are nearly independent; not measured.
 ALIKE = 2
 """Rows that say as much as one independent row, from which on that is told."""
@@ -70,7 +74,7 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule, of_differences: i
     units = _units(evidence)
     undecided = _undecided(evidence, rank, of_differences) if cannot_be_told(evidence, rank, alpha) else []
     if rank == 0:
-        told = undecided or [_flat(evidence), *_few(evidence, alpha)]
+        told = undecided or _too_few(evidence) or [_flat(evidence), *_few(evidence, alpha)]
         return " ".join([*told, *units, _others(evidence, alpha)])
     if rank >= evidence.capacity < evidence.n_inputs and not isinstance(alpha, FixedRank):
         return " ".join([_full(evidence), *units, _others(evidence, alpha)])
@@ -112,8 +116,17 @@ def _units(evidence: Evidence) -> list[str]:
     return [
         f"{few} of {evidence.n_inputs} inputs {make} up 90 % of the variance, and the largest is {ratio:.2g} "
         "times the median. If that is because of their units, standardize=True puts all inputs on the same "
-        "scale."
+        "scale; if a few rows far off the others make it, outliers='cap' bounds their weight."
     ]
+
+
+def _too_few(evidence: Evidence) -> list[str]:
+    """A sentence on rows that are so few that nothing can be said of them."""
+    rows = round(_rows(evidence))
+    if rows >= FEWEST or evidence.beta2 < 1:
+        return []
+    some = "1 row is" if rows == 1 else f"{rows} rows are"
+    return [f"{some} too few to tell whether a component stands out."]
 
 
 def _flat(evidence: Evidence) -> str:
