@@ -88,3 +88,18 @@ def test_a_column_of_text_in_a_data_frame_is_named(X, estimator):
     frame["place"] = "ward"
     with pytest.raises(ValueError, match=r"column 'place' holds text, such as 'ward'"):
         estimator().fit(frame)
+
+
+def test_with_several_files_an_alarm_names_its_file_and_the_row_there(tmp_path, X):
+    again = X[:300].copy()
+    again[100:140, 1] += 30
+    files = [table(tmp_path / "normal.csv", X), table(tmp_path / "today.csv", again)]
+    told = said("watch", *files, "--confirm", "2/3", "--batch-rows", "64")
+    assert "row 701 (row 101 of today.csv): alarm began, since row 700;" in told
+    assert " of today.csv): alarm ended" in told
+    rows = ["--save", tmp_path / "m", "--rows"]
+    said("watch", *files, "--confirm", "2/3", *rows, ":650")
+    told = said("watch", *files, "--confirm", "2/3", *rows, ":", "--resume")
+    assert "row 701 (row 101 of today.csv): alarm began" in told
+    single = said("watch", files[0], "--confirm", "2/3")
+    assert " of normal.csv)" not in single

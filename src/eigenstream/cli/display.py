@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-    from ..io.sources import Batch, Source
+    from ..io.sources import Batch, Reader, Source
     from ..jobs import AlarmEvent, Job
     from ..jobs.stage import Model
     from ..jobs.traces import FleetTraces, Traces
@@ -235,8 +235,10 @@ class OnFleetPage(OnPage):
 class AlarmLines(Watcher):
     """A line for each alarm that begins to count or ends."""
 
-    def __init__(self, file: Callable[[], TextIO], *, as_json: bool, clock: str = "time") -> None:
-        self._file, self._as_json, self._clock = file, as_json, clock
+    def __init__(
+        self, file: Callable[[], TextIO], *, as_json: bool, clock: str = "time", reader: Reader | None = None
+    ) -> None:
+        self._file, self._as_json, self._clock, self._reader = file, as_json, clock, reader
 
     def alarmed(self, event: AlarmEvent) -> None:
         # Asked each time: on a terminal, a display may have put something before standard output meanwhile.
@@ -254,10 +256,13 @@ class AlarmLines(Watcher):
         print(line, file=self._file(), flush=True)
 
     def _where(self, event: AlarmEvent | NoticeEvent | ShelfEvent) -> str:
-        """Key, row and time of an event, in front of what has happened."""
-        time = "" if event.time is None else f" ({when(event.time, self._clock)})"
+        """Key, row, file and time of an event, in front of what has happened."""
+        of_file = None if self._reader is None else self._reader.file_row(event.row)
+        facts = [] if of_file is None else [f"row {of_file[1]:,} of {of_file[0].name}"]
+        facts += [] if event.time is None else [when(event.time, self._clock)]
         key = "" if isinstance(event, ShelfEvent) or event.key is None else f"{event.key}, "
-        return f"{key}row {event.row:,}{time}: "
+        more = f" ({', '.join(facts)})" if facts else ""
+        return f"{key}row {event.row:,}{more}: "
 
 
 def _as_words(event: AlarmEvent) -> str:

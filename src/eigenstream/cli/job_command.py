@@ -224,7 +224,11 @@ def _alarm_lines(given: dict[str, Any], job: Job) -> list[Watcher]:
     from .display import AlarmLines
 
     to_error, as_json = given["output"] == "-", given["as_json"]
-    return [AlarmLines(lambda: sys.stderr if to_error else sys.stdout, as_json=as_json, clock=_clock(job))]
+
+    def file() -> TextIO:
+        return sys.stderr if to_error else sys.stdout
+
+    return [AlarmLines(file, as_json=as_json, clock=_clock(job), reader=job.source.reader)]
 
 
 def _display(job: Job, given: dict[str, Any], words: TextIO) -> Watcher | None:

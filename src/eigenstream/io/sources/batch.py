@@ -214,6 +214,10 @@ class Reader(ABC):
         """Return where a row stands, for a message."""
         return f"{self.name}, row {int(chunk.numbers[row])}"
 
+    def file_row(self, row: int) -> tuple[Path, int] | None:
+        """Return the file of this row and its number there, where there are several files and it is known."""
+        return None
+
     def notes(self) -> list[str]:
         """Return remarks for a person about how the source is read."""
         return []

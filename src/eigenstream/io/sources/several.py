@@ -42,6 +42,8 @@ class Several(Reader):
             raise SourceError(f"{self.name} are all empty: there is nothing to learn from")
         self._number, self._before = first, 0
         """Number of the file that is read, and the rows of those before it."""
+        self._begins = [(0, paths[first])]
+        """First rows of the files that have been read since this was opened or went to a place."""
         self._stamps = hashlib.sha256()
         """Hash of the files that have been read."""
         for i in range(first):
@@ -104,7 +106,12 @@ class Several(Reader):
             self._open(number)
         self._reader.go_to(within)
         self._before, self._stamps, self.row = before, stamps, row
+        self._begins = [(before, self.paths[number])]
         self._rowless = [index(one) for one in place.get("rowless", ())]
+
+    def file_row(self, row: int) -> tuple[Path, int] | None:
+        found = [(path, row - first) for first, path in self._begins if first <= row]
+        return found[-1] if found else None
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         return self._reader.where(self._taken or chunk, row, column)
@@ -137,6 +144,7 @@ class Several(Reader):
         self._before += self._reader.row
         self._rowless += [] if self._reader.row else [self._number]
         self._open(following)
+        self._begins.append((self._before, self.paths[following]))
         return True
 
     def _open(self, number: int) -> None:
