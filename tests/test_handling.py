@@ -7,18 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from eigenstream.cli.display import AlarmLines
-from eigenstream.io.sources import ReadOptions
+from eigenstream.io.sources import Batch, ReadOptions
 from eigenstream.jobs import Request, Watcher, prepare
 from eigenstream.jobs.handling import ROWS, TIMES, Handling
 from eigenstream.jobs.record import LONGEST_SHELF, MOST_ROWS, Record
 from eigenstream.jobs.shelves import shelf_of
 from eigenstream.jobs.shelving import Shelving
 from eigenstream.jobs.starting_point import StartingPoint
-from eigenstream.jobs.watcher import ShelfEvent
-from eigenstream.monitoring import load
+from eigenstream.jobs.watcher import AlarmEvent, ShelfEvent
+from eigenstream.monitoring import Alarm, load
 from eigenstream.streams import Fault
 from tests.jobs import Crash, Crashing
 from tests.plant_files import NAMES, VALVE, write_plant
@@ -255,6 +256,20 @@ def test_the_next_source_goes_on_with_times_and_not_with_rows() -> None:
         handling = StartingPoint(None, record, resumed=resumed).handling
         assert [shelf.name for shelf in handling.shelves] == names
         assert list(handling.handled().acknowledged) == [1200]
+
+
+def test_a_shelf_of_a_fleet_ends_for_each_key_by_its_own_clock() -> None:
+    handling, told = Handling(), Told()
+    handling.shelve([shelf_of("valve=30min")])
+    shelving = Shelving([told], handling)
+    for first, times in ((0, [1000.0, 9e6]), (2, [0.0, 9e6]), (4, [2799.0, 2800.0])):
+        alarm = Alarm(first, first, contributors=(("valve", 1.0),))
+        for row, time in enumerate(times, start=first):
+            shelving.alarmed(AlarmEvent("began", row, time, 1, alarm, key="ab"[row - first]))
+        numbers = np.arange(first, first + 2)
+        batch = Batch(np.zeros((2, 8)), numbers, first + 2, 0, dict, times=np.array(times), keys=["a", "b"])
+        shelving.learnt(object(), batch)  # type: ignore[arg-type]
+    assert told.events == [("began", 1), ("began", 3), ("began", 5)]
 
 
 @pytest.mark.parametrize("as_json", [False, True])

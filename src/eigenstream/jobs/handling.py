@@ -81,12 +81,18 @@ class Handling:
                     return False
         return True
 
-    def begin(self, row: int, time: float | None) -> tuple[list[Shelf], list[str]]:
-        """Begin shelves with this row; returns those of the page, to tell of, and inputs taken off."""
+    def begin(self, row: int, time: float | None, *, keyed: bool = False) -> tuple[list[Shelf], list[str]]:
+        """Begin shelves with this row; returns those of the page, to tell of, and inputs taken off.
+
+        With ``keyed``, each key has a clock of its own: a row that is earlier than the begin of a shelf says
+        nothing about the others.
+        """
         with self._lock:
             said, self._unsaid = self._unsaid, []
             said += [key for key, one in self._shelves.items() if one.row is None and one.by == "page"]
-            self._shelves = {key: one.begun(row, time) for key, one in self._shelves.items()}
+            for key, one in self._shelves.items():
+                if one.row is None or not keyed:
+                    self._shelves[key] = one.begun(row, time)
             ended, self._ended = self._ended, []
             return [self._shelves[key] for key in said if key in self._shelves], ended
 

@@ -57,13 +57,14 @@ class Shelving(Watcher):
                     watcher.noticed(event)
         for watcher in self.watchers:
             watcher.learnt(model, batch)
-        alarms: Any = getattr(model, "alarms_", ())  # a bank has none of its own
-        self.handling.forget(*_place(batch, -1), (alarm.began for alarm in alarms[-LISTED:]))
+        if batch.keys is None:  # by the clock of one key nothing is over for the others
+            alarms: Any = getattr(model, "alarms_", ())
+            self.handling.forget(*_place(batch, -1), (alarm.began for alarm in alarms[-LISTED:]))
 
     def _begin(self, batch: Batch) -> None:
         """Begin what was shelved since the last batch, and say so."""
         row, time = _place(batch, 0)
-        begun, ended = self.handling.begin(row, time)
+        begun, ended = self.handling.begin(row, time, keyed=batch.keys is not None)
         said = [ShelfEvent("unshelved", row, time, name) for name in ended]
         for shelf in begun:
             end = None if shelf.seconds is None or shelf.time is None else shelf.time + shelf.seconds
