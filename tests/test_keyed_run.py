@@ -169,6 +169,7 @@ def test_events_carry_keys(folder):
         "event": "end", "rows": 4000, "learnt": 4000, "keys": 7, "samples": 4000, "seconds": 0,
         "saving": 0, "unsaved": 0,
         "new_keys": 7, "vanished_keys": 0, "left_out": 0, "signal": None, "notes": [],
+        "ranks": {"2": 7},
     }  # fmt: skip
 
 
