@@ -74,8 +74,8 @@ MOST_DEVIATIONS = 100.0
 # Components that come and go in noise of six kinds: 96 % of the time right with 6, 98 % with 4, and fewer
 # false changes (seeds from 720,000 on). With 3, photographs and digits begin to flicker. What has vanished
 # has faded to the edge by then: of components of 3 times the edge, 96 % of the time is right if they are let
-# go as slowly, 97 to 99 % at 2.5, and digits begin to flicker at 2 (seeds from 730,000 on).
-PATIENCE, PATIENCE_TO_LET_GO = 4.0, 2.5
+# go as slowly, 97 to 99 % at 2.5 (seeds from 730,000 on), where digits flicker with a half-life of 50 rows.
+PATIENCE, PATIENCE_TO_LET_GO = 4.0, 3.0
 """Windows for which it must want more components, or fewer, by one standard deviation; by two, half as
 long."""
 
