@@ -2,7 +2,8 @@
 
 A program of its own: it loads everything once and forks, so that a try costs milliseconds, not seconds. Takes
 a JSON object as its argument: ``command`` (arguments of eigenstream) or several ``commands``, ``kills``,
-``seed``, ``shortest`` and ``longest`` life in seconds, ``stdin``, a file to be piped in each time, and
+``seed``, ``shortest`` and ``longest`` life in seconds (short lives come first, so that a fast machine is killed
+too before it has finished), ``stdin``, a file to be piped in each time, and
 ``last``, false to stop with the last kill; ``patience``, seconds for the last try. Prints how many times it
 killed.
 """
@@ -66,13 +67,13 @@ def tried(job, life):
 
 
 def run(job):
-    rng, kills = random.Random(job["seed"]), 0
-    while kills < job["kills"]:
-        status = tried(job, rng.uniform(job["shortest"], job["longest"]))
+    rng = random.Random(job["seed"])
+    lives = sorted(rng.uniform(job["shortest"], job["longest"]) for _ in range(job["kills"]))
+    for kills, life in enumerate(lives):
+        status = tried(job, life)
         if status is not None:
             return kills, status
-        kills += 1
-    return kills, tried(job, job.get("patience", 60.0)) if job.get("last", True) else None
+    return len(lives), tried(job, job.get("patience", 60.0)) if job.get("last", True) else None
 
 
 if __name__ == "__main__":
