@@ -21,7 +21,6 @@ from .decision import (
     LEAVE,
     MOST_DEVIATIONS,
     PATIENCE,
-    PATIENCE_TO_LET_GO,
     YOUNG,
     _window,
 )
@@ -87,7 +86,8 @@ def _remembered_together(
     wanted = np.minimum(asked, capacity)
     started, more = memory.samples > 0, wanted > held
     deviations = _deviations_together(judgement, evidence, held, wanted)
-    gained = deviations * (evidence.n_samples - memory.samples)
+    weight = np.where(more, deviations, deviations * deviations)
+    gained = weight * (evidence.n_samples - memory.samples)
     differs = started & (wanted != held)
     against = np.where(differs, np.where(more, gained, -gained), 0.0)
     lasts = differs & (memory.doubt * against > 0)
@@ -96,8 +96,7 @@ def _remembered_together(
     mean = np.where(lasts, memory.asked + share, wanted)
     at_once = ~started | _is_clear_together(evidence, deviations, more, memory.since)
     agreed = at_once | (wanted == held)
-    patience = np.where(more, PATIENCE, PATIENCE_TO_LET_GO)
-    changes = agreed | (np.abs(doubt) >= patience * _window(evidence.beta2))
+    changes = agreed | (np.abs(doubt) >= PATIENCE * _window(evidence.beta2))
     rank = np.where(agreed, wanted, np.where(changes, np.rint(mean), held)).astype(np.int64)
     since = np.where(at_once | (rank != held), evidence.effective, memory.since)
     full = np.where(changes, rank == capacity, (held == capacity) & (capacity < asked))
