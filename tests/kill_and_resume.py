@@ -2,8 +2,8 @@
 
 A program of its own: it loads everything once and forks, so that a try costs milliseconds, not seconds. Takes
 a JSON object as its argument: ``command`` (arguments of eigenstream) or several ``commands``, ``kills``,
-``seed``, ``shortest`` and ``longest`` life in seconds (short lives come first, so that a fast machine is killed
-too before it has finished), ``stdin``, a file to be piped in each time, and
+``seed``, ``shortest`` and ``longest`` life in seconds (short lives come first, so that a fast machine is
+killed too before it has finished), ``stdin``, a file to be piped in each time, and
 ``last``, false to stop with the last kill; ``patience``, seconds for the last try. Prints how many times it
 killed.
 """

@@ -95,10 +95,10 @@ def decide(
     where lines are crossed by several standard deviations of an eigenvalue (``sqrt(2 / T)`` of it in T
     effective samples), or by fewer for longer: the deviations by which the rule asks for more components
     without pause have to add up to those of one deviation during four windows, and so have their squares for
-    fewer components. While the window fills, the rank is what the rule says whenever the number of samples has doubled. There is no memory where
-    alpha is a number, where the rule is a number or a share, or where nothing is forgotten: such a model
-    becomes ever more certain, and says what an offline model of the same rows says. Nor is there one for a
-    network, which does not learn what its threshold holds back.
+    fewer components. While the window fills, the rank is what the rule says whenever the number of samples
+    has doubled. There is no memory where alpha is a number, where the rule is a number or a share, or where
+    nothing is forgotten: such a model becomes ever more certain, and says what an offline model of the same
+    rows says. Nor is there one for a network, which does not learn what its threshold holds back.
 
     Parameters
     ----------
