@@ -96,7 +96,7 @@ def _wait(device):
 def learner(n, k, blocks, number):
     """A learner that has seen so many blocks, and a function that learns the next one."""
     size = len(blocks[0])
-    steps, subspace = Steps.even(size, 1.0), Subspace(n, k, size)
+    steps, subspace = Steps.even(size, 1.0), Subspace(n, k, size, dtype=np.float32)
     subspace.decays = False  # behind the components there is nothing but noise
 
     def learn(count):

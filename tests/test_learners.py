@@ -239,3 +239,39 @@ def test_ten_million_float32_rows_do_not_drift():
     assert models[1].n_components_ == 3
     np.testing.assert_allclose(models[1].explained_variance_, models[0].explained_variance_, rtol=1e-4)
     assert metrics.subspace_error(models[0].components_, models[1].components_.astype(float)) < 1e-6
+
+
+def test_float32_follows_float64_after_ten_million_rows(rng):
+    """Rows are 10^4 times smaller than what has added up before them: none may be lost in rounding."""
+    n, count, variances = 60, 1e7, np.r_[6.0, 5.0, 4.0, np.full(57, 0.2)]
+    U = np.linalg.qr(rng.standard_normal((n, n)))[0].T
+    known = Knowledge(
+        count * variances, U, count, count * variances.sum(), np.zeros(n), count * variances @ U**2
+    )
+    moved = np.linalg.qr((U[:3] + 0.3 * U[3:6]).T)[0].T
+    learners = [Subspace(n, 8, 64, dtype=dtype) for dtype in (np.float64, np.float32)]
+    for learner in learners:
+        learner.restart(known, 0, 0.0)
+    for _ in range(256):
+        X = rng.standard_normal((64, 3)) * np.sqrt(variances[:3]) @ moved
+        X += np.sqrt(0.2) * rng.standard_normal((64, n))
+        for learner in learners:
+            learner.learn(X.astype(learner.dtype), Steps.even(64, 1.0))
+    wide, narrow = learners
+    np.testing.assert_allclose(narrow.lam[:3], wide.lam[:3], rtol=1e-8)
+    followed = metrics.subspace_error(U[:3], wide.known().U[:3])
+    assert metrics.subspace_error(wide.known().U[:3], narrow.known().U[:3]) < 1e-5 * followed
+
+
+@pytest.mark.parametrize("half_life", [None, 500])
+def test_float32_rows_are_learnt_in_float32(half_life, rng):
+    X = rng.standard_normal((2000, 8)) * np.linspace(6, 3, 8) @ rng.standard_normal((8, 300)) + 100
+    X += rng.standard_normal(X.shape)
+    wide, narrow = (
+        OnlineAdaptivePCA(max_components=12, solver="subspace", half_life=half_life).fit(X.astype(dtype))
+        for dtype in (np.float64, np.float32)
+    )
+    assert narrow._tracker.learner.rows.dtype == np.float32
+    assert narrow.n_components_ == wide.n_components_ == 8
+    np.testing.assert_allclose(narrow.explained_variance_, wide.explained_variance_, rtol=1e-5)
+    assert metrics.subspace_error(wide.components_, narrow.components_.astype(float)) < 1e-9

@@ -121,7 +121,8 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: Any, *, center
     counts, weight, decay, scales, extra = steps.fading
     total = decay * count + weight
     if center and weight > 0:
-        block_mean = (counts @ rows) / weight
+        sums = counts.astype(rows.dtype, copy=False) @ rows
+        block_mean = sums.astype(np.float64, copy=False) / weight
         shift = block_mean - mean
         block_mean -= np.sqrt(decay * count / total) * shift
         shift *= weight / total
@@ -166,7 +167,7 @@ class Seen(NamedTuple):
     gain: Vector | None = None
     """Factor of each centered input (n), see `eigenstream.learners.scale`; None: ones."""
     lengths: Vector | None = None
-    """Lengths of the directions, which are then projected on in float64; None: ones."""
+    """Lengths of the directions, which are then projected on in their type; None: ones."""
 
     @property
     def axes(self) -> Floats:
@@ -186,6 +187,8 @@ class Seen(NamedTuple):
             return rowwise(centered, self.directions.astype(rows.dtype))
         seen = self.beside(rows)
         centered = rows - seen.mean
+        if not isinstance(rows, SparseRows):
+            centered = centered.astype(seen.directions.dtype, copy=False)
         if seen.gain is not None:
             centered *= seen.gain
         return (rowwise(centered, seen.directions) / self.lengths).astype(rows.dtype, copy=False)

@@ -11,8 +11,12 @@ The features are touched in three products: ``L R'``, ``R R'`` and ``P' [L; R]``
 have rank r or less; after that a block lets go of at most its (r+1)-th eigenvalue, or little more where the
 leading pairs are found from those of before (see `learners.warm`). This is incremental
 singular value decomposition (Brand 2002, doi:10.1007/3-540-47969-4_47) through a Gram matrix: eigenvalues
-below 1e-13 of the largest are lost, which no threshold would keep. L is float64 whatever the rows are: in
-float32 its sums drifted by a thousandth in 10^7 samples.
+below 1e-13 of the largest are lost, which no threshold would keep.
+
+Of float32 rows, L and its products are float32, too: they take half of the time and of the memory. What adds
+up over a stream is float64: lam, means, sums of squares, and M itself. lam knows the lengths of L better than
+L does: whenever ``L L'`` is computed, L is brought back to these. Without that, lengths drifted by a
+thousandth in 10^7 rows.
 
 Where inputs are standardized, L is in units of the scale of each input so far. With every block scales move a
 little: the columns of L are multiplied by the old scale over the new one, and ``L L'`` is computed itself.
@@ -34,7 +38,7 @@ from .arrays import beside, elsewhere, host, zeros
 from .axes import matched_overlap
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums
-from .learner import Glance, Seen, Steps, center_block
+from .learner import BlockTotals, Glance, Seen, Steps, center_block
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
@@ -45,6 +49,10 @@ from .warm import MOST_WARM, warm_pairs
 # Columns. A tile of some hundred rows in float64 is 3 MiB: it stays in the second-level cache.
 TILE = 4096
 """Columns of ``P' [L; R]`` computed at a time: the result replaces L without a second array of its size."""
+
+# Bytes of a row. 64 rows of so many are 512 KiB: the four passes over them stay in the second-level cache.
+CENTERED = 8192
+"""Part of the rows of a block that is centered at a time."""
 
 # Columns. Bounds the memory of the product; few launches matter more than caches there.
 DEVICE_TILE = 262_144
@@ -77,8 +85,8 @@ SPARE = 8
 
 # A share of the largest eigenvalue. A Gram matrix squares the condition: rounding of float64 is 2e-16 of its
 # trace, times the some hundred rows that are summed.
-VANISHING = 1e-13
-"""Eigenvalues below this share of the largest are rounding errors of the Gram matrix."""
+VANISHING: dict[Any, float] = {np.float64: 1e-13, np.float32: 3e-6}
+"""Eigenvalues below this share of the largest are rounding errors of the Gram matrix, by the type of L."""
 
 # A factor. Its square root times L, squared again, would underflow: L is left out instead.
 FORGOTTEN = 1e-200
@@ -104,6 +112,9 @@ class Subspace(Marked):
     width
         Width of the whole input, where these are only some of its columns, perhaps none; n if 0. Such shards
         do `enter`, `products` and `turn` each by itself; `leading` gets the sum of their products.
+    dtype
+        Type of L, that of the rows. Where inputs are standardized, L is float64: it is multiplied by other
+        scales with every block, so that nothing else knows its lengths.
     """
 
     LEARNT = (
@@ -112,13 +123,22 @@ class Subspace(Marked):
     )
 
     def __init__(
-        self, n: int, k: int, block: int, *, center: bool = True, standardize: bool = False, width: int = 0
+        self,
+        n: int,
+        k: int,
+        block: int,
+        *,
+        center: bool = True,
+        standardize: bool = False,
+        width: int = 0,
+        dtype: Any = np.float64,
     ) -> None:
         self.n, self.k, self.block, self.center, self.standardize = n, k, block, center, standardize
         self.width = width or n
         self.most = min(k + MORE, self.width)
         """Number of directions that there is room for."""
-        self.rows: Matrix = _padded(self.most + block, n)
+        self.dtype: Any = np.float64 if standardize else np.dtype(dtype).type
+        self.rows: Any = _padded(self.most + block, n, self.dtype)
         """L ends at row ``most``; below it is `room` for a block."""
         self._marked = False
         """True if a mark may hold `rows`: then L is not changed in place."""
@@ -148,12 +168,12 @@ class Subspace(Marked):
         return self.most if self.decays else min(max(self.k + SPARE, LEAST), self.width)
 
     @property
-    def L(self) -> Matrix:
+    def L(self) -> Any:
         """The directions, each as long as the root of its eigenvalue (r, n)."""
         return self.rows[self.most - self.r : self.most]
 
     @property
-    def room(self) -> Matrix:
+    def room(self) -> Any:
         """Memory for the block that is learnt. In between, rows that wait for theirs may stand there."""
         return self.rows[self.most :]
 
@@ -189,19 +209,32 @@ class Subspace(Marked):
             self.lam = self.lam[:0]
         if sparse:
             R: Any = rows.astype(np.float64) - self.origin
+            block = center_block(R, steps, self.offset, self.count, center=self.center)
+            self.inputs = self.inputs * block.decay + R.sums_of_squares()
+            self.offset = self.offset + block.shift
         else:
             R = self.room[: len(rows)]
-            np.subtract(rows, self.origin, out=R)
-        block = center_block(R, steps, self.offset, self.count, center=self.center)
-        inputs = self.inputs * block.decay
-        inputs += R.sums_of_squares() if sparse else np.einsum("ij,ij->j", R, R)
-        self.inputs = inputs
+            block = self._center(rows, steps, R)
         self.extra = block.decay * self.extra + block.extra
-        self.offset = self.offset + block.shift
         self.count = block.effective
         if self.standardize and self.count > 0:
             self._rescale(R)
         return R
+
+    def _center(self, rows: Any, steps: Steps, R: Any) -> BlockTotals:
+        """Put rows into R, centered and weighted, and add up means and squares: some columns at a time."""
+        origin, count = self.origin.astype(self.dtype, copy=False), self.count
+        offset, inputs = self.offset.copy(), self.inputs * steps.fading.decay
+        width = CENTERED // R.dtype.itemsize if isinstance(R, np.ndarray) else max(self.n, 1)
+        for start in range(0, max(self.n, 1), width):
+            some = slice(start, start + width)
+            part = R[:, some]
+            np.subtract(rows[:, some], origin[some], out=part)
+            block = center_block(part, steps, offset[some], count, center=self.center)
+            inputs[some] += np.einsum("ij,ij->j", part, part)
+            offset[some] += block.shift
+        self.inputs, self.offset = inputs, offset
+        return block
 
     def _spread(self, factor: Matrix) -> None:
         """Add ``factor' factor`` to the scatter matrix."""
@@ -245,7 +278,7 @@ class Subspace(Marked):
 
     def place(self, means: Vector) -> None:
         if self.center:
-            self.origin = np.where(np.isnan(means), self.origin, means)
+            self.origin = np.where(np.isnan(means), self.origin, self._as_rows(means))
 
     def variances(self, axes: Floats) -> Vector:
         projections = axes @ self.L.T
@@ -255,8 +288,8 @@ class Subspace(Marked):
         self.lam = known.lam[: self.most].copy()
         self._take_new_rows()
         self.L[:] = np.sqrt(self.lam)[:, None] * known.U[: self.most]
-        self.origin = known.mean.copy() if self.center else np.zeros(self.n)
-        self.offset = np.zeros(self.n)
+        self.origin = self._as_rows(known.mean) if self.center else np.zeros(self.n)
+        self.offset = known.mean - self.origin if self.center else np.zeros(self.n)
         self.inputs, self.count, self.extra = known.input_sums().copy(), known.effective, 0.0
         self.inputs *= known.trace / max(float(self.inputs.sum()), np.finfo(np.float64).tiny)
         self.lags = LagSums.taken_over(known.lags, self.n, self.k)
@@ -266,7 +299,11 @@ class Subspace(Marked):
 
     def copy(self) -> Self:
         twin = type(self)(
-            self.n, self.k, self.block, center=self.center, standardize=self.standardize, width=self.width
+            *(self.n, self.k, self.block),
+            center=self.center,
+            standardize=self.standardize,
+            width=self.width,
+            dtype=self.dtype,
         )
         twin.__dict__ |= {
             name: value for name, value in self.__dict__.items() if name not in ("rows", "_marked")
@@ -294,7 +331,7 @@ class Subspace(Marked):
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         n, largest = self.n, LARGEST_VALUE[np.float64]
-        L = stored_array(arrays, "L", (None, n))
+        L = stored_array(arrays, "L", (None, n), self.dtype)
         self.lam = stored_array(arrays, "lam", (len(L),), least=0.0)
         self.origin = stored_array(arrays, "origin", (n,), most=largest)
         self.offset = stored_array(arrays, "offset", (n,), most=largest)
@@ -318,6 +355,10 @@ class Subspace(Marked):
         for name in ("origin", "offset", "inputs", "gain"):
             if getattr(self, name) is not None:
                 setattr(self, name, beside(getattr(self, name), rows))
+
+    def _as_rows(self, values: Vector) -> Vector:
+        """The numbers of the type of the rows that are nearest to these: an origin is subtracted as it is."""
+        return values.astype(self.dtype).astype(np.float64)
 
     def _take_new_rows(self) -> None:
         """Leave the present rows to a mark."""
@@ -345,12 +386,12 @@ class Subspace(Marked):
     def products(self, R: Any, decay: float) -> Matrix:
         """M of L and R, a sum over features, without ``L L'`` unless that has moved: `leading` knows it."""
         r, L = self.r, self.L
-        M = zeros((r + len(R), r + len(R)), L)
+        M, sparse = zeros((r + len(R), r + len(R)), L, np.float64), isinstance(R, SparseRows)
         if self._refreshes:
-            M[:r, :r] = decay * (L @ L.T)
-        cross = np.sqrt(decay) * (R @ L.T)
+            M[:r, :r] = decay * _inner(L, L)
+        cross = np.sqrt(decay) * (R @ L.T if sparse else _inner(R, L))
         M[r:, :r], M[:r, r:] = cross, cross.T
-        M[r:, r:] = R.gram() if isinstance(R, SparseRows) else R @ R.T
+        M[r:, r:] = R.gram() if sparse else _inner(R, R)
         return M
 
     def leading(
@@ -360,17 +401,24 @@ class Subspace(Marked):
 
         Where R are rows, ``steps`` says what each of them counts: they are compared with their neighbours.
         """
-        r = self.r
+        r, lengths = self.r, None
+        known = np.arange(r), np.arange(r)
         if not self._refreshes:  # diagonal by construction
-            M[np.arange(r), np.arange(r)] = decay * self.lam
+            M[known] = decay * self.lam
+        elif self.dtype == np.float32:
+            lengths = np.sqrt(host(M[known]) / (decay * self.lam))
+            M[:r] /= lengths[:, None]
+            M[:, :r] /= lengths
         e, P = self._decomposed(M)
-        keep = int(np.count_nonzero(e > VANISHING * max(e[0], 0.0)))
+        keep = int(np.count_nonzero(e > VANISHING[self.dtype] * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if steps is not None:
             self._compare_neighbours(M[r:], e, P, steps, R)
         self._turn_moves(e, P, decay)
         if decay != 1:
             P[:r] *= np.sqrt(decay)
+        if lengths is not None:
+            P[:r] /= lengths[:, None]
         return e, P
 
     def _decomposed(self, M: Matrix) -> tuple[Vector, Matrix]:
@@ -420,14 +468,19 @@ class Subspace(Marked):
         """``L <- P' [L; R]`` and ``lam <- e``, where R is sparse or stands below L."""
         r, sparse = self.r, isinstance(R, SparseRows)
         V = self.rows[self.most - r : self.most + (0 if sparse else len(R))]
-        self.lam = e
-        dense, tile = beside(P[: len(V)], V), TILE if isinstance(V, np.ndarray) else DEVICE_TILE
+        self.lam, grows = e, self.dtype == np.float32 and len(e) == r
+        if grows:
+            # L grows by what is new. Added one after the other to numbers of float32 that are 10^4 times as
+            # large, single rows would be lost: in 10^7 rows axes drifted by 40 times their sampling errors.
+            P[:r] -= np.eye(r)
+        dense, tile = beside(P[: len(V)].astype(self.dtype, copy=False), V), _tile(V)
         if self._marked:
             self._take_new_rows()
         L = self.L
         for start in range(0, self.n, tile):
             columns = slice(start, start + tile)
-            L[:, columns] = dense.T @ V[:, columns]
+            new = dense.T @ V[:, columns]
+            L[:, columns] = V[:r, columns] + new if grows else new
         if sparse:
             L += P[r:].T @ R
 
@@ -450,13 +503,30 @@ class Subspace(Marked):
         return np.asarray(P[: self.r].T * np.sqrt(e)[:, None] / np.sqrt(decay * self.lam))
 
 
-def _padded(rows: int, n: int) -> Matrix:
-    """Zeros (rows, n). Where rows would lie a power of two apart, caches hold few of them at a time."""
-    return np.zeros((rows, n + 8 if n % 512 == 0 else n))[:, :n]
+def _inner(A: Any, B: Any) -> Any:
+    """``A B'`` in float64: products of float32 over some columns, added up."""
+    if A.dtype == np.float64:
+        return A @ B.T
+    total, tile = 0.0, _tile(A)
+    for start in range(0, A.shape[1], tile):
+        columns = slice(start, start + tile)
+        total = total + (A[:, columns] @ B[:, columns].T).astype(np.float64)
+    return total
+
+
+def _tile(array: Any) -> int:
+    """Columns of a product that are computed at a time."""
+    return TILE if isinstance(array, np.ndarray) else DEVICE_TILE
+
+
+def _padded(rows: int, n: int, dtype: Any) -> Any:
+    """Zeros (rows, n). Where rows would lie a multiple of a page apart, caches hold few of them at a time."""
+    size = np.dtype(dtype).itemsize
+    return np.zeros((rows, n + 64 // size if n * size % 4096 == 0 else n), dtype)[:, :n]
 
 
 def _room_like(array: Any, rows: Any) -> Any:
-    """Zeros of the shape of an array, where these rows live."""
+    """Zeros of the shape and type of an array, where these rows live."""
     if isinstance(rows, np.ndarray) or rows.device is None:
-        return _padded(*array.shape)
-    return zeros(array.shape, rows, np.float64)
+        return _padded(array.shape[0], array.shape[1], array.dtype)
+    return zeros(array.shape, rows, array.dtype)

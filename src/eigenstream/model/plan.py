@@ -200,7 +200,12 @@ def _scatter(plan: Plan, alpha: float) -> Learner:
 def _subspace(plan: Plan, alpha: float) -> Learner:
     from ..learners.subspace import Subspace
 
-    return Subspace(plan.n, plan.k, plan.block, center=plan.center, standardize=plan.standardize)
+    return Subspace(
+        *(plan.n, plan.k, plan.block),
+        center=plan.center,
+        standardize=plan.standardize,
+        dtype=plan.dtype,
+    )
 
 
 def _network(plan: Plan, alpha: float) -> Learner:

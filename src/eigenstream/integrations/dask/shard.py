@@ -150,7 +150,8 @@ def signed(lead: Lead, *entries: Vector) -> Lead:
 def axes_of(shard: Shard, lead: Lead) -> Matrix:
     """These columns of the axes."""
     learner = turned(shard, lead).learner
-    return learner.L / np.sqrt(learner.lam)[:, None]
+    axes: Matrix = learner.L / np.sqrt(learner.lam)[:, None]
+    return axes
 
 
 def mean_of(shard: Shard) -> Vector:
