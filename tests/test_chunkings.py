@@ -122,9 +122,9 @@ def all_ways(seed, made, configured, folder):
     return f"seed {seed}, ways {wrong}: {parameters}, {X.shape}, {X.dtype}" if wrong else None
 
 
-def _seeds(few, many):
-    """A few seeds always, and many in the slow suite; each is `WAYS` chunkings."""
-    return [range(few), slow(range(1000, 1000 + many))]
+def _seeds(few, many, *once):
+    """A few seeds and those that differed ``once`` always, many in the slow suite; each is `WAYS` cuts."""
+    return [[*range(few), *once], slow(range(1000, 1000 + many))]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -140,7 +140,7 @@ def test_a_model_does_not_depend_on_chunks(seeds, solver, tmp_path):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seeds", _seeds(1, 40), ids=len)
+@pytest.mark.parametrize("seeds", _seeds(1, 40, 1017, 1018, 1024), ids=len)
 def test_a_monitor_does_not_depend_on_chunks(seeds, solver, tmp_path):
     def configured(rng):
         """With faults that end within a chunk, are accepted, or follow each other."""

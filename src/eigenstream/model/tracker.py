@@ -12,6 +12,7 @@ Everything happens at absolute sample counts, so that how a stream is cut into c
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -61,6 +62,14 @@ def _alike(mask: NDArray[np.bool_], part: slice) -> slice:
     values = mask[part]
     change = np.flatnonzero(values != values[0])
     return slice(part.start, part.start + int(change[0] if len(change) else len(values)))
+
+
+def _uneven(rows: int, weights: Vector | None, left_out: NDArray[np.bool_] | None) -> list[int]:
+    """Positions of rows that are left out or have another weight than 1, and the number of rows."""
+    if weights is None and left_out is None:
+        return [rows]
+    odd = np.zeros(rows, dtype=bool) if left_out is None else left_out
+    return [*np.flatnonzero(odd if weights is None else odd | (weights != 1)).tolist(), rows]
 
 
 class Tracker(Marked):
@@ -193,15 +202,18 @@ class Tracker(Marked):
             empty = self._empty(rows)
         with threads_for(self.plan.n):
             start, plain = 0, not (gaps or in_time or scores)
+            uneven = _uneven(len(rows), weights, left_out)
             while start < len(rows):
                 part = slice(start, start + self.rows_until_due())
-                if plain and self._several is not None and weights is None and left_out is None:
-                    part = self._whole_blocks(part, len(rows))
+                even_until = uneven[bisect_left(uneven, start)]
+                if plain and self._several is not None and even_until > start:
+                    part = self._whole_blocks(part, even_until)
                 if empty is not None:
                     part = _alike(empty, part)
+                even = part.stop <= even_until
                 X, usable = self._embedded(rows[part]), slice(None)
-                steps = self._steps(len(X), None if weights is None else weights[part])
-                if gaps or left_out is not None:
+                steps = self._steps(len(X), None if weights is None or even else weights[part])
+                if gaps or (left_out is not None and not even):
                     usable = self.blocks.usable(X, missing) if gaps else np.ones(len(X), dtype=bool)
                     if left_out is not None:
                         usable &= ~left_out[part]

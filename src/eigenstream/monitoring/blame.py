@@ -71,7 +71,7 @@ def blame(reference: Reference, rows: Floats, before: Vector, names: Sequence[st
     for i, share, value in zip(chosen, shares, values, strict=True):
         name = called[i % width]
         contributors[name] = contributors.get(name, 0.0) + share
-        reads = float(np.mean(rows[:, i]))
+        reads = float(np.mean(rows[:, i], dtype=np.float64))
         readings.setdefault(name, (reads, reads - float(scale[i]) * value * largest))
     ordered = sorted(contributors.items(), key=lambda pair: -pair[1])
     return Blame(tuple(ordered), tuple((name, *readings[name]) for name, _ in ordered))

@@ -43,8 +43,8 @@ class Judged(NamedTuple):
     """True for rows without gaps."""
     averages: Matrix
     """The average at each of these, in coordinates of the reference."""
-    trail: Trail
-    """The last of them."""
+    trail: Trail | None
+    """The last of them; None if there has never been any."""
 
 
 class _Squares(NamedTuple):
@@ -102,6 +102,7 @@ def judge(
             usable = np.logical_not(np.isnan(rows).any(axis=1))
             rows, places = rows[usable], places[usable]
         C = reference.coordinates(rows, places)
+        nothing = trail is None and not len(C)  # the first row of all is still to come
         if trail is None:
             trail = Trail.before_first(C[0] if len(C) else np.zeros(C.shape[1]))
         row = _Squares.of(reference, C)
@@ -121,7 +122,8 @@ def judge(
     if len(found) < len(usable):
         statistics = np.full((len(usable), len(STATISTICS)), np.nan)
         statistics[usable] = found
-    return Judged(statistics, (average.together(), row.together(), products), usable, averages, after)
+    squares = average.together(), row.together(), products
+    return Judged(statistics, squares, usable, averages, None if nothing else after)
 
 
 def _capped(C: Matrix, distance: Vector, most: float) -> Matrix:

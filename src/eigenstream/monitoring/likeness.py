@@ -62,7 +62,8 @@ class Likeness(NamedTuple):
         sums = self.sums.copy()
         for one, more in zip(sums, squares, strict=True):
             one[:width] = _added(one[:width], more)
-        return Likeness(sums, self.counted + number)
+        counted = _added(np.array([self.counted]), np.ones((number, 1)))[0]
+        return Likeness(sums, float(counted))
 
     def turned(self, before: Reference, after: Reference) -> Likeness:
         """The same along other axes, if there is no correlation between those before."""

@@ -19,6 +19,7 @@ TILE = 8
 _AGES = np.arange(TILE)[:, None] - np.arange(TILE)
 _KERNEL = np.where(_AGES >= 0, NEWEST * (1 - NEWEST) ** np.maximum(_AGES, 0), 0.0)
 _FADING = (1 - NEWEST) ** np.arange(1, TILE + 1)[:, None]
+_FADED = float(_FADING[-1, 0])
 
 
 class Trail(NamedTuple):
@@ -64,13 +65,12 @@ class Trail(NamedTuple):
         room = np.zeros((tiles * TILE, rows.shape[1]))
         room[:waiting], room[waiting : waiting + number] = self.open, capped
         averages = np.matmul(_KERNEL, room.reshape(tiles, TILE, -1))
-        starts = np.empty((tiles, 1, rows.shape[1]))
-        start = self.start
-        for i in range(tiles):
-            starts[i, 0] = start
-            if i < whole:
-                start = averages[i, -1] + _FADING[-1] * start
-        averages += _FADING * starts
+        starts = np.empty((tiles + 1, rows.shape[1]))
+        starts[0] = self.start
+        for before, after, added in zip(starts[:whole], starts[1:], averages[:, -1], strict=False):
+            np.multiply(before, _FADED, out=after)
+            np.add(added, after, out=after)
+        averages += _FADING * starts[:tiles, None]
         found = averages.reshape(tiles * TILE, -1)[waiting : waiting + number]
         open_ = room[whole * TILE : waiting + number].copy()
-        return found, Trail(start.copy(), open_, rows[-1].copy(), found[-1].copy())
+        return found, Trail(starts[whole].copy(), open_, rows[-1].copy(), found[-1].copy())
