@@ -275,3 +275,23 @@ def test_float32_rows_are_learnt_in_float32(half_life, rng):
     assert narrow.n_components_ == wide.n_components_ == 8
     np.testing.assert_allclose(narrow.explained_variance_, wide.explained_variance_, rtol=1e-5)
     assert metrics.subspace_error(wide.components_, narrow.components_.astype(float)) < 1e-9
+
+
+def test_moves_take_memory_only_once_rows_are_alike(rng):
+    white, slow = Subspace(30, 4, 64), Subspace(30, 4, 64)
+    rows = rng.standard_normal((320, 30))
+    for start in range(0, 320, 64):
+        white.learn(rows[start : start + 64], Steps.even(64, 1.0))
+        slow.learn(np.cumsum(rows, axis=0)[start : start + 64], Steps.even(64, 1.0))
+    assert white.lags.moves.inputs.size == 0
+    assert not white.lags.moves.known
+    assert slow.lags.moves.inputs.size == 30
+    assert slow.lags.moves.known
+    for learner in (white, slow):
+        again = Subspace(30, 4, 64)
+        again.restore(learner.arrays())
+        for one, other in zip(again.lags.moves, learner.lags.moves, strict=True):
+            np.testing.assert_array_equal(one, other)
+    for joined in (white.lags.joined(slow.lags), slow.lags.joined(white.lags)):
+        for one, other in zip(joined.moves, slow.lags.moves, strict=True):
+            np.testing.assert_array_equal(one, other)

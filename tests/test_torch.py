@@ -213,7 +213,7 @@ def test_whole_numbers_and_half_precision_are_converted(device):
         (torch.full((3, WIDTH), torch.inf), "infinity"),
         (torch.zeros(WIDTH), r"expected a matrix .* got shape \(300,\)"),
         (torch.zeros(3, 7), "7 features"),
-        (torch.zeros(3, WIDTH, dtype=torch.complex64), "real numbers, got one of type torch.complex64"),
+        (torch.zeros(3, WIDTH, dtype=torch.complex64), "must be real numbers, got torch.complex64"),
         (torch.zeros(3, WIDTH).to_sparse(), "dense tensor"),
     ],
 )

@@ -130,6 +130,10 @@ class LagSums(NamedTuple):
         shown = n if n <= WIDEST else 0
         return cls(sums, pairs, np.zeros((2, shown)), Moves.none(shown, min(k, DIRECTIONS)))
 
+    def without_room(self) -> Self:
+        """The same without memory for moves, as long as there are none."""
+        return self if self.moves.known else self._replace(moves=Moves.none(0, self.directions))
+
     @classmethod
     def taken_over(cls, other: LagSums | None, n: int, k: int) -> Self:
         """Those of another learner of n inputs, which may have had more or fewer axes; none if None."""

@@ -20,7 +20,8 @@ from .stored import stored_array
 class Moves(NamedTuple):
     """Sums over moves within blocks whose rows are alike, discounted as everything else.
 
-    Those of m streams, or of m blocks, have another axis in front. Of wide input nothing is kept.
+    Those of m streams, or of m blocks, have another axis in front. Of wide input nothing is kept, and as long
+    as no rows have been alike there may be no memory for any: they are those of 0 inputs then.
     """
 
     along: Matrix
@@ -52,13 +53,18 @@ class Moves(NamedTuple):
 
     def after(self, faded: Any, weight: Any, block: Moves) -> Self:
         """After a block with these sums, which has this weight, while those before have faded."""
+        mine: Moves = self
+        if not self.inputs.size:
+            mine, faded = block, 0.0
+        if not block.inputs.size:
+            block, weight = mine, 0.0
         f, w = np.asarray(faded), np.asarray(weight)
         fades, weighs = (np.stack((x, x * x, x), axis=-1) for x in (f, w))
         return type(self)(
-            f[..., None, None, None] * self.along + w[..., None, None, None] * block.along,
-            f[..., None, None] * self.shared + w[..., None, None] * block.shared,
-            f[..., None] * self.inputs + w[..., None] * block.inputs,
-            fades * self.totals + weighs * block.totals,
+            f[..., None, None, None] * mine.along + w[..., None, None, None] * block.along,
+            f[..., None, None] * mine.shared + w[..., None, None] * block.shared,
+            f[..., None] * mine.inputs + w[..., None] * block.inputs,
+            fades * mine.totals + weighs * block.totals,
         )
 
     def turned(self, overlap: Matrix) -> Self:
@@ -85,7 +91,7 @@ class Moves(NamedTuple):
     @classmethod
     def restored(cls, arrays: Mapping[str, NDArray[Any]], n: int, k: int) -> Self:
         """Restore the stored form; a ValueError if it is damaged."""
-        expected = cls.none(n, k).arrays()
+        expected = cls.none(n if arrays["moves_inputs"].size else 0, k).arrays()
         found = cls(*(stored_array(arrays, name, part.shape) for name, part in expected.items()))
         squares = np.concatenate((found.inputs, np.diag(found.along[0]), found.totals[:2]))
         if not (squares >= 0).all() or (found.totals[0] > 0) != (found.totals[1] > 0):

@@ -154,7 +154,7 @@ class Subspace(Marked):
         self.count, self.extra, self.blocks, self.aligned = 0.0, 0.0, 0, 0
         self.decays = True
         """True if variances go on falling beyond the components: what is let go then is not mere noise."""
-        self.lags = LagSums.none(n, k)
+        self.lags = LagSums.none(n, k).without_room()
         """Likeness of rows to their predecessors."""
 
     @property
@@ -292,7 +292,7 @@ class Subspace(Marked):
         self.offset = known.mean - self.origin if self.center else np.zeros(self.n)
         self.inputs, self.count, self.extra = known.input_sums().copy(), known.effective, 0.0
         self.inputs *= known.trace / max(float(self.inputs.sum()), np.finfo(np.float64).tiny)
-        self.lags = LagSums.taken_over(known.lags, self.n, self.k)
+        self.lags = LagSums.taken_over(known.lags, self.n, self.k).without_room()
         if known.scale is not None:
             self.gain = 1 / known.scale
             self.inputs *= np.square(known.scale)
@@ -402,11 +402,10 @@ class Subspace(Marked):
         Where R are rows, ``steps`` says what each of them counts: they are compared with their neighbours.
         """
         r, lengths = self.r, None
-        known = np.arange(r), np.arange(r)
         if not self._refreshes:  # diagonal by construction
-            M[known] = decay * self.lam
+            M[:r, :r] = np.diag(decay * self.lam)
         elif self.dtype == np.float32:
-            lengths = np.sqrt(host(M[known]) / (decay * self.lam))
+            lengths = np.sqrt(np.diag(host(M[:r, :r])) / (decay * self.lam))
             M[:r] /= lengths[:, None]
             M[:, :r] /= lengths
         e, P = self._decomposed(M)
@@ -480,7 +479,10 @@ class Subspace(Marked):
         for start in range(0, self.n, tile):
             columns = slice(start, start + tile)
             new = dense.T @ V[:, columns]
-            L[:, columns] = V[:r, columns] + new if grows else new
+            if grows:
+                np.add(V[:r, columns], new, out=L[:, columns])
+            else:
+                L[:, columns] = new
         if sparse:
             L += P[r:].T @ R
 

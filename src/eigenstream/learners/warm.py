@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..array_types import Matrix, Vector
-from .arrays import host, launches, zeros
+from .arrays import beside, host, launches, zeros
 from .symmetric import DEPENDENT, eigenpairs, load_routines, orthonormal_rows
 from .threads import one_thread
 
@@ -52,17 +52,44 @@ def warm_pairs(M: Any, r: int, kept: int, wanted: int) -> tuple[Vector, Matrix] 
     load_routines()
     if not launches(M):
         M = host(M)
-    Z = zeros((wanted, len(M)), M)
+    Z: Any = zeros((wanted, len(M)), M)
+    Q: Any = None
+    fine: Any = True
     with one_thread():
         Z[:r] = M[:r]
-        Z[kept:] += _mixture(wanted - kept, len(M) - r) @ M[r:]
+        Z[kept:] += _mixture_beside(wanted - kept, len(M) - r, M) @ M[r:]
         for _ in range(STEPS):
-            rows = orthonormal_rows(Z.T)[0] if isinstance(Z, np.ndarray) else Z.orthonormal_rows(DEPENDENT)
-            if rows is None:
-                return None
-            Q, Z = rows, rows @ M
-        e, W = eigenpairs(host(Z @ Q.T))
+            if isinstance(Z, np.ndarray):
+                Q, _ = orthonormal_rows(Z.T)
+                if Q is None:
+                    return None
+            else:
+                Q, apart = Z.orthonormal_rows(DEPENDENT)
+                fine = fine & apart
+            Z = Q @ M
+        small = host(Z @ Q.T)
+        if not fine:  # asked for only now, when the device has come so far anyway
+            return None
+        e, W = eigenpairs(small)
         return e, host(W.T @ Q).T
+
+
+def _mixture_beside(directions: int, rows: int, M: Any) -> Any:
+    """`_mixture` where M lives; on a device it is put there once."""
+    if isinstance(M, np.ndarray):
+        return _mixture(directions, rows)
+    key = directions, rows, M.device
+    if key not in _PLACED:
+        if len(_PLACED) >= MOST_PLACED:
+            _PLACED.clear()
+        _PLACED[key] = beside(_mixture(directions, rows), M)
+    return _PLACED[key]
+
+
+# Mixtures. Ranks change rarely: a few models in turn need no more.
+MOST_PLACED = 16
+"""Most mixtures that are kept on devices."""
+_PLACED: dict[Any, Any] = {}
 
 
 @lru_cache(maxsize=16)

@@ -100,17 +100,17 @@ class TensorArray(NDArrayOperatorsMixin):
         product: TensorArray = self @ other
         return product
 
-    def orthonormal_rows(self, dependent: float) -> TensorArray | None:
-        """The rows made orthonormal, each less those before it, by Cholesky's method.
+    def orthonormal_rows(self, dependent: float) -> tuple[TensorArray, TensorArray]:
+        """The rows made orthonormal, each less those before it, by Cholesky's method; true if they are.
 
-        None where a row is nearer to those before it than this sine.
+        False where a row is nearer to those before it than this sine. It is left where it is: to ask for it
+        would wait for the device.
         """
         products = self.unwrapped @ self.unwrapped.T
         factor, failed = torch.linalg.cholesky_ex(products)
         apart = factor.diagonal().square() > dependent**2 * products.diagonal()
-        if not bool((failed == 0) & apart.all()):
-            return None
-        return TensorArray(torch.linalg.solve_triangular(factor, self.unwrapped, upper=False))
+        rows = torch.linalg.solve_triangular(factor, self.unwrapped, upper=False)
+        return TensorArray(rows), TensorArray((failed == 0) & apart.all())
 
     def __len__(self) -> int:
         return len(self.unwrapped)
