@@ -266,6 +266,30 @@ def test_a_notice_goes_on_through_pauses_and_ends_after_a_calm_stretch(chunk):
             assert notice.ended is None or notice.told - notice.ended == CALM
 
 
+@pytest.mark.parametrize("accept_after", [64, 1000])
+def test_an_input_that_fails_while_an_alarm_is_on_is_a_notice_of_its_own(accept_after):
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((1200, 8))
+    rows[1000:1100, 2] += 20.0
+    rows[1040:1100, 6] += 12.0
+    monitor = StreamMonitor(accept_after=accept_after).fit(rows[:900])
+    monitor.learn_many(rows[900:])
+    off = [notice for notice in monitor.notices_ if notice.kind == "off"]
+    alarm = next(alarm for alarm in monitor.alarms_ if alarm.began == 1000)
+    assert [notice.input for notice in off] == ["x6"]
+    assert 1040 < off[0].began <= 1064
+    assert off[0].ended == alarm.ended
+
+
+def test_a_fault_of_one_input_is_one_alarm_and_no_notice_however_it_grows():
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((1200, 8)) @ (np.eye(8) + 0.5)
+    rows[1000:, 2] += np.linspace(10, 1000, 200)
+    monitor = StreamMonitor().fit(rows[:900])
+    monitor.learn_many(rows[900:])
+    assert not [notice for notice in monitor.notices_ if notice.kind == "off"]
+
+
 def test_both_of_two_faulty_sensors_are_blamed():
     X = in_control("gaussian", 3100, seed=11)
     X[3000:, [4, 9]] += [4, 2] * X[:3000, [4, 9]].std(axis=0)

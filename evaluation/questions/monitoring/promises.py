@@ -100,7 +100,7 @@ def _rates(X: Array) -> Table:
         verdicts = monitor.learn_many(rest)
         odd = np.zeros(len(rest), bool)
         for notice in monitor.notices_:
-            if notice.kind != "drift":
+            if notice.kind not in ("drift", "off"):
                 odd[notice.began - first : None if notice.ended is None else notice.ended - first] = True
         found[name] = float(verdicts.alarm.mean())
         found[f"{name}, noticed"] = float(odd.mean())

@@ -73,7 +73,7 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     on_alarm
         Called with an `Alarm` when it begins to count and when it ends, after the call that saw it.
     on_notice
-        The same with a `Notice`: a drift, or an input that is flat, lively or gone.
+        The same with a `Notice`: a drift, or an input that is flat, lively, gone or off.
 
     Attributes
     ----------
@@ -82,7 +82,8 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     alarms_ : list of Alarm
         The last 1,000 alarms that counted: when they began and ended, their peak, the inputs to blame.
     notices_ : list of Notice
-        The last 1,000 drifts, and inputs that were flat (stuck), lively (noise) or gone (no values).
+        The last 1,000 drifts, and inputs that were flat (stuck), lively (noise), gone (no values) or off (one
+        more that failed in an alarm).
     control_history_ : ControlHistory
         Statistics, limits and alarms over the whole stream, in up to 512 stretches.
     limits_ : dict

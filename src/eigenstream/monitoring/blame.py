@@ -41,6 +41,8 @@ class Blame(NamedTuple):
 
     contributors: Contributors
     readings: Readings
+    distance: float
+    """The mean distance of the rows from the mean before, of which the shares are."""
 
 
 def blame(reference: Reference, rows: Floats, before: Vector, names: Sequence[str], width: int) -> Blame:
@@ -63,7 +65,8 @@ def blame(reference: Reference, rows: Floats, before: Vector, names: Sequence[st
         Z = reference.standardized(rows) - reference.standardized(before[None])
         largest = float(np.abs(Z).max(initial=0.0))
         Z = Z / largest if largest > 0 else Z  # of rows that are nearly infinitely far off, too
-        chosen, shares, values = _reconstructed(reference, Z)
+        chosen, shares, values, total = _reconstructed(reference, Z)
+        distance = total * largest / max(len(Z), 1) * largest
     called = names or [f"x{i}" for i in range(width)]
     scale = np.ones(len(before)) if reference.scale is None else reference.scale
     contributors: dict[str, float] = {}
@@ -74,11 +77,11 @@ def blame(reference: Reference, rows: Floats, before: Vector, names: Sequence[st
         reads = float(np.mean(rows[:, i], dtype=np.float64))
         readings.setdefault(name, (reads, reads - float(scale[i]) * value * largest))
     ordered = sorted(contributors.items(), key=lambda pair: -pair[1])
-    return Blame(tuple(ordered), tuple((name, *readings[name]) for name, _ in ordered))
+    return Blame(tuple(ordered), tuple((name, *readings[name]) for name, _ in ordered), distance)
 
 
-def _reconstructed(reference: Reference, Z: Matrix) -> tuple[list[int], list[float], list[float]]:
-    """Inputs to reconstruct, the share of all distances that each takes away, and its mean error."""
+def _reconstructed(reference: Reference, Z: Matrix) -> tuple[list[int], list[float], list[float], float]:
+    """Inputs to reconstruct, shares of all distances that they take away, mean errors, and all distances."""
     A, D = reference.precise(Z), reference.precision.copy()
     total = max(float(np.einsum("ij,ij->", Z, A)), np.finfo(np.float64).tiny)
     least = 1e-9 * float(D.max(initial=0.0))
@@ -102,7 +105,7 @@ def _reconstructed(reference: Reference, Z: Matrix) -> tuple[list[int], list[flo
         steps.append(step)
     M = reference.precise(_units(chosen, len(D)))[:, chosen]
     errors = np.linalg.lstsq(M, reference.precise(Z.mean(axis=0)[None])[0][chosen], rcond=None)[0]
-    return chosen, shares, errors.tolist()
+    return chosen, shares, errors.tolist(), total
 
 
 def _units(inputs: list[int], n: int) -> Matrix:

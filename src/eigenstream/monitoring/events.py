@@ -118,7 +118,7 @@ class Notice:
     """Something worth knowing that is no alarm: a drift, or an input that does not behave as usual."""
 
     kind: str
-    """``"drift"``, ``"flat"``, ``"lively"`` or ``"gone"``."""
+    """``"drift"``, ``"flat"``, ``"lively"``, ``"gone"``, or ``"off"``: one more that fails in an alarm."""
     began: int
     ended: int | None = None
     """The first row after it; None: it is still on."""
@@ -130,7 +130,7 @@ class Notice:
         """The row at which it is known that it began, or has ended: an input is in order for a while then."""
         if self.ended is None:
             return self.began
-        return self.ended - 1 if self.kind == "drift" else self.ended + CALM
+        return self.ended - 1 if self.kind in ("drift", "off") else self.ended + CALM
 
 
 @dataclass

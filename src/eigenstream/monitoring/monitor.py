@@ -34,10 +34,11 @@ from ..learners.threads import threads_for
 from ..model import RankChange, Tracker
 from ..model.blocks import Missing
 from ..model.reading import Reading
-from .blame import HELD, Blame, blame
+from .blame import blame
+from .blaming import Blaming
 from .contributions import contributions, per_input
 from .drift import Drift
-from .events import AFTERMATH, LOWEST, REMEMBERED, Alarm, Contributors, Followed, Notice, Watch
+from .events import LOWEST, REMEMBERED, Alarm, Contributors, Followed, Notice, Watch
 from .first_learning import LARGEST_PART, first_learning
 from .history import Stretches
 from .inputs import Inputs
@@ -93,10 +94,6 @@ MOST_FOR_DRIFT = 1.5
 LEAST_SEVERITY = 0.01
 """Severity of rows like most."""
 
-# Rows that exceed. Another input that fails while a fault lasts is then among those to blame within as many.
-BLAMED_AGAIN = 64
-"""Rows of a long alarm after which inputs are blamed again."""
-
 # Enough rows for a model of some dozens of inputs, few enough to hold the new normal alone.
 RESTART = 256
 """Number of last rows of an accepted alarm that the new normal starts from."""
@@ -121,7 +118,7 @@ class Monitor(Marked):
             "drifted",
             "modes",
         ),
-        *("before", "blamed", "blamed_at", "notices", "inputs"),
+        *("notices", "inputs"),
     )
 
     tracker: Tracker
@@ -172,14 +169,10 @@ class Monitor(Marked):
     """The last drifts and inputs out of order."""
     recent: deque[Floats] = field(init=False)
     """The last rows of the alarm that is on."""
-    before: Vector | None = None
-    """The mean that was normal before the alarm that is on."""
-    blamed: Matrix | None = None
-    """The last of its rows that exceeded, or of the last alarm."""
+    blaming: Blaming = field(init=False)
+    """Inputs to blame for the alarm that is on."""
     inputs: Inputs = field(init=False)
     """Each input for itself."""
-    blamed_at: int = 0
-    """The last of these rows."""
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -196,17 +189,19 @@ class Monitor(Marked):
             keeps=keeps,
         )
         self.inputs = Inputs(self.tracker.plan.width, settings.false_alarm_rate)
+        self.blaming = Blaming(self.names, self.tracker.plan.width, settings.false_alarm_rate)
         self.recent = deque(maxlen=min(RESTART, settings.accept_after))
 
     def mark(self) -> Mark:
         """The present state of monitor and tracker, for `revert`; copies no array."""
         parts = self.tracker.mark(), self.limits.mark(), self.watch.mark(), self.counts.mark()
+        others = self.stretches.mark(), self.inputs.mark(), self.blaming.mark()
         pending = self.pending, len(self.pending)
-        return *parts, self.stretches.mark(), self.inputs.mark(), pending, self.recent.copy(), super().mark()
+        return *parts, *others, pending, self.recent.copy(), super().mark()
 
     def revert(self, mark: Mark) -> None:
         """Go back to the last mark, to the bit."""
-        tracker, limits, watch, counts, stretches, inputs, pending, recent, others = mark
+        tracker, limits, watch, counts, stretches, inputs, blaming, pending, recent, others = mark
         super().revert(others)
         self.tracker.revert(tracker)
         self.limits.revert(limits)
@@ -214,6 +209,7 @@ class Monitor(Marked):
         self.counts.revert(counts)
         self.stretches.revert(stretches)
         self.inputs.revert(inputs)
+        self.blaming.revert(blaming)
         self.pending, number = pending
         del self.pending[number:]
         self.recent = recent
@@ -299,9 +295,10 @@ class Monitor(Marked):
         self.limits = Limits(self.settings.false_alarm_rate)
         self.corrected, self.correct_at = self.counts.came, self.counts.came + FIRST_CORRECTION
         self.counted, self.pending, self.modes = 0, [], ()
-        self.before, self.blamed = None, None
+        self.blaming.forget()
         if self.inputs.width != tracker.plan.width:
             self.inputs = Inputs(tracker.plan.width, self.settings.false_alarm_rate)
+            self.blaming = Blaming(self.names, tracker.plan.width, self.settings.false_alarm_rate)
         self.watch.line.rest(0, 0.0)
         self.recent.clear()
         self._renew()
@@ -414,7 +411,9 @@ class Monitor(Marked):
         severity = _severity(surprises, followed.lines)
         severity[followed.prolonged] = np.maximum(severity, excess)[followed.prolonged]
         self._note_peaks(followed, severity, which)
-        blamed = self._blame(followed, judged, blame)
+        blamed: list[Contributors] = [()] * len(rows) if blame else []
+        if self.reference is not None:
+            blamed = self.blaming.follow(followed, judged, limits, self.reference, each=blame)
         self._keep_recent(rows, followed.since)
         self.stretches.add(first, statistics, limits, severity, alarm)
         self.counts.came += len(rows)
@@ -675,6 +674,7 @@ class Monitor(Marked):
     def _accept(self, followed: Followed, missing: Missing) -> None:
         """Accept the rows of the alarm as the new normal, beside that of before: start from its last rows."""
         self.watch.end(self.counts.came, followed, accepted=True)
+        followed.notices += self.blaming.end(self.counts.came)
         self.counts.accepted += 1
         before = self.anchor or self._normal()
         modes = self.modes if before is None else with_mode(self.modes, before)
@@ -714,37 +714,6 @@ class Monitor(Marked):
                 alarm.peak, alarm.peak_row = float(inside[at]), first + at
                 alarm.statistic = "average" if followed.prolonged[at] else STATISTICS[which[at]]
 
-    def _blame(self, followed: Followed, rows: Floats, each: bool) -> list[Contributors]:
-        """Name the inputs to blame for each alarm by its last rows; with ``each``, also for each row."""
-        first = self.counts.came
-        blamed: list[Contributors] = [()] * len(rows) if each else []
-        if self.reference is None:
-            return blamed
-        hits = np.flatnonzero(followed.exceeds)
-        for alarm in followed.touched:
-            own = hits[followed.since[hits] == alarm.began]
-            if not len(own):
-                continue
-            if alarm.began >= first:
-                if self.before is None or alarm.began - self.blamed_at > AFTERMATH:
-                    self.before = self.reference.mean
-                self.blamed = None
-            assert self.before is not None
-            held = rows[own] if self.blamed is None else np.vstack((self.blamed, rows[own]))
-            number = _blamed_after(alarm.rows)
-            if number > alarm.rows - len(own):
-                until = len(held) - (alarm.rows - number)
-                said = self._blamed(held[max(until - HELD, 0) : until], self.before)
-                alarm.contributors, alarm.readings = said.contributors, said.readings
-            self.blamed, self.blamed_at = np.array(held[-HELD:], dtype=np.float64), first + int(own[-1])
-            for i in own[followed.counting[own]] if each else ():
-                blamed[i] = self._blamed(rows[i : i + 1], self.before).contributors
-        return blamed
-
-    def _blamed(self, rows: Floats, before: Vector) -> Blame:
-        assert self.reference is not None
-        return blame(self.reference, rows, before, self.names, self.tracker.plan.width)
-
 
 def _means_over_tiles(start: float, values: Vector, newest: float) -> list[float]:
     """Exponentially weighted means before and after each of these values, one per tile; NaN says nothing."""
@@ -752,14 +721,6 @@ def _means_over_tiles(start: float, values: Vector, newest: float) -> list[float
     for value in values.tolist():
         means.append(means[-1] if math.isnan(value) else means[-1] + newest * (value - means[-1]))
     return means
-
-
-def _blamed_after(rows: int) -> int:
-    """Number of rows of an alarm after which inputs were blamed last, whatever the calls.
-
-    It is 1, 2, 4 and so on, then a multiple of `BLAMED_AGAIN`.
-    """
-    return rows - rows % BLAMED_AGAIN if rows >= BLAMED_AGAIN else 1 << (rows.bit_length() - 1)
 
 
 def _severity(surprises: Vector, line: Vector | float) -> Vector:

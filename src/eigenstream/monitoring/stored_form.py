@@ -55,7 +55,8 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "line": [watch.line.above, watch.line.at],
         "density": [watch.density, watch.at, watch.held_from],
         "drift": [watch.anchored, watch.began_above, watch.anchored_at, watch.drifting, watch.drifting_at],
-        "blamed_at": monitor.blamed_at,
+        "blamed_at": monitor.blaming.at,
+        "known_to_blame": monitor.blaming.known,
         "drift_began": None if watch.drift is None else watch.drift.began,
         "hits": list(watch.hits),
         "notices": [values_of(notice) for notice in monitor.notices],
@@ -73,8 +74,8 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays |= _stored_likeness("now", monitor.likeness)
     if monitor.trail is not None:
         arrays |= {f"trail.{part}": array for part, array in monitor.trail._asdict().items()}
-    if monitor.before is not None and monitor.blamed is not None:
-        arrays |= {"before": monitor.before, "blamed": monitor.blamed}
+    if monitor.blaming.before is not None and monitor.blaming.rows is not None:
+        arrays |= {"before": monitor.blaming.before, "blamed": monitor.blaming.rows}
     return {f"monitor.{name}": array for name, array in arrays.items()}, document
 
 
@@ -122,7 +123,9 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     )
     monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed = map(index, document["renewals"])
     monitor.counted = whole(document, "counted")
-    monitor.blamed_at = whole(document, "blamed_at")
+    monitor.blaming.at = whole(document, "blamed_at")
+    known = document.get("known_to_blame", {})  # files of earlier versions have none
+    monitor.blaming.known = {str(name): int(row) for name, row in known.items()}
     monitor.reference = _restored_reference(arrays, "reference", document["reference"], n)
     monitor.limits = _restored_limits(arrays, "limits", settings.false_alarm_rate)
     own = {
@@ -192,8 +195,8 @@ def _restore_trail(monitor: Monitor, arrays: Arrays) -> None:
     n = len(reference.mean)
     monitor.likeness = _restored_likeness(arrays, "now", len(reference.variances))
     if "before" in arrays:
-        monitor.before = stored_array(arrays, "before", (n,))
-        monitor.blamed = stored_array(arrays, "blamed", (None, n))
+        monitor.blaming.before = stored_array(arrays, "before", (n,))
+        monitor.blaming.rows = stored_array(arrays, "blamed", (None, n))
     monitor.trail = _restored_trail(arrays, reference)
 
 
