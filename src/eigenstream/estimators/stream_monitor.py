@@ -164,7 +164,19 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Verdict:
         """Judge one vector, and learn it."""
         stamps = None if timestamp is None else [timestamp]
+        if self._is_plain_row(x):  # as scikit-learn would hand it on; the model checks its values
+            self.model_._in_step()
+            self._model.on_alarm, self._model.on_notice = self.on_alarm, self.on_notice
+            return self._model.follow(np.ascontiguousarray(x)[None], stamps).verdicts.one(0)
         return self._follow(np.asarray(as_numbers(x, "x"))[None], stamps).one(0)
+
+    def _is_plain_row(self, x: ArrayLike) -> bool:
+        """True for a vector of the type and width of what was learnt, if rows have no times."""
+        model: MonitoredModel | None = vars(self).get("_model")
+        if model is None or model.monitor is None or model.needs_timestamps or type(x) is not np.ndarray:
+            return False
+        plan = model.monitor.tracker.plan
+        return bool(x.dtype == plan.dtype and x.shape == (plan.width,))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep`` also those of the model, the default one too (``model__...``)."""

@@ -465,7 +465,12 @@ class Monitor(Marked):
         if self.anchor is None or self.reference is None or found is None or self.frozen:
             nothing = np.full(number, np.nan)
             return nothing, nothing, nothing
-        places = np.arange(self.counts.came, self.counts.came + number)
+        came = self.counts.came
+        if (came + number) // TILE == came // TILE:  # no end of a tile
+            drifted = math.nan if math.isnan(self.seen_by_anchor) else self.drifted
+            now = self.seen_by_anchor, self.usual_for_anchor, drifted
+            return np.full(number, now[0]), np.full(number, now[1]), np.full(number, now[2])
+        places = np.arange(came, came + number)
         ends = np.flatnonzero(found.usable & (places % TILE == TILE - 1))
         tiles = places[ends] // TILE
         averages = self.reference.rows_at(found.averages[np.cumsum(found.usable)[ends] - 1], tiles)
@@ -474,10 +479,10 @@ class Monitor(Marked):
         known = np.append(self.seen_by_anchor, severities)
         usual = _means_over_tiles(self.usual_for_anchor, surprises, NEWEST_TILE)
         capped = np.minimum(severities, MOST_FOR_DRIFT)
-        drifted = _means_over_tiles(self.drifted, capped, NEWEST_TILE_OF_DRIFT)
-        self.seen_by_anchor, self.usual_for_anchor, self.drifted = float(known[-1]), usual[-1], drifted[-1]
+        means = _means_over_tiles(self.drifted, capped, NEWEST_TILE_OF_DRIFT)
+        self.seen_by_anchor, self.usual_for_anchor, self.drifted = float(known[-1]), usual[-1], means[-1]
         rows = np.diff(ends, prepend=0, append=number)
-        drift = np.where(np.isnan(known), np.nan, drifted)
+        drift = np.where(np.isnan(known), np.nan, means)
         return np.repeat(known, rows), np.repeat(usual, rows), np.repeat(drift, rows)
 
     def _surprises(self, statistics: Matrix) -> tuple[Matrix, Vector, NDArray[np.intp]]:
@@ -490,6 +495,8 @@ class Monitor(Marked):
     def _limits_at(self, lines: Vector) -> Matrix:
         if self.reference is None:
             return np.full((len(lines), len(STATISTICS)), np.inf)
+        if len(lines) == 1:
+            return self.limits.limits_at(lines, self.reference)
         starts = np.flatnonzero(np.diff(lines, prepend=np.nan))  # lines change seldom
         limits = self.limits.limits_at(lines[starts], self.reference)
         return np.repeat(limits, np.diff(starts, append=len(lines)), axis=0)
