@@ -79,7 +79,7 @@ class TensorArray(NDArrayOperatorsMixin):
 
     def beside(self, array: Any) -> TensorArray:
         """Another array where this one lives."""
-        return TensorArray(self._operand(array).to(self.unwrapped.device))
+        return TensorArray(self._operand(array).to(self.unwrapped.device, non_blocking=self.launches))
 
     def astype(self, dtype: Any, copy: bool = True) -> TensorArray:
         return TensorArray(self.unwrapped.to(TYPES[np.dtype(dtype)], copy=copy))
@@ -169,7 +169,8 @@ class TensorArray(NDArrayOperatorsMixin):
         """An operand as a tensor: arrays where this one lives, single numbers where they are."""
         # By way of NumPy a float is a double; PyTorch would make it a single.
         tensor = array.unwrapped if isinstance(array, TensorArray) else torch.as_tensor(np.array(array))
-        return tensor if tensor.ndim == 0 else tensor.to(self.unwrapped.device)
+        # The host need not wait until a device has done all that it was asked for; from one it has to.
+        return tensor if tensor.ndim == 0 else tensor.to(self.unwrapped.device, non_blocking=self.launches)
 
     def _key(self, key: Any) -> Any:
         if isinstance(key, tuple):
