@@ -101,7 +101,7 @@ def test_an_anchor_that_says_nothing_of_drift_is_none():
         verdicts = monitor.learn_many(rows)
         level = monitor.drift_.level
         assert (verdicts.drift == 0).all() or monitor._monitor.anchor is not None
-        assert level == 0 or np.isfinite(monitor._monitor.seen_by_anchor)
+        assert level == 0 or np.isfinite(monitor._monitor.anchor.seen)
 
 
 def test_a_fault_whose_alarm_ends_again_and_again_is_learnt_in_time():

@@ -34,6 +34,7 @@ from ..learners.threads import threads_for
 from ..model import RankChange, Tracker
 from ..model.blocks import Missing
 from ..model.reading import Reading
+from .anchor import Anchor
 from .blame import blame
 from .blaming import Blaming
 from .contributions import contributions, per_input
@@ -76,20 +77,6 @@ LATE = 16
 EXCESS = math.log(2)
 """Distance from its limit with which a statistic that exceeds it counts for the limits, at most."""
 
-# A share of a tile: eight tiles, 64 rows.
-NEWEST_TILE = 1 / 8
-"""Weight of the newest tile in the mean surprise of the last rows for the anchor."""
-
-# A share of a tile: 32 tiles, 256 rows. A slow stream leaves the range of its first rows for a while and
-# comes back. On rows that no page shows, calm ones exceeded in the median 0.03 of the time by each average of
-# nine rows, and never by means of 64 rows and more. On the evaluation's own rows that took 256 (128: 0.07).
-NEWEST_TILE_OF_DRIFT = 1 / 32
-"""Weight of the newest tile in the mean severity for the anchor that tells a drift."""
-
-# In units of the line. A few tiles that are far off do not make a drift: two in three have to exceed.
-MOST_FOR_DRIFT = 1.5
-"""Largest severity for the anchor that counts for a drift."""
-
 # In units of the line. Zero is kept for rows that could not be judged.
 LEAST_SEVERITY = 0.01
 """Severity of rows like most."""
@@ -113,9 +100,6 @@ class Monitor(Marked):
             "likeness",
             "renewed",
             "anchor",
-            "seen_by_anchor",
-            "usual_for_anchor",
-            "drifted",
             "modes",
         ),
         *("notices", "inputs"),
@@ -135,14 +119,8 @@ class Monitor(Marked):
     """The control charts so far."""
     reference: Reference | None = None
     """Reference that rows are judged by; None before the first look."""
-    anchor: Normal | None = None
+    anchor: Anchor | None = None
     """The first normal, which stands still; None before it is known."""
-    seen_by_anchor: float = math.nan
-    """The severity of the average for the anchor at the last end of a tile; NaN: it has said nothing yet."""
-    usual_for_anchor: float = 1.0
-    """Mean surprise of the averages of the last tiles for the anchor; that of usual rows at first."""
-    drifted: float = 0.0
-    """Mean severity of the averages of many more tiles for the anchor; above 1 there is a drift."""
     modes: tuple[Normal, ...] = ()
     """Normals before those that were accepted."""
     trail: Trail | None = None
@@ -290,7 +268,6 @@ class Monitor(Marked):
         Nothing is left of the reference before: if the tracker knows too little to judge by, there is none.
         """
         self.tracker, self.reference, self.anchor = tracker, None, None
-        self.seen_by_anchor, self.usual_for_anchor, self.drifted = math.nan, 1.0, 0.0
         self.trail, self.likeness = None, None
         self.limits = Limits(self.settings.false_alarm_rate)
         self.corrected, self.correct_at = self.counts.came, self.counts.came + FIRST_CORRECTION
@@ -367,7 +344,7 @@ class Monitor(Marked):
         """Distance of a reference from the anchor."""
         if self.anchor is None or now is None:
             return Drift(0.0, 1.0, 0.0)
-        return Drift.between(self.anchor.reference, now)
+        return Drift.between(self.anchor.normal.reference, now)
 
     def rows_until_due(self, *, fills: bool) -> int:
         """Number of rows that can be judged before the model, the limits or an alarm may change.
@@ -404,7 +381,9 @@ class Monitor(Marked):
         values, largest, which = self._surprises(statistics)
         line, surprises = self.limits.line, self.limits.of_whole(largest)
         surprises, elsewhere = self._by_modes(judged, surprises, line)
-        excess, usual, drift = self._by_anchor(found, len(rows))
+        excess = usual = drift = np.full(len(rows), np.nan)
+        if self.anchor is not None and self.reference is not None and found is not None and not self.frozen:
+            self.anchor, (excess, usual, drift) = self.anchor.after(found, self.reference, first)
         followed = self.watch.follow(first, surprises, line, excess, usual, drift)
         exceeds, alarm = followed.exceeds, followed.exceeds & followed.counting
         limits = self._limits_at(followed.lines)
@@ -455,35 +434,6 @@ class Monitor(Marked):
             surprises[better] = theirs[theirs < surprises[odd]]
             elsewhere[better] = True
         return surprises, elsewhere
-
-    def _by_anchor(self, found: Judged | None, number: int) -> tuple[Vector, Vector, Vector]:
-        """The severity of the average for the anchor, the mean surprise of averages before, and the drift.
-
-        All at each row as of the last end of a tile: a drift is slow, a look at every eighth row is enough.
-        NaN where the anchor says nothing.
-        """
-        if self.anchor is None or self.reference is None or found is None or self.frozen:
-            nothing = np.full(number, np.nan)
-            return nothing, nothing, nothing
-        came = self.counts.came
-        if (came + number) // TILE == came // TILE:  # no end of a tile
-            drifted = math.nan if math.isnan(self.seen_by_anchor) else self.drifted
-            now = self.seen_by_anchor, self.usual_for_anchor, drifted
-            return np.full(number, now[0]), np.full(number, now[1]), np.full(number, now[2])
-        places = np.arange(came, came + number)
-        ends = np.flatnonzero(found.usable & (places % TILE == TILE - 1))
-        tiles = places[ends] // TILE
-        averages = self.reference.rows_at(found.averages[np.cumsum(found.usable)[ends] - 1], tiles)
-        surprises = self.anchor.surprises_of_averages(averages, tiles)
-        severities = surprises / self.anchor.limits.line
-        known = np.append(self.seen_by_anchor, severities)
-        usual = _means_over_tiles(self.usual_for_anchor, surprises, NEWEST_TILE)
-        capped = np.minimum(severities, MOST_FOR_DRIFT)
-        means = _means_over_tiles(self.drifted, capped, NEWEST_TILE_OF_DRIFT)
-        self.seen_by_anchor, self.usual_for_anchor, self.drifted = float(known[-1]), usual[-1], means[-1]
-        rows = np.diff(ends, prepend=0, append=number)
-        drift = np.where(np.isnan(known), np.nan, means)
-        return np.repeat(known, rows), np.repeat(usual, rows), np.repeat(drift, rows)
 
     def _surprises(self, statistics: Matrix) -> tuple[Matrix, Vector, NDArray[np.intp]]:
         """Values for the limits to count, the largest surprise of each row, and whose it is."""
@@ -657,8 +607,7 @@ class Monitor(Marked):
         """Take what is normal now for the anchor, if it can judge."""
         normal = self._normal()
         if normal is not None and normal.judges_averages:
-            self.anchor = normal
-            self.seen_by_anchor, self.usual_for_anchor, self.drifted = math.nan, 1.0, 0.0
+            self.anchor = Anchor(normal)
 
     def _normal(self) -> Normal | None:
         """The present normal, as it stands; None if it cannot judge."""
@@ -683,7 +632,7 @@ class Monitor(Marked):
         self.watch.end(self.counts.came, followed, accepted=True)
         followed.notices += self.blaming.end(self.counts.came)
         self.counts.accepted += 1
-        before = self.anchor or self._normal()
+        before = self._normal() if self.anchor is None else self.anchor.normal
         modes = self.modes if before is None else with_mode(self.modes, before)
         # These few rows count alike: their times were not kept.
         tracker = Tracker(replace(self.tracker.plan, seconds=None))
@@ -720,14 +669,6 @@ class Monitor(Marked):
             if inside[at] > alarm.peak:
                 alarm.peak, alarm.peak_row = float(inside[at]), first + at
                 alarm.statistic = "average" if followed.prolonged[at] else STATISTICS[which[at]]
-
-
-def _means_over_tiles(start: float, values: Vector, newest: float) -> list[float]:
-    """Exponentially weighted means before and after each of these values, one per tile; NaN says nothing."""
-    means = [start]
-    for value in values.tolist():
-        means.append(means[-1] if math.isnan(value) else means[-1] + newest * (value - means[-1]))
-    return means
 
 
 def _severity(surprises: Vector, line: Vector | float) -> Vector:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..learners.stored import stored_array
 from ..model import Tracker
 from ..model.stored_form import values_of, whole
+from .anchor import Anchor
 from .events import REMEMBERED, Alarm, Notice
 from .history import WIDTH, Stretches
 from .inputs import Inputs
@@ -32,7 +33,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and document from which `restored` makes the same monitor of the same tracker."""
-    watch, plan = monitor.watch, monitor.tracker.plan
+    watch, plan, anchor = monitor.watch, monitor.tracker.plan, monitor.anchor
     arrays: dict[str, NDArray[Any]] = {
         "pending": np.concatenate([np.zeros((0, len(STATISTICS) + 1)), *monitor.pending]),
         "history": monitor.stretches.table,
@@ -47,9 +48,9 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "renewals": [monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed],
         "correct_at": monitor.correct_at,
         "corrected": monitor.corrected,
-        "seen_by_anchor": None if math.isnan(monitor.seen_by_anchor) else monitor.seen_by_anchor,
-        "usual_for_anchor": monitor.usual_for_anchor,
-        "drifted": monitor.drifted,
+        "seen_by_anchor": None if anchor is None or math.isnan(anchor.seen) else anchor.seen,
+        "usual_for_anchor": 1.0 if anchor is None else anchor.usual,
+        "drifted": 0.0 if anchor is None else anchor.drifted,
         "counted": monitor.counted,
         "stretch": monitor.stretches.length,
         "line": [watch.line.above, watch.line.at],
@@ -65,7 +66,9 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "reference": _stored_reference("reference", monitor.reference, arrays),
         "modes": len(monitor.modes),
     }
-    normals = {"anchor": monitor.anchor} | {f"mode {i}": mode for i, mode in enumerate(monitor.modes)}
+    normals = {"anchor": None if anchor is None else anchor.normal} | {
+        f"mode {i}": mode for i, mode in enumerate(monitor.modes)
+    }
     for name, normal in normals.items():
         document[name] = _stored_reference(name, None if normal is None else normal.reference, arrays)
         if normal is not None:
@@ -115,12 +118,6 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     monitor = Monitor(tracker, settings, names, bool(document["frozen"]))
     monitor.counts = Counts(**{name: whole(document["counts"], name) for name in values_of(Counts())})
     monitor.correct_at, monitor.corrected = whole(document, "correct_at"), whole(document, "corrected")
-    seen = document["seen_by_anchor"]
-    monitor.seen_by_anchor = math.nan if seen is None else float(seen)
-    monitor.usual_for_anchor, monitor.drifted = (
-        float(document["usual_for_anchor"]),
-        float(document["drifted"]),
-    )
     monitor.renew_at, monitor.soonest, monitor.looked, monitor.renewed = map(index, document["renewals"])
     monitor.counted = whole(document, "counted")
     monitor.blaming.at = whole(document, "blamed_at")
@@ -184,7 +181,9 @@ def _restore_normals(monitor: Monitor, arrays: Arrays, document: Mapping[str, An
         if reference is not None:
             found.append(Normal(reference, _restored_limits(arrays, name, rate)))
     if document["anchor"] is not None:
-        monitor.anchor = found.pop(0)
+        seen = document["seen_by_anchor"]
+        usual, drifted = float(document["usual_for_anchor"]), float(document["drifted"])
+        monitor.anchor = Anchor(found.pop(0), math.nan if seen is None else float(seen), usual, drifted)
     monitor.modes = tuple(found)
 
 
