@@ -10,8 +10,8 @@ from eigenstream.model.forecast_kernels import moved
 from eigenstream.model.gap_kernels import mix
 from eigenstream.model.gap_state import OtherAnswer
 from eigenstream.model.judgement import HiddenErrors, SecondMixture, bins_of, hide
-from eigenstream.model.persistence import Persistence
-from eigenstream.model.time_filter import moved_means
+from eigenstream.model.persistence import Forecaster, Persistence
+from eigenstream.model.time_filter import carried_by, moved_means
 from tests.online_model import paper, with_gaps
 from tests.same_state import differences
 
@@ -402,3 +402,48 @@ def test_hidden_entries_are_others_in_every_block_and_leave_something_of_a_row()
     assert not gone.all(axis=2).any()
     assert 0.1 < gone.mean() < 0.5
     assert bins_of(np.array([1, 2, 3, 4, 5, 64, 65, 9999])).tolist() == [0, 1, 2, 2, 3, 6, 7, 7]
+
+
+def test_a_value_after_a_gap_corrects_the_row_before_it():
+    """Inputs that keep their direction would otherwise seem to have moved by what was filled wrongly."""
+    rng = np.random.default_rng(21)
+    speed = np.zeros((1000, 4))
+    for t in range(1, 1000):
+        speed[t] = 0.95 * speed[t - 1] + rng.standard_normal(4)
+    X = np.cumsum(speed - speed.mean(axis=0), axis=0)
+    for share, at_most in ((0.2, 0.5), (0.5, 0.8)):
+        gappy = with_gaps(X, share)
+        filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy)
+        assert error(filled, X, gappy) < at_most * error(by_last(gappy), X, gappy)
+
+
+def test_the_correction_of_a_filled_predecessor_is_that_of_least_squares():
+    none = np.zeros(2)
+    forecaster = Forecaster(np.array([1.6, 0.8]), np.array([-0.63, 0.0]))
+    rng, e = np.random.default_rng(22), np.random.default_rng(23).standard_normal((5, 40_000, 2))
+    first = rng.standard_normal((2, 2))
+    expected = forecaster.ahead(first[1], first[0], 4)
+    rows = [np.tile(row, (40_000, 1)) for row in first]
+    for t in range(4):
+        rows.append(forecaster.after(rows[-1], rows[-2]) + e[t])
+    for h in range(1, 4):  # rows[2 + h] came after h rows that were filled by what was expected
+        off, unexpected = rows[1 + h] - expected[h - 1], rows[2 + h] - expected[h]
+        share = (off * unexpected).mean(axis=0) / np.square(unexpected).mean(axis=0)
+        np.testing.assert_allclose(carried_by(forecaster)[h], share, atol=0.02)
+    np.testing.assert_array_equal(carried_by(forecaster)[0], none)
+
+
+def test_forecasts_of_changes_count_by_the_share_of_them_that_comes_true():
+    """An input that stands still and jumps has no direction, though a few jumps would give one."""
+    rng = np.random.default_rng(24)
+    jumps = rng.standard_normal((2001, 3)) * (rng.random((2001, 3)) < 0.02)
+    trend = np.zeros((2001, 3))
+    for t in range(1, 2001):
+        trend[t] = 0.9 * trend[t - 1] + rng.standard_normal(3)
+    for steps, low, high in ((jumps, 0.0, 0.4), (trend, 0.9, 1.0)):
+        X, sums = np.cumsum(steps, axis=0), Persistence.none(3)
+        for start in range(0, 1920, 64):
+            fitted = sums.fitted(start) if start else None
+            rows = X[start : start + 66] - X[: start + 66].mean(axis=0)
+            sums = sums.after(rows, np.ones(rows.shape, dtype=bool), np.ones(64), 1.0, fitted)
+        assert low <= sums.shares().mean() <= high

@@ -350,7 +350,8 @@ def follow(
     n, lacks = rows.shape[1], len(course.along) > 0
     last, before, ages, mean = course.last[1], course.last[0], course.ages, outlook.mean
     usual, units, deviations, limits = belief.mean, belief.units, outlook.deviations, outlook.far
-    at, doubts, gross = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_)
+    at, doubts, gross, carried = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_), outlook.carried
+    back, gone = np.zeros(n, np.int64), np.zeros(n, np.int64)
     trusted, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n)
     U, reach, spread, lack = solved(belief, at[:0], doubts[:0], lacks)
     solution = False
@@ -363,7 +364,7 @@ def follow(
             for i in range(n):
                 course.rows[t, i] = last[i] + mean[i]
             continue
-        new, filled, m, gaps, burst = course.new[t], course.rows[t], 0, 0, 0.0
+        new, filled, m, gaps, late_values, burst = course.new[t], course.rows[t], 0, 0, 0, 0.0
         if unseen:
             unseen = begin(belief, outlook, course, row)
         for i in range(n):
@@ -386,6 +387,9 @@ def follow(
             if np.isnan(row[i]):
                 gaps += 1
             else:
+                if ages[i] + passed > 1:
+                    back[late_values], gone[late_values] = i, min(ages[i] + passed, len(carried)) - 1
+                    late_values += 1
                 variance, ages[i] = late[i], 0
                 if abs(new[i]) > most:
                     gross[i], far = True, new[i] / GROSS
@@ -404,6 +408,9 @@ def follow(
         before[:] = last
         for i in range(n):
             last[i] = row[i] - mean[i]
+        for a in range(late_values):  # after a gap: with a predecessor that is wrong, it would seem to move
+            i = back[a]
+            before[i] += carried[gone[a], i] * (last[i] - forecast[i])
         if m:
             if renewed(belief, at[:m], doubts[:m]):
                 solution = False

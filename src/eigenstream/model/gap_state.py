@@ -128,6 +128,9 @@ class Outlook(NamedTuple):
     """Variance of the noise in each innovation, in the units of the rows (n)."""
     gathered: Matrix
     """Variance of a forecast from a predecessor that has been filled for so long (ages, n)."""
+    carried: Matrix
+    """Share of what is unexpected of a value by which its predecessor, filled for so long, is corrected, for
+    the first ages; for those that are older, the last one (ages, n)."""
     ages: NDArray[np.int64]
     """These ages, the last of which stands for all that are older."""
     bins: NDArray[np.int64]

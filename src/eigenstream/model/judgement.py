@@ -226,8 +226,8 @@ def hidden(block: int, rows: int, n: int) -> NDArray[np.bool_]:
     sparse, t, i = SPARSE * max(n // WIDE, 1), np.arange(rows)[:, None], np.arange(n)
     of, shift = max(min(sparse, n), 1), block + block // SPARSE  # later, blocks are judged at multiples of 16
     long = (i + shift) % of == 0
-    short = (i + shift + of // 2 + t // RUN) % of == 0
-    alone = (5 * t + 7 * i + shift) % sparse == 0
+    short = (i + shift + of // 2) % of == -(t // RUN) % of  # remainders of vectors: matrices take long
+    alone = (7 * i + shift) % sparse == -(5 * t) % sparse
     return np.asarray(long | short | alone)
 
 

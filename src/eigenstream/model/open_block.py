@@ -59,6 +59,7 @@ class OpenBlock:
             np.full(n, np.inf),
             np.ones(n),
             np.zeros((2, n)),
+            np.zeros((1, n)),
             np.arange(2),
             np.zeros(2, np.int64),
             np.full(n, np.inf),

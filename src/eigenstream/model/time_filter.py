@@ -106,14 +106,18 @@ class Dynamics(NamedTuple):
         """Factor of a forecast's deviation from the mean, and its variance, by the age of its predecessor.
 
         Both are as judged on blocks. Neither falls where the other horizons are: a forecast says no more than
-        a shorter one, and its variance is no smaller (m, n).
+        a shorter one, and its variance is no smaller; between the oldest ages of bins it grows evenly (m, n).
         """
         kept, factors = np.minimum.accumulate(self.ahead[0], axis=0), self.ahead[1]
         oldest: Matrix = np.exp2(np.arange(len(factors), dtype=np.float64))[:, None]
         ends = factors * self._expected_ahead(oldest)
-        before = np.vstack((np.zeros(ends.shape[1]), np.maximum.accumulate(ends, axis=0)[:-1]))
-        at = bins_of(ages), np.arange(ages.shape[1])
-        return kept[at], np.maximum(factors[at] * self._expected_ahead(ages), before[at])
+        ends = np.maximum.accumulate(ends, axis=0)
+        before = np.vstack((np.zeros(ends.shape[1]), ends[:-1]))
+        bins = bins_of(ages)
+        at, end = (bins, np.arange(ages.shape[1])), oldest[bins, 0]
+        evenly = before[at] + (2 * ages / end - 1) * (ends[at] - before[at])
+        alone = np.maximum(factors[at] * self._expected_ahead(ages), before[at])
+        return kept[at], np.where((bins > 0) & (ages <= end), evenly, alone)
 
     def _expected_ahead(self, horizons: Matrix) -> Matrix:
         """Variances that forecasts expect (m, n); of less than a step as of a first-order process."""
@@ -201,6 +205,8 @@ class TimeFilter(Marked):
         """True if nothing is forgotten."""
         self.directions = n if plan.solver == "exact" else plan.k + BEYOND
         """Most directions of innovations that take part in filling."""
+        self.components = min(plan.k, n)
+        """Components of the learner of innovations."""
         self.learner = innovations_learner(plan)
         """Of innovations, each input in its own units."""
         self.persistence, self.judgement = Persistence.none(n), HiddenErrors.none(n)
@@ -273,7 +279,8 @@ class TimeFilter(Marked):
         gathered = np.minimum(alone * _gathered(forecaster), spread)
         gathered[-1] = spread
         noise = known.noise * np.square(scale)
-        outlook = Outlook(mean, self._deviations(), noise, gathered, AGES, BINS_BY_AGE, self._far())
+        usual, carried = self._deviations(), carried_by(forecaster)
+        outlook = Outlook(mean, usual, noise, gathered, carried, AGES, BINS_BY_AGE, self._far())
         factors, ahead = self.judgement.factors(spread), self.ahead.judged(spread)
         return Dynamics(forecaster, outlook, known, factors, self.second, ahead, self._usual())
 
@@ -305,16 +312,30 @@ class TimeFilter(Marked):
         return Forecaster(found.a + found.b, np.zeros_like(found.b)) if self.timed else found
 
     def _innovations(self) -> Gaussian:
-        """Distribution of innovations; gaps leave fewer pairs of entries, on which a covariance rests."""
+        """Distribution of innovations; gaps leave fewer pairs of values, on which a covariance rests."""
         known = self.learner.known().on_host()
-        count = known.effective * float(self.totals[0] / self.totals[1]) ** 2
         scale, _ = self._scale()
         n, total = len(scale), known.trace / known.effective
-        variances, limited = known.lam[: self.directions] / known.effective, self.directions < n
-        if limited:
-            variances = variances[: _beyond_chance(variances, n, total, count)]
-        U = known.U[: len(variances)]
-        return gaussian(np.zeros(n), U, variances, 0, total, count, scale, limited=limited)
+        told = self._directions_of(known)
+        variances, U, count = known.lam[:told] / known.effective, known.U[:told], self._pairs(known)
+        return gaussian(np.zeros(n), U, variances, 0, total, count, scale, limited=self.directions < n)
+
+    def _pairs(self, known: Knowledge) -> float:
+        """Effective number of rows in which two inputs both have a value."""
+        return known.effective * float(self.totals[0] / self.totals[1]) ** 2
+
+    def _directions_of(self, known: Knowledge) -> int:
+        """Number of directions of innovations that take part in filling."""
+        n, variances = len(self.ages), known.lam[: self.directions] / known.effective
+        if self.directions >= n:
+            return len(variances)
+        return _beyond_chance(variances, n, known.trace / known.effective, self._pairs(known))
+
+    def _keep_directions(self) -> None:
+        """Let the learner of wide input keep few directions where what lies behind those of use is noise."""
+        if self.directions < len(self.ages):
+            known = self.learner.known(axes=False).on_host()
+            self.learner.align(min(self._directions_of(known), self.components), 0.0)
 
     def begin(self, rows: Matrix, steps: Steps, mean: Vector) -> None:
         """Learn from the first block, with gaps, of which nothing was known before; it has this mean."""
@@ -332,6 +353,7 @@ class TimeFilter(Marked):
         scale = np.sqrt(len(rows) / np.maximum(exact.sum(axis=0), 1))
         self.learner.learn(np.where(exact, new, 0.0) * scale, steps)
         self._count(came[2:], steps)
+        self._keep_directions()
         self._go_on(deviations[2:] + mean, came[2:], ages)
 
     def learn(self, past: Past, steps: Steps) -> None:
@@ -342,7 +364,9 @@ class TimeFilter(Marked):
             self._compare(deviations, np.vstack((self.came, course.came)), steps)
             learn_filled(self.learner, past.innovations(), steps)
             self._count(course.came, steps)
+            self._keep_directions()
         self._go_on(course.rows, course.came, course.ages)
+        self.last = past.last  # a predecessor may have been corrected since
 
     def learn_whole(self, rows: Matrix, steps: Steps, mean: Vector) -> None:
         """Learn from a block where neither it nor what was before has gaps; rows have this mean."""
@@ -359,6 +383,7 @@ class TimeFilter(Marked):
             self._compare(deviations, np.vstack((self.came, came)), steps)
             self.learner.learn(np.clip(new, -most, most), steps)
             self._count(came, steps)
+            self._keep_directions()
         self._go_on(rows, came, self.ages)
 
     def judge(self, bins: NDArray[np.intp], answers: Floats, weights: Vector) -> None:
@@ -381,7 +406,8 @@ class TimeFilter(Marked):
             neighbours = (passed > 0.5) & (passed < 2)
         if self.started and neighbours.all():
             self._compare_ahead(deviations, came, counts)
-        self.persistence = self.persistence.after(deviations, came, counts * neighbours, decay)
+        fitted = self.persistence.fitted(self.totals[1]) if self.started else None
+        self.persistence = self.persistence.after(deviations, came, counts * neighbours, decay, fitted)
         self.judgement = self.judgement.discounted(decay)
 
     def _compare_ahead(self, deviations: Matrix, came: NDArray[np.bool_], counts: Vector) -> None:
@@ -416,8 +442,11 @@ class TimeFilter(Marked):
         """Go on from the end of a block."""
         self.last, self.came = np.vstack((self.last, rows[-2:]))[-2:], np.vstack((self.came, came[-2:]))[-2:]
         self.ages, self.blocks = ages, self.blocks + 1
-        at = len(came) - 1 - np.argmax(came[::-1], axis=0)
-        self.held = np.where(came.any(axis=0), rows[at, np.arange(len(ages))], self.held)
+        late, held = np.flatnonzero(~came[-1]), rows[-1].copy()
+        if len(late):
+            at, known = len(came) - 1 - np.argmax(came[::-1, late], axis=0), came[:, late].any(axis=0)
+            held[late] = np.where(known, rows[at, late], self.held[late])
+        self.held = held
 
     def joined(self, every: Sequence[TimeFilter], known: Knowledge) -> None:
         """Go on with what all of these know, of whose innovations this is known together."""
@@ -503,6 +532,19 @@ def _gathered(forecaster: Forecaster) -> Matrix:
         growth = growth**2
         found[i] = found[i - 1] * (1 + growth)
     return found
+
+
+def carried_by(forecaster: Forecaster) -> Matrix:
+    """Share of what is unexpected of a value that its predecessor, filled for h rows, was off by.
+
+    The predecessor was off by ``psi_0 e + ... + psi_{h-1} e'``, the forecast from it by the same innovations
+    one row later and by a new one: the share is their covariance over the variance of the latter,
+    ``(psi_0 psi_1 + ... + psi_{h-1} psi_h) / (psi_0^2 + ... + psi_h^2)``. Returns one for each age up to
+    `LONGEST` (ages, n).
+    """
+    psi = forecaster.responses(LONGEST + 1)
+    both = np.vstack((np.zeros(psi.shape[1]), np.cumsum(psi[:-1] * psi[1:], axis=0)))
+    return np.asarray(both / np.cumsum(np.square(psi), axis=0))
 
 
 def forecast_variances(
