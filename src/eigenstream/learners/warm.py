@@ -19,10 +19,9 @@ from .arrays import beside, host, launches, zeros
 from .symmetric import DEPENDENT, eigenpairs, load_routines, orthonormal_rows
 from .threads import one_thread
 
-# A share of the rows of M, of which there are 88 to 152. At 72 of 136 the iteration takes 92 % of the time of
-# the whole decomposition, at a half 70 %, at a third 40 %. Components that begin late are as accurate either
-# way at 72 of 136: errors of two in 6,000 rows of 1,024 inputs are 1 to 4 % smaller (seeds 200 to 203).
-MOST_WARM = 0.55
+# A share of the rows of M, of which there are 88 to 152. At a half the iteration takes 70 % of the time of
+# the whole decomposition, at a third 40 %, at 72 of 136 92 %; on a GPU, at 264 of 520, half as long again.
+MOST_WARM = 0.5
 """Largest share of directions that are looked for in this way."""
 
 # Steps. Components are found after two, but what has just begun gathers too slowly then. After four, errors
