@@ -154,5 +154,5 @@ class Blaming(Marked):
 
 
 def _is_moment(rows: int) -> bool:
-    """True if inputs are blamed after so many rows of an alarm: 1, 2, 4 and so on, then on an even grid."""
+    """True at the rows of an alarm after which inputs are blamed: 1, 2, 4 and so on, then an even grid."""
     return rows % BLAMED_AGAIN == 0 if rows >= BLAMED_AGAIN else rows & (rows - 1) == 0
