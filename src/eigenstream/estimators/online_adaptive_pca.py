@@ -233,21 +233,20 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
 
     def learn_one(self, x: ArrayLike, timestamp: Any = None) -> Floats:
         """Learn from one vector, fast; returns its score by the model of the last block, see `learn_many`."""
-        model: StreamModel | None = vars(self).get("_model")
+        model: StreamModel | None = self.__dict__.get("_model")
         if type(x) is not np.ndarray or x.dtype.kind not in "fiub":
             x = as_numbers(x, "x")
         if model is None or (type(x) is not np.ndarray and is_foreign(x)):
             return self._learn_checked_one(x, timestamp)
         tracker = model.fitted()
-        row = np.ascontiguousarray(x, dtype=tracker.plan.dtype)
-        if row.shape != (tracker.plan.width,):
-            raise ValueError(
-                f"expected one vector of n_features={tracker.plan.width} numbers, got shape {row.shape}"
-            )
-        wide = row if row.dtype == np.float64 else row.astype(np.float64)
-        if not wide.dot(wide) < LARGEST_POWER[tracker.plan.dtype]:  # huge, infinite or NaN
+        plan = tracker.plan
+        row = np.ascontiguousarray(x, dtype=plan.dtype)
+        if row.shape != (plan.width,):
+            raise ValueError(f"expected one vector of n_features={plan.width} numbers, got shape {row.shape}")
+        wide = row if plan.dtype is np.float64 else row.astype(np.float64)
+        if not wide.dot(wide) < LARGEST_POWER[plan.dtype]:  # huge, infinite or NaN
             return self._learn_checked_one(row, timestamp)
-        if not tracker.plan.plain or timestamp is not None:
+        if not plan.plain or timestamp is not None:
             return self._learn_timed_one(row, timestamp)
         # What `whole_call` does, in less time: most rows only join those that wait for their block.
         call, callers, mark = object(), self._callers, None
@@ -255,7 +254,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
             callers.enter(call)
             mark = tracker.mark_for_one()
             score, changes = tracker.follow_one(row, self._checked_scores())
-            if changes or tracker.decision.rank == tracker.plan.k:
+            if changes or tracker.last_look.decision.rank == plan.k:
                 self._in_step().announce(changes)
             callers.inside.pop(call, None)
             return score

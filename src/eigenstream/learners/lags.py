@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -326,8 +327,7 @@ def block_sums(
         Whether to sum up differences from row to row, too.
     """
     stack, (b, k) = projections.shape[:-2], projections.shape[-2:]
-    weights = np.ones(b) if scales is None else scales
-    pairs = np.array([float(weights[lag:] @ weights[: b - lag]) if lag < b else 0.0 for lag in LAGS])
+    weights, pairs = _weights_and_pairs(b, None if scales is None else scales.tobytes())
     sums = np.zeros((*stack, len(LAGS), 1 + k))
     inputs = np.zeros((*stack, 2, 0 if rows is None or rows.shape[-1] > WIDEST else rows.shape[-1]))
 
@@ -337,7 +337,8 @@ def block_sums(
             w = weights[stretch]
             if lag >= len(w):
                 continue
-            within += float(w[lag:] @ w[: len(w) - lag])
+            if len(stretches) > 1:
+                within += float(w[lag:] @ w[: len(w) - lag])
             sums[..., i, 1:] += _products(projections[..., stretch, :], lag)
             if gram is not None:
                 sums[..., i, 0] += np.trace(gram[..., stretch, stretch], lag, -2, -1)
@@ -348,7 +349,7 @@ def block_sums(
                 inputs[..., i, :] += of_inputs
             if gram is None:
                 sums[..., i, 0] += of_inputs.sum(axis=-1)
-        if within and len(stretches) > 1:
+        if within:
             factor = math.sqrt(pairs[i] / within)
             sums[..., i, :] *= factor
             inputs[..., i : i + 1, :] *= factor  # none beyond the first two lags
@@ -366,6 +367,13 @@ def block_sums(
             for part in found:
                 part[~alike] = 0.0
     return BlockSums(sums, np.broadcast_to(pairs, (*stack, len(LAGS))), inputs, found)
+
+
+@lru_cache(maxsize=16)
+def _weights_and_pairs(b: int, scales: bytes | None) -> tuple[Vector, Vector]:
+    """Factor of each of b rows, and number of pairs at each lag, weighted: the same from block to block."""
+    weights = np.ones(b) if scales is None else np.frombuffer(scales)
+    return weights, np.array([float(weights[lag:] @ weights[: b - lag]) if lag < b else 0.0 for lag in LAGS])
 
 
 def _products(rows: Floats, lag: int) -> Floats:
@@ -424,9 +432,7 @@ def _are_lively(sums: Matrix, pairs: Vector, inputs: Matrix) -> NDArray[np.bool_
 
 def _left(products: Matrix) -> Matrix:
     """Rest of the products of whole rows after 0, 1, ... directions (..., lags, 1 + k)."""
-    left = products.copy()
-    np.subtract(left[..., :1], np.cumsum(products[..., 1:], axis=-1), out=left[..., 1:])
-    return left
+    return np.asarray(np.subtract.accumulate(products, axis=-1))
 
 
 def _correlations(products: Matrix) -> Matrix:

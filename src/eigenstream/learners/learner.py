@@ -312,6 +312,14 @@ class Glancing(Protocol):
 
 
 @runtime_checkable
+class Leading(Protocol):
+    """A learner that knows the first axes at less cost than all of them."""
+
+    def known_leading(self) -> Knowledge:
+        """`Learner.known` with the first axes alone, as many as are kept aligned."""
+
+
+@runtime_checkable
 class Batching(Protocol):
     """A learner that learns several whole blocks at a time, to the bits of one after the other."""
 

@@ -25,7 +25,7 @@ from .learner import BlockTotals, Glance, Seen, Steps, center_block, center_bloc
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
-from .symmetric import add_products, product, whole
+from .symmetric import WIDE, add_products, leading_eigenpairs, product, whole
 from .threads import one_thread
 
 # A factor. Sums of 10^9 rows in float64 err by less; a damaged file errs by more.
@@ -40,6 +40,10 @@ VANISHED = 1e-300
 # A share. Following half as many axes as there are inputs costs as much as decomposing C.
 MOST_GLANCED = 0.4
 """Axes that a glance may follow, over the number of inputs."""
+
+# A share. With half of them, eigenvectors one by one take as long as all together, and longer where they tie.
+MOST_LEADING = 0.25
+"""Axes that are found without the eigenvectors behind them, over the number of inputs."""
 
 # Axes. Making rows of columns a few at a time spares a second matrix of the size of C.
 AT_ONCE = 32
@@ -56,10 +60,10 @@ class Decomposed(NamedTuple):
     """Eigenpairs of C, largest first; what rounding cannot tell from zero is left out."""
 
     lam: Vector
-    V: Matrix
-    """Eigenvectors as columns, as they come."""
     axes: Matrix
-    """The first k of them as rows, each with its largest entry positive."""
+    """The first k eigenvectors as rows, each with its largest entry positive."""
+    V: Matrix | None = None
+    """The others as columns, as they come; None where nobody has needed them."""
 
 
 class Scatter(Marked):
@@ -188,14 +192,23 @@ class Scatter(Marked):
         return self._decomposed().axes if self.n <= self.block else self.axes
 
     def known(self, *, axes: bool = True) -> Knowledge:
-        lam, V, first = self._decomposed()
+        lam, first, V = self._decomposed()
         if not axes:
             return self._knowledge(lam, first)
-        lam, U = lam.copy(), np.empty((len(lam), self.n))
-        for start in range(0, len(U), AT_ONCE):
-            rows = slice(start, start + AT_ONCE)
-            U[rows] = self._rows(V[:, rows])
-        lam[: self.k], U[: self.k] = self._first_pairs()
+        if V is None:
+            V = self._behind(lam, first)
+        U = np.empty((len(lam), self.n))
+        for start in range(len(first), len(U), AT_ONCE):
+            rows = slice(start, min(start + AT_ONCE, len(U)))
+            U[rows] = self._rows(V[:, start - len(first) : rows.stop - len(first)])
+        known = self.known_leading()
+        U[: len(first)] = known.U
+        return known._replace(U=U)
+
+    def known_leading(self) -> Knowledge:
+        """`known` with the first k axes alone."""
+        lam = self._decomposed().lam.copy()
+        lam[: self.k], U = self._first_pairs()
         return self._knowledge(lam, U)
 
     def align(self, rank: int, alpha: float) -> Vector:
@@ -307,16 +320,27 @@ class Scatter(Marked):
         self._spectra = []
 
     def _decomposed(self) -> Decomposed:
-        """All eigenpairs of (standardized) C, computed once per state."""
+        """Eigenvalues of (standardized) C, and the axes of the first of them at least; once per state."""
         kept = self._spectra
         if not kept:
-            C = self._standardized()
+            C, few = self._standardized(), self.n >= WIDE and self.k <= MOST_LEADING * self.n
             with one_thread():
-                lam, V = np.linalg.eigh(C)
+                lam, V = leading_eigenpairs(C, self.k) if few else np.linalg.eigh(C)
             known = int(np.count_nonzero(lam > self.n * np.finfo(np.float64).eps * max(lam[-1], 0.0)))
             lam, V = lam[::-1][:known], V[:, ::-1][:, :known]
-            kept.append(Decomposed(lam, V, self._rows(V[:, : self.k])))
+            axes = self._rows(V[:, : self.k])
+            kept.append(Decomposed(lam, axes, None if few else V[:, self.k :]))
         return kept[0]
+
+    def _behind(self, lam: Vector, axes: Matrix) -> Matrix:
+        """Eigenvectors behind the first ones as columns.
+
+        The first are moved to the other end of the spectrum: all others are orthogonal to them, ties too.
+        """
+        C = self._standardized() - (axes.T * (lam[: len(axes)] + lam[:1])) @ axes
+        with one_thread():
+            V = np.linalg.eigh(C)[1]
+        return V[:, ::-1][:, : len(lam) - len(axes)]
 
     def _rows(self, V: Matrix) -> Matrix:
         """Axes as rows, of eigenvectors of C as columns."""
@@ -327,7 +351,7 @@ class Scatter(Marked):
 
     def _first_pairs(self) -> tuple[Vector, Matrix]:
         """The first k eigenpairs in the order and with the signs of those of the last look."""
-        lam, _, U = self._decomposed()
+        lam, U, _ = self._decomposed()
         lam = lam[: self.k]
         order, signs = matched(U, lam, self.axes, self.aligned)
         return lam[order], U[order] * signs[:, None]

@@ -21,6 +21,11 @@ DEPENDENT = 1e-3
 """A column that is nearer to those before it is not made orthogonal to them."""
 
 
+# Columns. LAPACK's own choice is 32; more memory than it asks for changes nothing.
+PANEL = 64
+"""Columns that routines may take together."""
+
+
 @cache
 def _blas() -> Any:
     from scipy.linalg import blas  # here, because it would double the time a command takes to start
@@ -70,6 +75,28 @@ def eigenpairs(H: Matrix) -> tuple[Vector, Matrix]:
     if failed:
         raise np.linalg.LinAlgError("eigenvalues of a small matrix did not converge")
     return lam[::-1], V[:, ::-1]
+
+
+def leading_eigenpairs(C: Matrix, k: int) -> tuple[Vector, Matrix]:
+    """All eigenvalues, smallest first, and the eigenvectors of the last k (or of all) as columns.
+
+    By a tridiagonal matrix, and by inverse iteration on it: all eigenvalues and few eigenvectors take half
+    the time of all eigenvectors (64 inputs with 4 of them, 256 with 16).
+    """
+    n, lapack = len(C), _lapack()
+    reflected, diagonal, beside, factors, _ = lapack.dsytrd(C, lower=1, lwork=PANEL * n)
+    lam, failed = lapack.dsterf(diagonal, beside)
+    if failed or not lam[-1] > 0:
+        return tuple(np.linalg.eigh(C))  # type: ignore[return-value]
+    blocks, ends = np.ones(n, dtype=np.int32), np.zeros(n, dtype=np.int32)  # all of it is one block
+    ends[0] = n
+    Z, failed = lapack.dstein(diagonal, beside, lam[n - k :], blocks, ends)
+    if failed:
+        return tuple(np.linalg.eigh(C))  # type: ignore[return-value]
+    V = np.empty((n, k))
+    V[:1] = Z[:1]
+    V[1:], _, _ = lapack.dormqr("L", "N", reflected[1:, :-1], factors, Z[1:], PANEL * k)
+    return lam, V
 
 
 def orthonormal_rows(Z: Matrix) -> tuple[Matrix | None, list[float]]:

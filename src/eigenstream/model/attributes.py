@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +96,10 @@ class HistoryAttributes(ReadingAttributes):
 
     @property
     def _reading(self) -> Reading:  # type: ignore[override]
+        tracker = self._tracked()
+        return self._callers.read(partial(tracker.reading, leading=True)).astype(tracker.plan.dtype)
+
+    def reading(self) -> Reading:
         tracker = self._tracked()
         return self._callers.read(tracker.reading).astype(tracker.plan.dtype)
 

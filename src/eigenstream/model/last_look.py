@@ -99,7 +99,8 @@ class LastLook(Marked):
         A single row may come as a vector.
         """
         rank = self.decision.rank
-        scores = zeros((*rows.shape[:-1], self.plan.k), rows)
+        shape = (*rows.shape[:-1], self.plan.k)
+        scores = np.zeros(shape, rows.dtype) if type(rows) is np.ndarray else zeros(shape, rows)
         if not rank:
             return scores
         if self.early is None:

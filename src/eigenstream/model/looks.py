@@ -95,7 +95,7 @@ def reading_of(known: Knowledge, plan: Plan, decision: Decision) -> Reading:
     order = np.concatenate((order, np.arange(len(order), len(variances))))
     reading = Reading(
         known.mean.copy(),
-        known.U if (order[1:] > order[:-1]).all() else known.U[order],
+        known.U if (order[1:] > order[:-1]).all() else known.U[order[: len(known.U)]],
         variances[order],
         min(decision.rank, len(order)),
         decision.threshold,

@@ -24,7 +24,8 @@ class Reading:
     mean
         What is subtracted from the input (n).
     axes
-        Orthonormal principal axes as rows, those that are kept first (r x n, r >= rank).
+        Orthonormal principal axes as rows, those that are kept first (r x n, r >= rank); perhaps fewer than
+        there are variances.
     variances
         Input variance along each axis (r).
     rank

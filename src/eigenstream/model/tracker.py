@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import host, zeros
 from ..learners.knowledge import Floats, Knowledge, Matrix, Vector
-from ..learners.learner import Batching, Glancing, Learner, Spread, Steps
+from ..learners.learner import Batching, Glancing, Leading, Learner, Spread, Steps
 from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
@@ -107,11 +107,12 @@ class Tracker(Marked):
         """The learner, if it takes several blocks at once."""
         self._even = Steps.even(self.learner.block, plan.beta2)
         """The steps of a block of rows of weight 1."""
-        self._readings: list[Reading] = []
-        """The reading of everything learnt so far, once somebody has asked for it; see `Callers`."""
+        self._readings: dict[bool, Reading] = {}
+        """Readings of everything learnt so far, once somebody has asked for them, by whether only leading
+        axes are in them; see `Callers`."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_readings": []}
+        return self.__dict__ | {"_readings": {}}
 
     @property
     def decision(self) -> Decision:
@@ -138,7 +139,7 @@ class Tracker(Marked):
 
     def revert(self, mark: Mark) -> None:
         """Go back to the last mark, to the bit: what was learnt since then is as if it had never come."""
-        self._readings = []
+        self._readings = {}
         if len(mark) == 3:
             self.blocks.forget_open()
             self.blocks.waiting.number, self.tally.learnt, self.time = mark
@@ -190,7 +191,7 @@ class Tracker(Marked):
             time.
         """
         assert (times is None) == (self.plan.seconds is None)
-        self._readings = []
+        self._readings = {}
         changes: list[RankChange] = []
         parts: list[Floats] = []
         usable: Any
@@ -266,7 +267,7 @@ class Tracker(Marked):
         score, blocks = self.last_look.scores(row, scores), self.blocks
         waiting = blocks.waiting
         i, steps = waiting.number, waiting.steps
-        self._readings = []
+        self._readings = {}
         last = self.learner.block == 1 or i + 1 == self.learner.block
         if last or blocks.idle or not blocks.inputs.all_vary:
             due = self.rows_until_due() == 1
@@ -344,14 +345,21 @@ class Tracker(Marked):
         number = min(end - part.start, self.look_at - self.time, most * block) // block
         return slice(part.start, part.start + number * block) if number > 1 else part
 
-    def reading(self) -> Reading:
-        """Reading of everything learnt so far; remembered until the next row."""
+    def reading(self, *, leading: bool = False) -> Reading:
+        """Reading of everything learnt so far; remembered until the next row.
+
+        If ``leading``, it may have no axes behind the first k: narrow input has these in less time.
+        """
         kept = self._readings
-        if not kept:
+        found = kept.get(False) or kept.get(leading)
+        if found is None:
             with threads_for(self.plan.n):
-                known = self.known()
-                kept.append(reading_of(known, self.plan, self._decided(known)))
-        return kept[0]
+                learner = self.blocks.caught_up()
+                known = (
+                    learner.known_leading() if leading and isinstance(learner, Leading) else learner.known()
+                )
+                found = kept.setdefault(leading, reading_of(known, self.plan, self._decided(known)))
+        return found
 
     def reading_as_decided(self) -> Reading:
         """`reading` with the rank and threshold of the last look: cheap right after it."""
@@ -362,10 +370,16 @@ class Tracker(Marked):
         """Knowledge of the input, waiting rows too; sums over samples."""
         return self.blocks.caught_up().known()
 
+    def _totals(self) -> Knowledge:
+        """`known` without axes."""
+        return self.blocks.caught_up().known(axes=False)
+
     def encode(self, rows: Floats, missing: str, scores: str) -> Floats:
         """Scores of rows by everything learnt so far; NaN for rows that ``missing`` says to skip."""
         rows = self.completed(rows, missing)
-        encoded = self.reading().astype(self.plan.dtype).beside(rows).encode(rows, scores, self.plan.k)
+        encoded = (
+            self.reading(leading=True).astype(self.plan.dtype).beside(rows).encode(rows, scores, self.plan.k)
+        )
         if missing != "raise":
             encoded[np.isnan(rows).any(axis=1)] = np.nan
         return encoded
@@ -479,7 +493,7 @@ class Tracker(Marked):
         moved
             True if the learner has learnt a block meanwhile.
         """
-        self._readings = []
+        self._readings = {}
         self.tally.learnt += time - self.time
         self.time, self.blocks.waiting.number = time, time % self.learner.block
         if moved:
@@ -589,7 +603,7 @@ class Tracker(Marked):
 
     def evidence(self) -> Evidence:
         """Evidence in everything learnt so far, which must be something."""
-        return self._evidence(self.known())
+        return self._evidence(self._totals())
 
     def advice(self) -> str:
         """Advice where the rank is 0 or has reached the capacity; empty otherwise."""
@@ -612,14 +626,16 @@ class Tracker(Marked):
 
     def n_independent(self) -> float:
         """Number of independent samples that judge what the components leave."""
-        known = self.known()
-        return self._evidence(known).n_independent(self.reading().rank) if known.effective > 0 else 0.0
+        known = self._totals()
+        if not known.effective > 0:
+            return 0.0
+        return self._evidence(known).n_independent(self.reading(leading=True).rank)
 
     def _said_by(self, adviser: Callable[[Evidence, int, float | Rule], str]) -> str:
-        known = self.known()
+        known = self._totals()
         if not known.effective > 0:
             return ""
-        return adviser(self._evidence(known), self.reading().rank, self.plan.alpha)
+        return adviser(self._evidence(known), self.reading(leading=True).rank, self.plan.alpha)
 
     def _evidence(self, known: Knowledge) -> Evidence:
         pace = self.pace if self.plan.seconds is not None else EvenPace()
