@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from .arrays import beside, elsewhere, host
 from .knowledge import Floats, Knowledge, LagSums, Matrix, Vector
 from .marks import Mark
 from .sparse import SparseRows
+
+
+Kind = TypeVar("Kind")
 
 
 class Fading(NamedTuple):
@@ -58,12 +61,7 @@ class Steps:
     @cached_property
     def fading(self) -> Fading:
         """Counts of the rows at the end of the block that they make up."""
-        later = np.ones(len(self.weight))
-        np.cumprod(self.discount[:0:-1], out=later[-2::-1])
-        counts = self.weight * later
-        scales = None if (counts == 1).all() else np.sqrt(counts)
-        decay = float(later[0] * self.discount[0])
-        return Fading(counts, float(counts.sum()), decay, scales, float(counts @ self.extra))
+        return _fading(self.weight.tobytes(), self.discount.tobytes(), self.extra.tobytes())
 
     @cached_property
     def stretches(self) -> list[slice]:
@@ -73,6 +71,19 @@ class Steps:
         passed = -np.log(np.maximum(self.discount, np.finfo(np.float64).tiny))
         after_pause = 1 + np.flatnonzero(passed[1:] > PAUSE * np.median(passed))
         return [slice(*ends) for ends in pairwise([0, *after_pause.tolist(), len(passed)])]
+
+
+# Blocks that differ in their steps: most streams have one kind, and a shorter one at each reading.
+@lru_cache(maxsize=16)
+def _fading(weight: bytes, discount: bytes, extra: bytes) -> Fading:
+    """`Steps.fading`, the same from block to block of most streams."""
+    weights, discounts = np.frombuffer(weight), np.frombuffer(discount)
+    later = np.ones(len(weights))
+    np.cumprod(discounts[:0:-1], out=later[-2::-1])
+    counts = weights * later
+    scales = None if (counts == 1).all() else np.sqrt(counts)
+    decay = float(later[0] * discounts[0])
+    return Fading(counts, float(counts.sum()), decay, scales, float(counts @ np.frombuffer(extra)))
 
 
 # A ratio of times, the same in pictures and in what is remembered of times. Guards against steps of a stream
@@ -338,6 +349,19 @@ class Spread(Protocol):
     @property
     def widths(self) -> tuple[int, ...]:
         """Number of columns in each place."""
+
+
+_PROVIDED: dict[tuple[type, object], bool] = {}
+"""Answers of `provides`, by the type of a learner and the protocol."""
+
+
+def provides(learner: object, protocol: Callable[..., Kind]) -> TypeGuard[Kind]:
+    """`isinstance` of one of these protocols, which takes its time to tell; all of a type answer alike."""
+    key = type(learner), protocol
+    found = _PROVIDED.get(key)
+    if found is None:
+        found = _PROVIDED[key] = isinstance(learner, protocol)  # type: ignore[arg-type]
+    return found
 
 
 def rowwise(rows: Floats, axes: Floats) -> Floats:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import host
 from ..learners.knowledge import Floats, Matrix, Vector
-from ..learners.learner import Learner, Measuring, Placing, Roomy, Spread, Steps
+from ..learners.learner import Learner, Measuring, Placing, Roomy, Spread, Steps, provides
 from ..learners.marks import Mark, Marked
 from .events import Tally
 from .imputation import Filled, complete, fill_by_means, fill_by_means_so_far, gaussian_of
@@ -45,9 +45,9 @@ class Blocks(Marked):
 
     def __init__(self, plan: Plan, learner: Learner, look: LastLook) -> None:
         self.plan, self.learner, self.look = plan, learner, look
-        self.inputs = Varying(0 if isinstance(learner, Spread) else plan.n, plan.dtype)
+        self.inputs = Varying(0 if provides(learner, Spread) else plan.n, plan.dtype)
         """The inputs that have varied so far; none if the learner counts them."""
-        self._room_of = learner if isinstance(learner, Roomy) and learner.room.dtype == plan.dtype else None
+        self._room_of = learner if provides(learner, Roomy) and learner.room.dtype == plan.dtype else None
         """The learner, if rows wait in its room."""
         room = None if self._room_of is None else self._room_of.room
         self.waiting = Waiting(learner.block, plan.n, plan.dtype, room)
@@ -175,7 +175,7 @@ class Blocks(Marked):
         if not number:
             return self.learner
         plan, learner = self.plan, self.learner.copy()
-        if not self.learner.started and not isinstance(learner, Spread):
+        if not self.learner.started and not provides(learner, Spread):
             # So few rows are known exactly by their own directions, which is cheaper for any learner.
             from ..learners.subspace import Subspace
 

@@ -99,8 +99,10 @@ class LastLook(Marked):
         A single row may come as a vector.
         """
         rank = self.decision.rank
-        shape = (*rows.shape[:-1], self.plan.k)
-        scores = np.zeros(shape, rows.dtype) if type(rows) is np.ndarray else zeros(shape, rows)
+        single = type(rows) is np.ndarray and rows.ndim == 1  # each row of `learn_one` comes here
+        scores: Floats = (
+            np.zeros(self.plan.k, rows.dtype) if single else zeros((*rows.shape[:-1], self.plan.k), rows)
+        )
         if not rank:
             return scores
         if self.early is None:
@@ -114,7 +116,10 @@ class LastLook(Marked):
         if factors is None:
             factors = SCORES[how](self.kept, self.decision.threshold).astype(rows.dtype)
             self._factors[how] = factors
-        scores[..., :rank] = projections * factors
+        if single:
+            np.multiply(projections, factors, scores[:rank])
+        else:
+            scores[..., :rank] = projections * factors
         return scores
 
     def squared_residuals(self, rows: Floats) -> Floats:

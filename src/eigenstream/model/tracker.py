@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import host, zeros
 from ..learners.knowledge import Floats, Knowledge, Matrix, Vector
-from ..learners.learner import Batching, Glancing, Leading, Learner, Spread, Steps
+from ..learners.learner import Batching, Glancing, Leading, Learner, Spread, Steps, provides
 from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
@@ -100,10 +100,10 @@ class Tracker(Marked):
         self.changes: deque[RankChange] = deque(maxlen=CHANGES)
         self.history = History(plan.k)
         """The spectrum over time."""
-        self._spread = isinstance(self.learner, Spread)  # asked once: a protocol takes its time to tell
-        self._glanced_at = self.learner if plan.glances and isinstance(self.learner, Glancing) else None
+        self._spread = provides(self.learner, Spread)
+        self._glanced_at = self.learner if plan.glances and provides(self.learner, Glancing) else None
         """The learner, if looks may be glances."""
-        self._several = self.learner if plan.whole_blocks and isinstance(self.learner, Batching) else None
+        self._several = self.learner if plan.whole_blocks and provides(self.learner, Batching) else None
         """The learner, if it takes several blocks at once."""
         self._even = Steps.even(self.learner.block, plan.beta2)
         """The steps of a block of rows of weight 1."""
@@ -355,9 +355,7 @@ class Tracker(Marked):
         if found is None:
             with threads_for(self.plan.n):
                 learner = self.blocks.caught_up()
-                known = (
-                    learner.known_leading() if leading and isinstance(learner, Leading) else learner.known()
-                )
+                known = learner.known_leading() if leading and provides(learner, Leading) else learner.known()
                 found = kept.setdefault(leading, reading_of(known, self.plan, self._decided(known)))
         return found
 
