@@ -17,7 +17,6 @@ from .knowledge import Floats, Knowledge, LagSums, Matrix, Vector
 from .marks import Mark
 from .sparse import SparseRows
 
-
 Kind = TypeVar("Kind")
 
 

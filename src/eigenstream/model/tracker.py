@@ -101,7 +101,7 @@ class Tracker(Marked):
         self.history = History(plan.k)
         """The spectrum over time."""
         self._spread = provides(self.learner, Spread)
-        self._glanced_at = self.learner if plan.glances and provides(self.learner, Glancing) else None
+        self._glanced_at = self.learner if plan.glances and isinstance(self.learner, Glancing) else None
         """The learner, if looks may be glances."""
         self._several = self.learner if plan.whole_blocks and provides(self.learner, Batching) else None
         """The learner, if it takes several blocks at once."""
