@@ -149,21 +149,36 @@ def joint(parts: Sequence[Knowledge], directions: int, rounding: float) -> Knowl
         gain = gain_of(raw, max(total, np.finfo(np.float64).tiny), np.abs(mean))
         rows, inputs, scale = rows * gain, raw * np.square(gain), scale_of(gain)
         trace = float(inputs.sum())
-    _, s, U = np.linalg.svd(rows, full_matrices=False)
+    lam, U = _principal_axes(rows, rounding)
     if gain is not None:
         U[:, gain == 0] = 0.0  # exactly: rounding errors would count as an input
-    known = s > s[0] * rounding
+    lam, U = lam[:directions], U[:directions]
     return Knowledge(
-        s[known][:directions] ** 2,
-        U[known][:directions],
+        lam,
+        U,
         total,
         trace,
         mean,
         inputs,
         None,
         scale,
-        lags=_joined_lags(parts, U[known][:directions]),
+        lags=_joined_lags(parts, U),
     )
+
+
+def _principal_axes(rows: Matrix, rounding: float) -> tuple[Vector, Matrix]:
+    """Eigenpairs of the scatter matrix of rows, largest first, but those that rounding cannot tell from zero.
+
+    More rows than inputs are factors of scatter matrices, which are no more exact than their sum is. Fewer
+    rows are decomposed themselves, because that keeps the small ones exact.
+    """
+    if len(rows) > rows.shape[1]:
+        lam, V = np.linalg.eigh(rows.T @ rows)
+        known = lam[::-1] > rows.shape[1] * np.finfo(np.float64).eps * lam[-1]
+        return lam[::-1][known], V.T[::-1][known]
+    _, s, U = np.linalg.svd(rows, full_matrices=False)
+    known = s > s[0] * rounding
+    return s[known] ** 2, U[known]
 
 
 def _joined_lags(parts: Sequence[Knowledge], U: Matrix) -> LagSums | None:

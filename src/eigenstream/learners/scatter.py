@@ -197,6 +197,7 @@ class Scatter(Marked):
             return self._knowledge(lam, first)
         if V is None:
             V = self._behind(lam, first)
+            self._spectra[:1] = [Decomposed(lam, first, V)]
         U = np.empty((len(lam), self.n))
         for start in range(len(first), len(U), AT_ONCE):
             rows = slice(start, min(start + AT_ONCE, len(U)))

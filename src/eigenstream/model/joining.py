@@ -35,8 +35,10 @@ WORDS = {
 """Entries of a plan that have to agree, and the words for them in messages."""
 
 
-def joined(trackers: Sequence[Tracker]) -> Tracker:
+def joined(trackers: Sequence[Tracker], known: Sequence[Knowledge] | None = None) -> Tracker:
     """A tracker at the sum of the times, with what all of them know.
+
+    Callers that join the same trackers several times hand in ``known``, so that each is decomposed once.
 
     Axes point to where those of the first tracker point, as they do for a tracker that has learnt all rows,
     the first tracker's first.
@@ -66,11 +68,11 @@ def joined(trackers: Sequence[Tracker]) -> Tracker:
         one.recent = max(reversed(trackers), key=_last_heard).recent
     _join_time(one, trackers)
     with threads_for(plan.n):
-        parts = _with_means(_known_together(one, trackers), inputs)
-        known = joint(parts, *_directions(plan))
-        _, signs = matched(known.U, known.lam, parts[0].U, 0)
-        known = known._replace(U=known.U * signs[:, None])
-        one.restart(known, sum(tracker.time for tracker in trackers))
+        parts = _with_means(_known_together(one, trackers, known), inputs)
+        together = joint(parts, *_directions(plan))
+        _, signs = matched(together.U, together.lam, parts[0].U, 0)
+        together = together._replace(U=together.U * signs[:, None])
+        one.restart(together, sum(tracker.time for tracker in trackers))
     return one
 
 
@@ -110,19 +112,22 @@ def _directions(plan: Plan) -> tuple[int, float]:
     return kept, float(np.finfo(plan.dtype).eps)
 
 
-def _known_together(one: Tracker, trackers: Sequence[Tracker]) -> list[Knowledge]:
+def _known_together(
+    one: Tracker, trackers: Sequence[Tracker], known: Sequence[Knowledge] | None
+) -> list[Knowledge]:
     """Knowledge of each of them at the time of the last row of all; sets the clock by it."""
+    known = [tracker.known() for tracker in trackers] if known is None else known
     if one.plan.seconds is None:
-        return [tracker.known().on_host() for tracker in trackers]
+        return [each.on_host() for each in known]
     latest = max(map(_last_heard, trackers))
-    known, pace = [], EvenPace()
-    for tracker in trackers:
+    together, pace = [], EvenPace()
+    for tracker, each in zip(trackers, known, strict=True):
         learnt = tracker.clock.learnt
         factor = 1.0 if learnt is None else float(np.exp2((learnt - latest) / one.plan.seconds))
-        known.append(tracker.known().on_host().discounted(factor))
+        together.append(each.on_host().discounted(factor))
         pace = pace.joined(tracker.pace.discounted(factor))
     one.clock = StreamClock(latest, latest, pace)
-    return known
+    return together
 
 
 def _last_heard(tracker: Tracker) -> float:

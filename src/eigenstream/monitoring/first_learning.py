@@ -170,10 +170,11 @@ def _left_out(parts: list[Floats], plan: Plan, missing: Missing) -> Iterator[tup
         tracker = Tracker(replace(plan, seconds=None, beta=1.0, lags=0))
         tracker.follow(part, None, "raise" if missing == "raise" else "skip")
         apart.append(tracker)
+    known = [tracker.known() for tracker in apart]
     for i, part in enumerate(parts):
-        others = [tracker for j, tracker in enumerate(apart) if j != i and tracker.time]
+        others = [j for j, tracker in enumerate(apart) if j != i and tracker.time]
         if others and len(part):
-            yield i, joined(others)
+            yield i, joined([apart[j] for j in others], [known[j] for j in others])
 
 
 def judged_in_parts(
