@@ -322,7 +322,7 @@ class Glancing(Protocol):
 
 
 @runtime_checkable
-class Leading(Protocol):
+class KnowsLeading(Protocol):
     """A learner that knows the first axes at less cost than all of them."""
 
     def known_leading(self) -> Knowledge:

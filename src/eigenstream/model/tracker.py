@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..learners.arrays import host, zeros
 from ..learners.knowledge import Floats, Knowledge, Matrix, Vector
-from ..learners.learner import Batching, Glancing, Leading, Learner, Spread, Steps, provides
+from ..learners.learner import Batching, Glancing, KnowsLeading, Learner, Spread, Steps, provides
 from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
@@ -355,7 +355,11 @@ class Tracker(Marked):
         if found is None:
             with threads_for(self.plan.n):
                 learner = self.blocks.caught_up()
-                known = learner.known_leading() if leading and provides(learner, Leading) else learner.known()
+                known = (
+                    learner.known_leading()
+                    if leading and provides(learner, KnowsLeading)
+                    else learner.known()
+                )
                 found = kept.setdefault(leading, reading_of(known, self.plan, self._decided(known)))
         return found
 
