@@ -147,7 +147,8 @@ def job_options(*own: Decorator, output: str, picture: str, quiet: str, as_json:
 @job_options(
     estimator_options,
     residuals_option,
-    output="Write scores to NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet (a folder of parts; the last "
+    output="Write scores, each by the model as it was at that row (the command transform: all by the last "
+    "model), to NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet (a folder of parts; the last "
     "comes at the end).",
     picture="Draw spectrum and rank over time: PNG or SVG.",
     quiet="Print errors only.",

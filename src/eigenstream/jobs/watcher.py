@@ -122,7 +122,7 @@ MEANINGS = {
     "flat": "repeats its value for longer than ever",
     "lively": "moves more than ever",
     "gone": "has no values for longer than ever",
-    "off": "has failed, too, while an alarm is on",
+    "off": "has left its pattern, too, while an alarm is on",
     "drift": "rows leave the first normal, and the model follows them",
 }
 """Meaning of each kind of notice."""

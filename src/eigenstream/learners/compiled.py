@@ -24,7 +24,7 @@ def need_numba() -> None:
     """Raise an ImportError that says what to install, if Numba is not there."""
     if njit is None:
         raise ImportError(
-            "the paper's networks and the filling of gaps need Numba: "
+            "filling gaps, forecasts and the paper's networks need Numba: "
             "pip install 'eigenstream[network]' or 'eigenstream[gaps]'",
             name="numba",
         )
