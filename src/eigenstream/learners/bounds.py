@@ -24,7 +24,7 @@ Times = Callable[[Matrix], Matrix]
 # changes of rank of looks at everything, and three have one a step of the grid later; with one more product
 # 47 and one, with one less 26 and 18 (seeds from 5,000 on).
 STEPS = 2
-"""Products with the matrix by which its largest eigenvalue is found."""
+"""Products with the matrix by which its largest eigenvalue is found; one more where no axes are turned."""
 
 # A squared sine. An axis of four times the noise is known that well from thirty samples for each input.
 TURNED = 0.01
@@ -121,16 +121,17 @@ def largest_beyond(times: Times, axes: Matrix) -> tuple[float, Vector]:
         Axes as rows, and the direction to start from as the last of them; they are orthonormal.
     """
     rank, n = len(axes) - 1, axes.shape[1]
-    basis, T = np.empty((rank + STEPS, n)), np.zeros((STEPS, STEPS))
+    steps = STEPS if rank else STEPS + 1
+    basis, T = np.empty((rank + steps, n)), np.zeros((steps, steps))
     basis[: rank + 1] = axes
-    for i in range(STEPS):
+    for i in range(steps):
         known = basis[: rank + i + 1]
         w = times(known[-1])
         along = known @ w
         w -= along @ known
         T[i, : i + 1] = along[rank:]
         norm = math.sqrt(w @ w)
-        if not norm > 0 or i + 1 == STEPS:
+        if not norm > 0 or i + 1 == steps:
             break
         np.divide(w, norm, out=basis[rank + i + 1])
     ritz, vectors = eigenpairs(T[: i + 1, : i + 1])
