@@ -116,3 +116,16 @@ def test_text_beside_the_numbers_does_no_harm(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text('name,one,two\n"Ada, ""the"" first",1,2\nBjörn,3,4\n"x",5,6\n', encoding="utf-8")
     np.testing.assert_array_equal(rows_of(path, columns="one,two"), [[1, 2], [3, 4], [5, 6]])
+
+
+def test_columns_that_the_model_does_not_know_are_named(tmp_path):
+    path = tmp_path / "tuesday.csv"
+    path.write_text("new,a,b,unit,x\n1,2,3,u,4\n5,6,7,u,8\n")
+    with sources.open(str(path), names=["a", "b"], exclude="unit") as source:
+        assert source.names == ["a", "b"]
+        assert source.notes == [f"{path}: not learnt, columns that the model does not know: new, x"]
+    with sources.open(str(path), names=["a", "b"], exclude="unit,x") as source:
+        assert source.notes == [f"{path}: not learnt, column that the model does not know: new"]
+    for chosen in ({"columns": "a,b", "names": ["a", "b"]}, {"columns": "a,b"}):
+        with sources.open(str(path), **chosen) as source:
+            assert source.notes == []

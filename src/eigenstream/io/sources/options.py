@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Real
 from operator import index
@@ -292,6 +292,27 @@ class ReadOptions:
         if not learnt:
             raise SourceError(f"{source}: all columns are kept as text: nothing is left to learn from")
         return Chosen(learnt, kept)
+
+    def unknown(
+        self,
+        names: Sequence[str] | None,
+        width: int,
+        source: str,
+        text: Callable[[], Collection[int]] = tuple,
+        aside: Collection[int] = (),
+    ) -> list[str]:
+        """Return the columns that would be learnt, were the inputs not given by name; see `choose`.
+
+        Examples
+        --------
+        >>> ReadOptions(names=("a", "b")).unknown(["a", "b", "new"], 3, "x.csv")
+        ['new']
+        """
+        if self.names is None or self.columns is not None or names is None:
+            return []
+        free = replace(self, names=None).choose(names, width, source, text, aside)
+        known = {*self.choose(names, width, source, text, aside).learnt, *free.kept}
+        return [names[number] for number in free.learnt if number not in known]
 
     def number(self, word: str) -> float:
         """Parse a number as CSV has it; ValueError if it is none."""
