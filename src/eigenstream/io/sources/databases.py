@@ -163,7 +163,7 @@ class Sqlite:
         return '"' + name.replace('"', '""') + '"'
 
     def mark(self, number: int) -> str:
-        return f"?{number + 1}"
+        return "?"  # numbered ones are taken for names by some versions of Python 3.12
 
     def ask(self, question: Question, collect: Callable[[Iterable[Any]], list[Any]]) -> Answer:
         self._steps = 0
