@@ -336,9 +336,10 @@ def test_leading_pairs_are_found_where_the_matrix_lives(long_blocks):
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((88, 400)) * np.r_[np.linspace(40, 20, 6), np.full(82, 3.0)][:, None]
     M = rows @ rows.T
-    here = warm_pairs(M, 24, 6, 24)
-    there = warm_pairs(TensorArray(torch.from_numpy(M).to(long_blocks)), 24, 6, 24)
-    np.testing.assert_allclose(there[0], here[0], rtol=1e-10)
-    np.testing.assert_allclose(np.abs(there[1].T @ here[1])[:6, :6], np.eye(6), atol=1e-8)
+    for matrix in (M, M[::-1, ::-1].copy(), M):  # each has its own answer, also where steps are replayed
+        here = warm_pairs(matrix, 24, 6, 24)
+        there = warm_pairs(TensorArray(torch.from_numpy(matrix).to(long_blocks)), 24, 6, 24)
+        np.testing.assert_allclose(there[0], here[0], rtol=1e-10)
+        np.testing.assert_allclose(np.abs(there[1].T @ here[1])[:6, :6], np.eye(6), atol=1e-8)
     low = torch.from_numpy(rows[:, :5] @ rows[:, :5].T).to(long_blocks)
     assert warm_pairs(TensorArray(low), 24, 3, 24) is None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..array_types import Matrix, Vector
-from .arrays import beside, host, launches, zeros
+from .arrays import beside, host, launches
 from .symmetric import DEPENDENT, eigenpairs, load_routines, orthonormal_rows
 from .threads import one_thread
 
@@ -50,34 +50,28 @@ def warm_pairs(M: Any, r: int, kept: int, wanted: int) -> tuple[Vector, Matrix] 
         Number of eigenvalues that are looked for, at least r.
     """
     load_routines()
-    if not launches(M):
-        M = host(M)
-    Z: Any = zeros((wanted, len(M)), M)
-    Q: Any = None
-    fine: Any = True
     with one_thread():
-        Z[:r] = M[:r]
-        Z[kept:] += _mixture_beside(wanted - kept, len(M) - r, M) @ M[r:]
-        for _ in range(STEPS):
-            if isinstance(M, np.ndarray):
+        if launches(M):
+            Q, small, fine = M.iterated(_mixture_beside(wanted - kept, len(M) - r, M), kept, STEPS, DEPENDENT)
+            if not fine:
+                return None
+        else:
+            M = host(M)
+            Z = np.zeros((wanted, len(M)))
+            Z[:r] = M[:r]
+            Z[kept:] += _mixture(wanted - kept, len(M) - r) @ M[r:]
+            for _ in range(STEPS):
                 Q = orthonormal_rows(Z.T)[0]
                 if Q is None:
                     return None
-            else:
-                Q, apart = Z.orthonormal_rows(DEPENDENT)
-                fine = fine & apart
-            Z = Q @ M
-        small, Q = host(Z @ Q.T), host(Q)
-        if not fine:  # asked for only now, when the device has come so far anyway
-            return None
+                Z = Q @ M
+            small = Z @ Q.T
         e, W = eigenpairs(small)
         return e, (W.T @ Q).T
 
 
 def _mixture_beside(directions: int, rows: int, M: Any) -> Any:
-    """`_mixture` where M lives; on a device it is put there once."""
-    if isinstance(M, np.ndarray):
-        return _mixture(directions, rows)
+    """`_mixture` on the device of M; it is put there once."""
     key = directions, rows, M.device
     if key not in _PLACED:
         if len(_PLACED) >= MOST_PLACED:

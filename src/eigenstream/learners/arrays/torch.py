@@ -16,7 +16,10 @@ import torch
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from .recording import MOST, Recorded, iteration
+
 TYPES = {np.dtype(name): getattr(torch, name) for name in ("float64", "float32", "int64", "bool")}
+_RECORDED: dict[Any, Recorded] = {}
 NAMES = {theirs: ours for ours, theirs in TYPES.items()}
 
 UFUNCS: dict[str, Callable[..., Any]] = {"invert": torch.bitwise_not}
@@ -100,17 +103,21 @@ class TensorArray(NDArrayOperatorsMixin):
         product: TensorArray = self @ other
         return product
 
-    def orthonormal_rows(self, dependent: float) -> tuple[TensorArray, TensorArray]:
-        """The rows made orthonormal, each less those before it, by Cholesky's method; true if they are.
-
-        False where a row is nearer to those before it than this sine. It is left where it is: to ask for it
-        would wait for the device.
-        """
-        products = self.unwrapped @ self.unwrapped.T
-        factor, failed = torch.linalg.cholesky_ex(products)
-        apart = factor.diagonal().square() > dependent**2 * products.diagonal()
-        rows = torch.linalg.solve_triangular(factor, self.unwrapped, upper=False)
-        return TensorArray(rows), TensorArray((failed == 0) & apart.all())
+    def iterated(
+        self, mixture: TensorArray, kept: int, steps: int, dependent: float
+    ) -> tuple[NDArray[Any], NDArray[Any], bool]:
+        """`recording.iteration` of this matrix, on the host; CUDA devices record it once for each shape."""
+        M, weights = self.unwrapped, mixture.unwrapped
+        if M.device.type != "cuda":
+            Q, small, fine = iteration(M, weights, kept, steps, dependent)
+        else:
+            key = M.device, len(M), weights.shape, kept
+            if key not in _RECORDED:
+                if len(_RECORDED) >= MOST:
+                    _RECORDED.clear()
+                _RECORDED[key] = Recorded(M, weights, kept, steps, dependent)
+            Q, small, fine = _RECORDED[key](M)
+        return Q.numpy(), small.numpy(), bool(fine)
 
     def __len__(self) -> int:
         return len(self.unwrapped)
