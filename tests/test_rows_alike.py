@@ -161,3 +161,16 @@ def test_rounding_that_all_axes_of_narrow_input_leave_is_not_alike(solver, width
         model = OnlineAdaptivePCA(solver=solver).fit(slow_noise(1_000, width, 0.0, SEED + seed))
         assert not model._tracker.learner.lags.alike
         assert model._tracker.evidence().persistence is None
+
+
+def test_rounding_that_few_rows_of_single_precision_leave_is_not_alike():
+    for seed in range(20):
+        rng = np.random.default_rng(SEED + seed)
+        X = rng.standard_normal((16, 6)) * 8 @ rng.standard_normal((6, 300)) / 4
+        X += rng.standard_normal((16, 300)) + 5
+        single, double = (
+            OnlineAdaptivePCA(solver="subspace", half_life=100).fit(X.astype(kind)) for kind in "fd"
+        )
+        persistence = [model._tracker.evidence().persistence for model in (single, double)]
+        assert (persistence[0] is None) == (persistence[1] is None)
+        assert single.n_components_ == double.n_components_

@@ -449,8 +449,10 @@ class Subspace(Marked):
             Y[:, :r] = products[:, :r] / np.sqrt(decay * self.lam[:r])
         else:
             Y[:, : len(e)] = products @ P[:, :first] / np.sqrt(e[:first])
-        gram = products[:, self.r :]
-        rows = None
+        gram, rows = products[:, self.r :], None
+        total = float(gram.trace())
+        if total - float(np.einsum("ij,ij->", Y, Y)) <= VANISHING[self.dtype] * total:
+            gram = Y @ Y.T  # the axes leave nothing but rounding, which would pass for slow noise
         if self.lags.inputs.shape[-1]:
             rows = (R.get() if isinstance(R, SparseRows) else host(R)).astype(np.float64, copy=False)
         self.lags = self.lags.after(
@@ -493,12 +495,16 @@ class Subspace(Marked):
         return self.standardize or self.blocks % REFRESH == REFRESH - 1
 
     def _aligned(self, e: Vector, P: Matrix, decay: float) -> tuple[Vector, Matrix]:
-        """Order and signs of the first axes like those of their predecessors, by r^2 numbers."""
+        """Order and signs of the first axes like those of their predecessors, by r^2 numbers.
+
+        Signs of the others are fixed: `warm_pairs` starts from them, and every library has its own.
+        """
         first = min(self.k, len(e))
         overlap = self._overlap(e[:first], P[:, :first], decay)
         order, signs = matched_overlap(overlap, e[:first], self.aligned, np.ones(first))
         e, P = e.copy(), P.copy()
         e[:first], P[:, :first] = e[order], P[:, order] * signs
+        P[:, first:] = fixed_signs(P[:, first:].T).T
         return e, P
 
     def _overlap(self, e: Vector, P: Matrix, decay: float) -> Matrix:
