@@ -71,7 +71,7 @@ class Recorded:
             self.found = iteration(self.M, mixture, kept, steps, dependent)
 
     def __call__(self, M: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """What is found of this matrix, on the host: where it was recorded, the next call overwrites it."""
+        """`iteration` of this matrix, fetched to the host: the next call overwrites what the device holds."""
         with self.lock:
             self.M.copy_(M)
             self.graph.replay()
