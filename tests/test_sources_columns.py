@@ -1,6 +1,11 @@
 """Which columns and rows are read."""
 
+import contextlib
+import sqlite3
+import zipfile
+
 import numpy as np
+import pandas
 import pytest
 
 from eigenstream import sources
@@ -118,14 +123,50 @@ def test_text_beside_the_numbers_does_no_harm(tmp_path):
     np.testing.assert_array_equal(rows_of(path, columns="one,two"), [[1, 2], [3, 4], [5, 6]])
 
 
+def as_zip_of_csv(path, frame):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.csv", frame.to_csv(index=False))
+
+
+def as_table_of_a_database(path, frame):
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        frame.to_sql("measured", database, index=False)
+
+
+FORMATS = {
+    "x.csv": lambda path, frame: frame.to_csv(path, index=False),
+    "x.jsonl": lambda path, frame: frame.to_json(path, orient="records", lines=True),
+    "x.parquet": lambda path, frame: frame.to_parquet(path),
+    "x.xlsx": lambda path, frame: frame.to_excel(path, index=False),
+    "x.zip": as_zip_of_csv,
+    "x.sqlite": as_table_of_a_database,
+    "x.npy": lambda path, frame: np.save(path, frame.to_numpy()),
+    "x.npz": lambda path, frame: np.savez(path, rows=frame.to_numpy()),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_columns_that_the_model_does_not_know_are_named_in_every_format(tmp_path, name):
+    path = tmp_path / name
+    FORMATS[name](path, pandas.DataFrame({"new": [1.0, 2.0], "b": [3.0, 4.0], "a": [5.0, 6.0]}))
+    source = f"sqlite:///{path}?table=measured&order=new" if name == "x.sqlite" else str(path)
+    titles = "new,b,a" if name in ("x.npy", "x.npz") else None
+    names = ["a"] if name == "x.sqlite" else ["a", "b"]  # what rows are ordered by is not learnt
+    with sources.open(source, names=names, titles=titles) as opened:
+        new = "b" if name == "x.sqlite" else "new"
+        said = f"{opened.name}: not read, column that the model does not know: {new}"
+        assert said in opened.notes
+        np.testing.assert_array_equal(next(iter(opened)).rows[:, 0], [5.0, 6.0])
+
+
 def test_columns_that_the_model_does_not_know_are_named(tmp_path):
     path = tmp_path / "tuesday.csv"
     path.write_text("new,a,b,unit,x\n1,2,3,u,4\n5,6,7,u,8\n")
     with sources.open(str(path), names=["a", "b"], exclude="unit") as source:
         assert source.names == ["a", "b"]
-        assert source.notes == [f"{path}: not learnt, columns that the model does not know: new, x"]
+        assert source.notes == [f"{path}: not read, columns that the model does not know: new, x"]
     with sources.open(str(path), names=["a", "b"], exclude="unit,x") as source:
-        assert source.notes == [f"{path}: not learnt, column that the model does not know: new"]
+        assert source.notes == [f"{path}: not read, column that the model does not know: new"]
     for chosen in ({"columns": "a,b", "names": ["a", "b"]}, {"columns": "a,b"}):
         with sources.open(str(path), **chosen) as source:
             assert source.notes == []

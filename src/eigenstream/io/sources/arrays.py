@@ -31,6 +31,7 @@ class RowReader(Reader):
         self.dtype = float_type(name, dtype)
         self.names = self.names or options.named(self.full, name)
         self.chosen, self._kept = options.choose(self.names, self.full, name)
+        self.unknown = options.unknown(self.names, self.full, name)
         self.kept = [str(number) if self.names is None else self.names[number] for number in self._kept]
         self.column_numbers, self.width = self.chosen, len(self.chosen)
         self.names = None if self.names is None else [self.names[i] for i in self.chosen]

@@ -23,6 +23,9 @@ Place = dict[str, Any]
 CELLS = 2**22
 """Numbers held at a time by default: 32 MiB of float64, so that very wide rows do not fill memory."""
 
+SHOWN = 3
+"""Names of columns that a note gives as examples."""
+
 
 class Hint(NamedTuple):
     """Advice in an error: an option of `sources.open`, a value for it, and its effect."""
@@ -127,6 +130,17 @@ class Batch:
         return {"rows": self.count, "skipped": self.skipped, **self.locate()}
 
 
+def some_of(names: Sequence[str]) -> str:
+    """Return the first names of columns for a note, and dots for the others.
+
+    Examples
+    --------
+    >>> some_of(["a", "b", "c", "d"])
+    'a, b, c, ...'
+    """
+    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+
+
 class Reader(ABC):
     """Abstract: one kind of source. A subclass sets `name` and `width` and defines `take`.
 
@@ -150,6 +164,8 @@ class Reader(ABC):
     """Names of the columns kept as text."""
     aside: Sequence[str] = ()
     """Names of columns that say where a row stands: they are not learnt unless they are asked for."""
+    unknown: Sequence[str] = ()
+    """Names of columns that are not read because the model does not know them (`ReadOptions.unknown`)."""
     live = False
     """True if rows come as they happen."""
     unit = "rows"
@@ -220,7 +236,10 @@ class Reader(ABC):
 
     def notes(self) -> list[str]:
         """Return remarks for a person about how the source is read."""
-        return []
+        if not self.unknown:
+            return []
+        what = "column" if len(self.unknown) == 1 else "columns"
+        return [f"{self.name}: not read, {what} that the model does not know: {some_of(self.unknown)}"]
 
     def files_read(self) -> list[tuple[Path, int, bool]]:
         """Return each file read, the bytes read of it, and True if it had rows."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import cells
-from .batch import SKIP, Hint, SourceError
+from .batch import SKIP, Hint, SourceError, some_of
 from .lines import WIDEST_TEXT, Complaint, Parser, Piece, refuse_wide, shortened
 from .options import GROUPED, ReadOptions
 from .time_formats import CLOCK, is_day
@@ -36,8 +36,6 @@ SAMPLE, SAMPLED = 64, 2**16
 which is sometimes missing is seen, and read in some milliseconds."""
 ROW_NAMES = "row.names"
 """Name of a first column that the header lacks; R's own word, whose tables are so written."""
-SHOWN = 3
-"""Names of columns that a note gives as examples."""
 INDEX_NAMES = ("", "Unnamed: 0")
 """Names of the column of row numbers that pandas writes."""
 
@@ -119,8 +117,7 @@ class CsvParser(Parser):
             self.chosen, self._kept = options.choose(self.titles, columns, source, without_numbers, aside)
         except SourceError as error:
             raise SourceError(error.what, *error.hints, *self._other_delimiter(peek() or b"")) from None
-        self._unknown = options.unknown(self.titles, columns, source, without_numbers, aside)
-        """Columns that inputs known by name leave out."""
+        self.unknown = options.unknown(self.titles, columns, source, without_numbers, aside)
         if columns < self.full:
             self.chosen = list(self.chosen)  # a range stands for all fields
         self.kept = [self.titles[i] if self.titles else str(i) for i in self._kept]
@@ -281,18 +278,12 @@ class CsvParser(Parser):
         if self.counting:
             notes.append("the first line counts from 0: it is taken for names; without a header it is data")
         if self.remarked and self.titles:
-            named = ", ".join(self.titles[:SHOWN]) + (", ..." if len(self.titles) > SHOWN else "")
-            notes.append(f"the comment before the first row is taken for names ({named})")
+            notes.append(f"the comment before the first row is taken for names ({some_of(self.titles)})")
         if self.indexed:
             notes.append(
                 f"rows have one field more than there are names: the first one, {ROW_NAMES}, is not learnt; "
                 "columns that are named decide"
             )
-        if self._unknown:
-            more = ", ..." if len(self._unknown) > SHOWN else ""
-            columns = "column that the model does not know:"
-            columns = columns if len(self._unknown) == 1 else columns.replace("column", "columns")
-            notes.append(f"not learnt, {columns} {', '.join(self._unknown[:SHOWN])}{more}")
         if self._emptied:
             notes.append(
                 f"{self._emptied} columns at the end have no value in the first rows: they are taken for none"

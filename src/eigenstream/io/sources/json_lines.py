@@ -53,9 +53,12 @@ class JsonLines(Parser):
         refuse_wide(self.full, source, line)
         names = self.keys if self.type is dict else options.named(self.full, source)
         values = list(example.values()) if isinstance(example, dict) else example
-        chosen, kept = options.choose(
-            names, self.full, source, lambda: [i for i, v in enumerate(values) if not _fits(v)]
-        )
+
+        def without_numbers() -> list[int]:
+            return [i for i, value in enumerate(values) if not _fits(value)]
+
+        chosen, kept = options.choose(names, self.full, source, without_numbers)
+        self.unknown = options.unknown(names, self.full, source, without_numbers)
         self._kept = [self.keys[i] for i in kept]
         self.kept = [str((names or self.keys)[i]) for i in kept]
         self.chosen = [self.keys[i] for i in chosen]

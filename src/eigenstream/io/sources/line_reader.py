@@ -73,7 +73,7 @@ class LineReader(Reader):
             raise
         self.full, self.width = self.parser.full, self.parser.width
         self.names, self.kept = self.parser.names, self.parser.kept
-        self.column_numbers = self.parser.numbers
+        self.column_numbers, self.unknown = self.parser.numbers, self.parser.unknown
         if isinstance(self.parser, CsvParser) and self.parser.delimiter != " ":
             self._settle(True if self.kept else None)
 
@@ -188,7 +188,7 @@ class LineReader(Reader):
         return f"{self.name}, line {self._taken[row]}"
 
     def notes(self) -> list[str]:
-        notes = [f"{self.name}: {note}" for note in self.parser.notes()] + self._notes
+        notes = super().notes() + [f"{self.name}: {note}" for note in self.parser.notes()] + self._notes
         if self._without_values:
             many = f"{self._without_values:,} lines of delimiters alone are no rows"
             said = "1 line of delimiters alone is no row" if self._without_values == 1 else many

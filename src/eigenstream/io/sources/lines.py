@@ -220,6 +220,8 @@ class Parser(ABC):
     """Names of the columns kept as text."""
     numbers: Sequence[int] = ()
     """Number of each chosen column."""
+    unknown: Sequence[str] = ()
+    """Names of columns that the model does not know."""
     titled: bool = False
     """True if the first line holds names."""
 

@@ -57,6 +57,7 @@ class ParquetReader(ForwardReader):
         dtype = np.float32 if types == {np.float32} else np.float64
         super().__init__(str(path), (total, len(self.names)), dtype, ReadOptions())
         self.column_numbers, self.kept, self.files = asked, [names[i] for i in kept], self.parts
+        self.unknown = options.unknown(names, len(names), str(path), lambda: texts)
         floats = partial(self._from, columns=self.columns, convert=self._as_floats)
         words = partial(self._from, columns=self.kept, convert=_as_texts)
         self._rows, self._texts = Forward(floats, self.name), Forward(words, self.name)

@@ -83,9 +83,12 @@ class RedisStream(Reader):
             raise SourceError(f"{self.name} is empty: there is nothing to learn from")
         titles, values = list(self._waiting[0][1]), list(self._waiting[0][1].values())
         self.full = len(titles)
-        chosen, kept = options.choose(
-            titles, self.full, self.name, lambda: [i for i, v in enumerate(values) if _number(v) is None]
-        )
+
+        def without_numbers() -> list[int]:
+            return [i for i, value in enumerate(values) if _number(value) is None]
+
+        chosen, kept = options.choose(titles, self.full, self.name, without_numbers)
+        self.unknown = options.unknown(titles, self.full, self.name, without_numbers)
         for i in (*chosen, *kept):
             if not is_text(titles[i]):
                 raise SourceError(f"{self.name}: the name of field {i} is not text in UTF-8; exclude it")
@@ -149,7 +152,7 @@ class RedisStream(Reader):
         self._refuse_loss(self._snapshot(1), 1)
 
     def notes(self) -> list[str]:
-        return list(self._notes)
+        return super().notes() + self._notes
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         return f"{self.where_row(chunk, row)}, {self.names[column]!r}"

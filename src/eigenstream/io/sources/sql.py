@@ -112,13 +112,13 @@ class SqlReader(Reader):
         if not first.rows and not self.live:
             raise SourceError(f"{name} is empty: there is nothing to learn from")
         example, self.full = first.rows[0] if first.rows else (None,) * len(titles), len(titles)
-        chosen, kept = options.choose(
-            titles,
-            self.full,
-            name,
-            lambda: [i for i, value in enumerate(example) if self._number(value) is None],
-            aside=[titles.index(one) for one in order],
-        )
+
+        def without_numbers() -> list[int]:
+            return [i for i, value in enumerate(example) if self._number(value) is None]
+
+        aside = [titles.index(one) for one in order]
+        chosen, kept = options.choose(titles, self.full, name, without_numbers, aside)
+        self.unknown = options.unknown(titles, self.full, name, without_numbers, aside)
         self.names, self.kept = [titles[i] for i in chosen], [titles[i] for i in kept]
         self.width, self.column_numbers = len(chosen), chosen
         self._columns = [*order, *self.names, *self.kept]
@@ -191,7 +191,7 @@ class SqlReader(Reader):
             self._refuse_changes(self._last)
 
     def notes(self) -> list[str]:
-        return list(self._notes)
+        return super().notes() + self._notes
 
     def where(self, chunk: Chunk, row: int, column: int) -> str:
         return f"{self.where_row(chunk, row)}, {self.names[column]!r}"
