@@ -10,7 +10,7 @@ from eigenstream.model.history import LIMIT, History
 def recorded(samples):
     history = History(k=3)
     for sample in samples:
-        history.note(sample, np.array([float(sample), 1.0]), 0.5, 1, 0.25)
+        history.note(sample, [float(sample), 1.0, 0.0], 0.5, 1, 0.25)
     return history
 
 

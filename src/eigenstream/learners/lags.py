@@ -285,10 +285,23 @@ def are_alike(sums: Matrix, pairs: Vector) -> NDArray[np.bool_]:
 
     Of sums (..., lags, 1 + k) over pairs (..., lags).
     """
+    if sums.ndim == 2:
+        return np.asarray(_is_alike(sums[:2].tolist(), pairs[:2].tolist()))
     left = _left(sums[..., :2, :])
     same, next_ = left[..., 0, :] * pairs[..., 1:2], left[..., 1, :] * pairs[..., :1]
     some = left[..., 0, :] > ROUNDING * left[..., 0, :1]  # axes of narrow input leave nothing but rounding
     return np.asarray((some & (np.abs(next_) > ALIKE * same)).any(axis=-1))
+
+
+def _is_alike(sums: list[list[float]], pairs: list[float]) -> bool:
+    """`are_alike` of one stream: so few numbers take longer as arrays."""
+    (same, next_), least = (row[0] for row in sums), ROUNDING * sums[0][0]
+    for i in range(len(sums[0])):
+        if i:
+            same, next_ = same - sums[0][i], next_ - sums[1][i]
+        if same > least and abs(next_ * pairs[0]) > ALIKE * (same * pairs[1]):
+            return True
+    return False
 
 
 def block_sums(
@@ -331,23 +344,35 @@ def block_sums(
     sums = np.zeros((*stack, len(LAGS), 1 + k))
     inputs = np.zeros((*stack, 2, 0 if rows is None or rows.shape[-1] > WIDEST else rows.shape[-1]))
 
+    whole = len(stretches) == 1
+    parts = [(weights, projections, rows, gram)]
+    if not whole:
+        parts = [
+            (
+                weights[stretch],
+                projections[..., stretch, :],
+                None if rows is None else rows[..., stretch, :],
+                None if gram is None else gram[..., stretch, stretch],
+            )
+            for stretch in stretches
+        ]
+
     def compare(i: int) -> None:
         lag, within = LAGS[i], 0.0
-        for stretch in stretches:
-            w = weights[stretch]
+        for w, Y, R, products in parts:
             if lag >= len(w):
                 continue
-            if len(stretches) > 1:
+            if not whole:
                 within += float(w[lag:] @ w[: len(w) - lag])
-            sums[..., i, 1:] += _products(projections[..., stretch, :], lag)
-            if gram is not None:
-                sums[..., i, 0] += np.trace(gram[..., stretch, stretch], lag, -2, -1)
-            if rows is None or not inputs.size or (gram is not None and i > 1):
+            sums[..., i, 1:] += _products(Y, lag)
+            if products is not None:
+                sums[..., i, 0] += np.trace(products, lag, -2, -1)
+            if R is None or not inputs.size or (products is not None and i > 1):
                 continue
-            of_inputs = _products(rows[..., stretch, :], lag)
+            of_inputs = _products(R, lag)
             if i < 2:
                 inputs[..., i, :] += of_inputs
-            if gram is None:
+            if products is None:
                 sums[..., i, 0] += of_inputs.sum(axis=-1)
         if within:
             factor = math.sqrt(pairs[i] / within)
@@ -366,7 +391,7 @@ def block_sums(
             found = moves_of(projections, rows, scales, stretches)
             for part in found:
                 part[~alike] = 0.0
-    return BlockSums(sums, np.broadcast_to(pairs, (*stack, len(LAGS))), inputs, found)
+    return BlockSums(sums, np.broadcast_to(pairs, (*stack, len(LAGS))) if stack else pairs, inputs, found)
 
 
 @lru_cache(maxsize=16)

@@ -52,7 +52,7 @@ AT_ONCE = 32
 
 # Numbers, of 8 bytes. A call of NumPy takes as long as the work on a thousand of them; more than these do not
 # stay near the processor, and are memory that a model takes.
-TOGETHER = 2**14
+TOGETHER = 2**15
 """Numbers in the blocks that are learnt at a time."""
 
 
@@ -283,8 +283,8 @@ class Scatter(Marked):
 
     def copy(self) -> Self:
         self._shared = True
-        twin = type(self)(self.n, self.k, self.block, center=self.center, standardize=self.standardize)
-        twin.__dict__ |= {name: value for name, value in self.__dict__.items() if name != "room"}
+        twin = object.__new__(type(self))  # what a new one would be given is taken over, but for its room
+        twin.__dict__ |= self.__dict__ | {"room": np.empty_like(self.room)}
         return twin
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -134,14 +134,9 @@ class History(Thinned[NDArray[np.float64]]):
         super().__init__(_sample_of, stride, list(moments))
         self.k = k
 
-    def note(
-        self, sample: int, variances: NDArray[np.float64], threshold: float, rank: int, rest: float
-    ) -> None:
+    def note(self, sample: int, variances: list[float], threshold: float, rank: int, rest: float) -> None:
         """Offer the spectrum at this moment, and the mean variance of what is not kept."""
-        moment = np.zeros(BESIDE + self.k)
-        moment[:BESIDE] = sample, threshold, rank, rest
-        moment[BESIDE : BESIDE + len(variances)] = variances
-        self.add(moment)
+        self.add(np.array([sample, threshold, rank, rest, *variances]))
 
     def history(self) -> SpectrumHistory:
         """The moments kept, as arrays."""

@@ -116,7 +116,7 @@ def kept_first(variances: Vector, threshold: float) -> NDArray[np.intp]:
     return np.argsort(~(variances > threshold), kind="stable")
 
 
-def spectrum_of(known: Knowledge, plan: Plan, rank: int) -> Vector:
+def spectrum_of(known: Knowledge, plan: Plan, rank: int) -> list[float]:
     """Variances along the first directions; the mean of the rest where single ones are not known.
 
     Parameters
@@ -129,10 +129,8 @@ def spectrum_of(known: Knowledge, plan: Plan, rank: int) -> Vector:
         How many components are kept.
     """
     told = min(len(known.lam) if known.tells_below_threshold else rank, plan.k)
-    variances = -np.sort(-known.lam)[:told] / known.effective
+    variances = sorted((known.lam / known.effective).tolist(), reverse=True)[:told]
     if told == plan.k:
         return variances
-    rest = max(known.trace / known.effective - float(variances.sum()), 0.0)
-    spectrum = np.full(plan.k, rest / max(plan.n - told, 1))
-    spectrum[:told] = variances
-    return spectrum
+    rest = max(known.trace / known.effective - sum(variances), 0.0) / max(plan.n - told, 1)
+    return variances + [rest] * (plan.k - told)
