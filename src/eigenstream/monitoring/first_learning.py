@@ -16,17 +16,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..learners.knowledge import Floats, Matrix, Vector
-from ..model import Tracker
 from ..model.blocks import Missing
-from ..model.joining import joined
 from ..model.plan import Plan
 from .judging import Judged, distances, judge
+from .left_out import left_out
 from .likeness import Likeness
 from .limits import DISTANCE, Limits
 from .reference import STATISTICS, Reference
@@ -45,8 +43,12 @@ FARTHER, MOST_FARTHER = 1.5, 0.7
 """Distance of the level of a block to come from the mean level, as a multiple of that of these blocks, and
 the most that it is farther."""
 
-# 8 MiB of them: rows, averages and projections of a part are held at a time.
-LARGEST_PART = 1 << 20
+# Rows. Of an average, a share of 0.8^256, less than rounding, is older.
+LAST = 256
+"""Last rows that the next one is judged by."""
+
+# 256 kB of them: rows, projections, averages and squares of a part stay in the cache of a processor.
+LARGEST_PART = 1 << 15
 """Numbers that are judged at a time."""
 
 
@@ -83,18 +85,18 @@ def first_learning(
     parts = np.array_split(rows, BLOCKS)
     # Of the same rank as the whole: T² and SPE of the blocks are those that the limits are for.
     apart = [
-        (parts[part], Reference.of(others.reading(), None, reference.rank))
-        for part, others in _left_out(parts, plan, missing)
+        (parts[part], Reference.of(others, None, reference.rank))
+        for part, others in left_out(parts, plan, missing, reference.rank)
     ]
-    likenesses = [_likeness(judging, left_out) for left_out, judging in apart]
+    likenesses = [_likeness(judging, block) for block, judging in apart]
     blocks = [
-        (left_out, judging.judging_by(likenesses[:i] + likenesses[i + 1 :]))
-        for i, (left_out, judging) in enumerate(apart)
+        (block, judging.judging_by(likenesses[:i] + likenesses[i + 1 :]))
+        for i, (block, judging) in enumerate(apart)
     ]
     reference = reference.judging_by(likenesses)
     limits, statistics = _calibrated(blocks, reference, rate)
     trail = None
-    for judged in judged_in_parts(reference, rows, limits.gross(reference)):
+    for judged in judged_in_parts(reference, rows[-LAST:], limits.gross(reference)):
         trail = judged.trail
     return FirstLearning(reference, trail, limits, statistics)
 
@@ -106,12 +108,12 @@ def _calibrated(
     found, first, distant = (Limits(rate, declared=True) for _ in range(3))
     nothing = np.zeros((0, len(STATISTICS)))
     # Distances alone tell which rows are gross, and averages depend on that.
-    far = [_distances(judging, left_out) for left_out, judging in blocks]
+    far = [_distances(judging, block) for block, judging in blocks]
     values = [distant.values_of(one, judging) for one, (_, judging) in zip(far, blocks, strict=True)]
     distant.count(_with_whole(np.concatenate((nothing, *values))), 1.0, reference)
     statistics, values = [nothing], []
-    for left_out, judging in blocks:
-        parts = judged_in_parts(judging, left_out, distant.gross(judging))
+    for block, judging in blocks:
+        parts = judged_in_parts(judging, block, distant.gross(judging))
         statistics.append(np.concatenate([nothing, *(judged.statistics for judged in parts)]))
         values.append(found.values_of(statistics[-1], judging))
     together = _with_whole(np.concatenate((nothing, *values)))
@@ -161,20 +163,6 @@ def _distances(reference: Reference, rows: Floats) -> Matrix:
         part = known[start : start + step]
         found[part, DISTANCE] = distances(reference, rows[part], part)
     return found
-
-
-def _left_out(parts: list[Floats], plan: Plan, missing: Missing) -> Iterator[tuple[int, Tracker]]:
-    """The number of each block, and what is known of all others."""
-    apart = []
-    for part in parts:
-        tracker = Tracker(replace(plan, seconds=None, beta=1.0, lags=0))
-        tracker.follow(part, None, "raise" if missing == "raise" else "skip")
-        apart.append(tracker)
-    known = [tracker.known() for tracker in apart]
-    for i, part in enumerate(parts):
-        others = [j for j, tracker in enumerate(apart) if j != i and tracker.time]
-        if others and len(part):
-            yield i, joined([apart[j] for j in others], [known[j] for j in others])
 
 
 def judged_in_parts(

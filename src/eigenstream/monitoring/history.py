@@ -36,14 +36,18 @@ class Stretches(Marked):
         if not len(severity):
             return
         rows = np.arange(first, first + len(severity), dtype=np.float64)
-        self._merge(np.column_stack((rows, statistics, limits, severity, alarm)))
-        while len(self.table) > LIMIT:
+        before = self.length
+        while (first + len(severity) - 1) // self.length >= LIMIT:
             self.length *= 2
+        if self.length > before:
             table, self.table = self.table, np.zeros((0, WIDTH))
             self._merge(table)
+        self._merge(np.column_stack((rows, statistics, limits, severity, alarm)))
 
     def _merge(self, rows: Matrix) -> None:
         """Put rows, or shorter stretches, into the stretches that they belong to."""
+        if not len(rows):
+            return
         if len(self.table):
             rows, self.table = np.vstack((self.table[-1], rows)), self.table[:-1]
         stretch = rows[:, 0] // self.length

@@ -138,28 +138,37 @@ class Inputs(Marked):
         if not len(rows):
             return []
         first, X = self.rows, np.asarray(rows, dtype=np.float64)
-        known = np.concatenate((self.last[None], X))
-        steps = np.diff(known, axis=0)
-        squares = np.square(steps)
-        same: list[NDArray[np.bool_]] = [steps == 0]
-        if np.isnan(np.add.reduce(squares, axis=None)):
+        steps = np.empty(X.shape)
+        np.subtract(X[0], self.last, out=steps[0])
+        np.subtract(X[1:], X[:-1], out=steps[1:])
+        last, same, missing = X[-1], None, None
+        if not np.einsum("ij,ij->", steps, steps) < np.inf:  # NaN, or nearly infinite
             missing = np.isnan(X)
-            if missing.any():  # an input that is missing stays where it was
-                at = np.where(np.isnan(known), 0, np.arange(len(known))[:, None])
-                known = np.take_along_axis(known, np.maximum.accumulate(at, axis=0), axis=0)
-                steps = np.diff(known, axis=0)
-                squares, same = np.square(steps), [(steps == 0) & ~missing, missing]
+            steps, last = self._steps_past_gaps(X, missing)
+        if self.runs[0].any() or np.count_nonzero(steps) < steps.size:
+            same = (steps == 0) if missing is None else (steps == 0) & ~missing
+        squares = np.square(steps, out=steps)
+        if missing is not None:
             squares = np.nan_to_num(squares)
+            missing = missing if missing.any() else None
         early = np.asarray(normal | (first + np.arange(len(rows)) < FIRST * TILE))
         found = []
         called = names or [f"x{i}" for i in range(self.width)]
-        for i, kind in enumerate(("flat", "gone")):
-            flags = self._longer(i, same[i] if i < len(same) else None, early, faulty, learn=learn)
+        for i, (kind, goes_on) in enumerate((("flat", same), ("gone", missing))):
+            flags = self._longer(i, goes_on, early, faulty, learn=learn)
             found += self._noticed(kind, *flags, called, first + len(rows))
         lively = self._lively(squares, faulty, learn=learn)
         found += self._noticed("lively", *lively, called, first + len(rows))
-        self.last, self.rows = known[-1].copy(), first + len(rows)
+        self.last, self.rows = last.copy(), first + len(rows)
         return found
+
+    def _steps_past_gaps(self, X: Matrix, missing: NDArray[np.bool_]) -> tuple[Matrix, Vector]:
+        """Steps of rows, where an input that is missing stays where it was, and the last value of each."""
+        known = np.concatenate((self.last[None], X))
+        if missing.any():
+            at = np.where(np.isnan(known), 0, np.arange(len(known))[:, None])
+            known = np.take_along_axis(known, np.maximum.accumulate(at, axis=0), axis=0)
+        return np.diff(known, axis=0), known[-1]
 
     def _longer(
         self,
@@ -266,15 +275,17 @@ class Inputs(Marked):
 
     def _tiles(self, squares: Matrix, faulty: NDArray[np.bool_]) -> tuple[Matrix, NDArray[np.bool_]]:
         """Sums of squared steps by tile, the open one first, and which tiles have rows of a fault."""
-        offset = self.rows % TILE
-        number = -(-(offset + len(squares)) // TILE)
-        room, odd = np.zeros((number * TILE, self.width)), np.zeros(number * TILE, dtype=bool)
-        room[offset : offset + len(squares)], odd[offset : offset + len(squares)] = squares, faulty
-        sums = np.zeros((number, self.width))
-        spoilt: NDArray[np.bool_] = np.logical_or.reduce(odd.reshape(number, TILE), axis=1)
-        sums[0], spoilt[0] = self.steps, spoilt[0] or self.spoilt
-        for i in range(TILE):  # one by one: how rows are cut does not matter
+        offset, end = self.rows % TILE, self.rows % TILE + len(squares)
+        number = -(-end // TILE)
+        room, odd = np.empty((number * TILE, self.width)), np.zeros(number * TILE, dtype=bool)
+        room[:offset], room[offset:end], room[end:], odd[offset:end] = 0.0, squares, 0.0, faulty
+        if offset:
+            room[offset - 1] = self.steps
+        sums = room[::TILE].copy()
+        for i in range(1, TILE):  # one by one: how rows are cut does not matter
             sums += room[i::TILE]
+        spoilt: NDArray[np.bool_] = np.logical_or.reduce(odd.reshape(number, TILE), axis=1)
+        spoilt[0] = spoilt[0] or self.spoilt
         return sums, spoilt
 
     def _noticed(

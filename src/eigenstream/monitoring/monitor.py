@@ -40,7 +40,7 @@ from .blaming import Blaming
 from .contributions import contributions, per_input
 from .drift import Drift
 from .events import LOWEST, REMEMBERED, Alarm, Contributors, Followed, Notice, Watch
-from .first_learning import LARGEST_PART, first_learning
+from .first_learning import first_learning
 from .history import Stretches
 from .inputs import Inputs
 from .judging import Judged, judge
@@ -69,6 +69,10 @@ CLOSEST = 16
 MOST_PENDING = 4096
 """Most rows between corrections."""
 
+# 8 MiB of them.
+MOST_JUDGED = 1 << 20
+"""Most numbers between corrections."""
+
 # As many as it takes to tell a fault from chance (`events.DENSE`), and more.
 LATE = 16
 """Number of last rows that the limits do not count yet: they may turn out to be those of a fault."""
@@ -76,6 +80,10 @@ LATE = 16
 # A logarithm: a factor of two. Rows that exceed raise limits that are too low, step by step.
 EXCESS = math.log(2)
 """Distance from its limit with which a statistic that exceeds it counts for the limits, at most."""
+
+# Few enough to stay in the processor's cache.
+INPUTS_AT_ONCE = 512
+"""Rows that are declared normal whose inputs are followed together."""
 
 # In units of the line. Zero is kept for rows that could not be judged.
 LEAST_SEVERITY = 0.01
@@ -306,7 +314,9 @@ class Monitor(Marked):
         tracker = self.tracker
         changes = tracker.follow(rows, None, missing, None, times)[1]
         self.counts.came += len(rows)
-        self.inputs.follow(rows, np.zeros(len(rows), dtype=bool), self.names, normal=True)
+        for start in range(0, len(rows), INPUTS_AT_ONCE):
+            part = rows[start : start + INPUTS_AT_ONCE]
+            self.inputs.follow(part, np.zeros(len(part), dtype=bool), self.names, normal=True)
         self.inputs.on = {}  # whatever was lively is declared normal
         reading = tracker.reading()
         if reading.count > 1:
@@ -353,7 +363,7 @@ class Monitor(Marked):
         no look is due: if a pause has made it forget everything.
         """
         tracker, longest = self.tracker, self.settings.accept_after
-        most = max(min(LARGEST_PART // tracker.plan.n, MOST_PENDING), 1)
+        most = max(min(MOST_JUDGED // tracker.plan.n, MOST_PENDING), 1)
         if self.frozen:
             return most
         on = self.watch.on

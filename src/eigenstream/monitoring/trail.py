@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 TILE = 8
 """Rows per product of matrices."""
 
-_AGES = np.arange(TILE)[:, None] - np.arange(TILE)
+# The same, of which each takes a step of Python.
+AVERAGED = 32
+"""Rows whose averages are one product."""
+
+_AGES = np.arange(AVERAGED)[:, None] - np.arange(AVERAGED)
 _KERNEL = np.where(_AGES >= 0, NEWEST * (1 - NEWEST) ** np.maximum(_AGES, 0), 0.0)
-_FADING = (1 - NEWEST) ** np.arange(1, TILE + 1)[:, None]
+_FADING = (1 - NEWEST) ** np.arange(1, AVERAGED + 1)[:, None]
 _FADED = float(_FADING[-1, 0])
 
 
@@ -28,7 +32,7 @@ class Trail(NamedTuple):
     start: Vector
     """The average before the first of the open rows."""
     open: Matrix
-    """Rows since, capped, fewer than a tile."""
+    """Rows since, capped, fewer than `AVERAGED`."""
     previous: Vector
     """The last row."""
     average: Vector
@@ -61,16 +65,16 @@ class Trail(NamedTuple):
         number, waiting = len(rows), len(self.open)
         if not number:
             return rows, self
-        tiles, whole = -(-(waiting + number) // TILE), (waiting + number) // TILE
-        room = np.zeros((tiles * TILE, rows.shape[1]))
+        tiles, whole = -(-(waiting + number) // AVERAGED), (waiting + number) // AVERAGED
+        room = np.zeros((tiles * AVERAGED, rows.shape[1]))
         room[:waiting], room[waiting : waiting + number] = self.open, capped
-        averages = np.matmul(_KERNEL, room.reshape(tiles, TILE, -1))
+        averages = np.matmul(_KERNEL, room.reshape(tiles, AVERAGED, -1))
         starts = np.empty((tiles + 1, rows.shape[1]))
         starts[0] = self.start
         for before, after, added in zip(starts[:whole], starts[1:], averages[:, -1], strict=False):
             np.multiply(before, _FADED, out=after)
             np.add(added, after, out=after)
         averages += _FADING * starts[:tiles, None]
-        found = averages.reshape(tiles * TILE, -1)[waiting : waiting + number]
-        open_ = room[whole * TILE : waiting + number].copy()
+        found = averages.reshape(tiles * AVERAGED, -1)[waiting : waiting + number]
+        open_ = room[whole * AVERAGED : waiting + number].copy()
         return found, Trail(starts[whole].copy(), open_, rows[-1].copy(), found[-1].copy())
