@@ -62,12 +62,13 @@ def quietly(model: Model, X: Array) -> Model:
 
 
 def known_axes(model: OnlineAdaptivePCA) -> Array:
-    """Those below the threshold too, which ``components_`` leaves out, by variance.
+    """Those below the threshold too, which ``components_`` leaves out, by variance: at least the capacity.
 
     The model itself keeps the order of axes with almost equal variances, so that they do not change places.
     """
-    reading = model._tracker.reading()
-    return np.asarray(reading.axes[np.argsort(-reading.variances, kind="stable")])
+    reading = model._tracker.reading(leading=True)
+    first = reading.variances[: len(reading.axes)]
+    return np.asarray(reading.axes[np.argsort(-first, kind="stable")])
 
 
 def model_bytes(model: OnlineAdaptivePCA) -> int:

@@ -95,7 +95,9 @@ def leading_eigenpairs(C: Matrix, k: int) -> tuple[Vector, Matrix]:
         return tuple(np.linalg.eigh(C))  # type: ignore[return-value]
     V = np.empty((n, k))
     V[:1] = Z[:1]
-    V[1:], _, _ = lapack.dormqr("L", "N", reflected[1:, :-1], factors, Z[1:], PANEL * k)
+    # Reflections lie below the diagonal: from the second number on, a matrix of one row more than they need.
+    below = reflected.ravel(order="K")[1 : 1 + n * (n - 1)].reshape((n, n - 1), order="F")
+    V[1:], _, _ = lapack.dormqr("L", "N", below, factors, Z[1:], PANEL * k)
     return lam, V
 
 
