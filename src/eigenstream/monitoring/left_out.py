@@ -23,7 +23,7 @@ AT_ONCE = 1 << 14
 """Numbers that are summed up at a time."""
 
 
-class Sums(NamedTuple):
+class RowSums(NamedTuple):
     """Number and mean of rows, and the sums of products of their deviations from it."""
 
     number: int
@@ -43,14 +43,16 @@ class Sums(NamedTuple):
             products += R.T @ R
         return cls(len(rows), mean, products)
 
-    def plus(self, other: Sums) -> Sums:
+    def plus(self, other: RowSums) -> RowSums:
         """Of the rows of both."""
         number, way = self.number + other.number, other.mean - self.mean
         moved = np.outer(way, way) * (self.number * other.number / number)
-        return Sums(number, self.mean + way * (other.number / number), self.products + other.products + moved)
+        return RowSums(
+            number, self.mean + way * (other.number / number), self.products + other.products + moved
+        )
 
     def reading(self, rank: int, *, standardize: bool) -> Reading:
-        """What a model of these rows says, of this rank."""
+        """The reading of a model of these rows, of this rank."""
         C, n, scale = self.products / self.number, len(self.mean), None
         if standardize:
             gain = gain_of(np.diag(C), 1.0, np.abs(self.mean))
@@ -67,7 +69,7 @@ class Sums(NamedTuple):
 def left_out(
     parts: Sequence[Floats], plan: Plan, missing: Missing, rank: int
 ) -> Iterator[tuple[int, Reading]]:
-    """The number of each block, and what a model of this rank says that knows all others."""
+    """The number of each block, and the reading of a model of this rank that knows all others."""
     if plan.solver == "exact" and not plan.cap_outliers:
         yield from _by_sums(parts, plan, rank)
         return
@@ -86,8 +88,8 @@ def left_out(
 def _by_sums(parts: Sequence[Floats], plan: Plan, rank: int) -> Iterator[tuple[int, Reading]]:
     """The same where a model is its sums: nobody has to look on the way."""
     whole = [part[~np.isnan(part).any(axis=1)] if np.isnan(np.sum(part)) else part for part in parts]
-    sums = [Sums.of(part, center=plan.center) for part in whole]
+    sums = [RowSums.of(part, center=plan.center) for part in whole]
     for i, part in enumerate(parts):
         others = [one for j, one in enumerate(sums) if j != i and one.number]
         if others and len(part):
-            yield i, reduce(Sums.plus, others).reading(rank, standardize=plan.standardize)
+            yield i, reduce(RowSums.plus, others).reading(rank, standardize=plan.standardize)
