@@ -88,11 +88,13 @@ def first_learning(
         (parts[part], Reference.of(others, None, reference.rank))
         for part, others in left_out(parts, plan, missing, reference.rank)
     ]
-    likenesses = [_likeness(judging, block) for block, judging in apart]
-    blocks = [
-        (block, judging.judging_by(likenesses[:i] + likenesses[i + 1 :]))
-        for i, (block, judging) in enumerate(apart)
-    ]
+    seen = [_likeness(judging, block) for block, judging in apart]
+    likenesses = [likeness for likeness, _ in seen]
+    blocks = []
+    for i, ((block, judging), (_, far)) in enumerate(zip(apart, seen, strict=True)):
+        judging = judging.judging_by(likenesses[:i] + likenesses[i + 1 :])
+        # By the same weights the distances are those that were seen.
+        blocks.append((block, judging, far if (judging.growth == 1).all() else _distances(judging, block)))
     reference = reference.judging_by(likenesses)
     limits, statistics = _calibrated(blocks, reference, rate)
     trail = None
@@ -102,17 +104,16 @@ def first_learning(
 
 
 def _calibrated(
-    blocks: list[tuple[Floats, Reference]], reference: Reference, rate: float
+    blocks: list[tuple[Floats, Reference, Matrix]], reference: Reference, rate: float
 ) -> tuple[Limits, Matrix]:
-    """Limits from blocks, each with the reference that it is judged by, and the statistics of the rows."""
+    """Limits from blocks, each with the reference that it is judged by and its distances, and statistics."""
     found, first, distant = (Limits(rate, declared=True) for _ in range(3))
     nothing = np.zeros((0, len(STATISTICS)))
     # Distances alone tell which rows are gross, and averages depend on that.
-    far = [_distances(judging, block) for block, judging in blocks]
-    values = [distant.values_of(one, judging) for one, (_, judging) in zip(far, blocks, strict=True)]
+    values = [distant.values_of(far, judging) for _, judging, far in blocks]
     distant.count(_with_whole(np.concatenate((nothing, *values))), 1.0, reference)
     statistics, values = [nothing], []
-    for block, judging in blocks:
+    for block, judging, _ in blocks:
         parts = judged_in_parts(judging, block, distant.gross(judging))
         statistics.append(np.concatenate([nothing, *(judged.statistics for judged in parts)]))
         values.append(found.values_of(statistics[-1], judging))
@@ -176,9 +177,14 @@ def judged_in_parts(
         yield judged
 
 
-def _likeness(reference: Reference, rows: Floats) -> Likeness:
-    """The squares of rows that a reference does not know, and their likeness to those before them."""
-    found = Likeness.unknown(len(reference.variances))
+def _likeness(reference: Reference, rows: Floats) -> tuple[Likeness, Matrix]:
+    """The squares of rows that a reference does not know, with their likeness to those before, and distances.
+
+    Distances are statistics of which nothing else is told.
+    """
+    found, far = Likeness.unknown(len(reference.variances)), np.full((len(rows), len(STATISTICS)), np.nan)
+    start = 0
     for judged in judged_in_parts(reference, rows):
-        found = found.after(judged.squares)
-    return found
+        found, part = found.after(judged.squares), slice(start, start + len(judged.usable))
+        far[part, DISTANCE], start = judged.statistics[:, DISTANCE], part.stop
+    return found, far

@@ -44,6 +44,10 @@ FIRST = 25
 GROUP = 32
 """Tiles after which they tell what is usual."""
 
+# Few enough to stay in the processor's cache.
+AT_ONCE = 512
+"""Rows that are declared normal which are followed together."""
+
 # Groups. Where a plant is lively by episodes, that of one tells little of the next.
 FIRST_GROUPS = 4
 """Groups of tiles before the spread between them counts, too."""
@@ -110,6 +114,13 @@ class Inputs(Marked):
         """The same of the open group."""
         self.on: dict[tuple[int, int], tuple[int, int]] = {}
         """First and last row of each notice that is on, by kind and input."""
+
+    def learn_normal(self, rows: Floats) -> None:
+        """Learn rows that are declared normal, whatever was lively in them."""
+        for start in range(0, len(rows), AT_ONCE):
+            part = rows[start : start + AT_ONCE]
+            self.follow(part, np.zeros(len(part), dtype=bool), (), normal=True)
+        self.on = {}
 
     def follow(
         self,

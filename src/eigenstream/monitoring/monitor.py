@@ -46,11 +46,11 @@ from .inputs import Inputs
 from .judging import Judged, judge
 from .likeness import Likeness
 from .limits import Limits
-from .normals import ANCHORED, Normal, with_mode
+from .normals import ANCHORED, Normal, by_modes, with_mode
 from .reference import ALONE, STATISTICS, Reference
 from .settings import MonitorSettings
 from .shared_limits import SharedLimits
-from .trail import TILE, Trail
+from .trail import Trail
 from .verdicts import Counts, Findings, Verdicts
 
 # Corrections of the same relative size at all times; one per row would cost more than judging it.
@@ -81,10 +81,6 @@ LATE = 16
 EXCESS = math.log(2)
 """Distance from its limit with which a statistic that exceeds it counts for the limits, at most."""
 
-# Few enough to stay in the processor's cache.
-INPUTS_AT_ONCE = 512
-"""Rows that are declared normal whose inputs are followed together."""
-
 # In units of the line. Zero is kept for rows that could not be judged.
 LEAST_SEVERITY = 0.01
 """Severity of rows like most."""
@@ -99,18 +95,8 @@ class Monitor(Marked):
     """A tracker whose rows are judged before it learns them."""
 
     LEARNT = (
-        *("tracker", "frozen", "limits", "reference", "renew_at", "soonest", "looked"),
-        *(
-            "correct_at",
-            "corrected",
-            "counted",
-            "trail",
-            "likeness",
-            "renewed",
-            "anchor",
-            "modes",
-        ),
-        *("notices", "inputs"),
+        *("tracker", "frozen", "limits", "reference", "renew_at", "soonest", "looked", "correct_at"),
+        *("corrected", "counted", "trail", "likeness", "renewed", "anchor", "modes", "notices", "inputs"),
     )
 
     tracker: Tracker
@@ -314,10 +300,7 @@ class Monitor(Marked):
         tracker = self.tracker
         changes = tracker.follow(rows, None, missing, None, times)[1]
         self.counts.came += len(rows)
-        for start in range(0, len(rows), INPUTS_AT_ONCE):
-            part = rows[start : start + INPUTS_AT_ONCE]
-            self.inputs.follow(part, np.zeros(len(part), dtype=bool), self.names, normal=True)
-        self.inputs.on = {}  # whatever was lively is declared normal
+        self.inputs.learn_normal(rows)
         reading = tracker.reading()
         if reading.count > 1:
             learnt = tracker.prepared(rows, missing)
@@ -390,7 +373,7 @@ class Monitor(Marked):
             statistics, self.trail = found.statistics, found.trail
         values, largest, which = self._surprises(statistics)
         line, surprises = self.limits.line, self.limits.of_whole(largest)
-        surprises, elsewhere = self._by_modes(judged, surprises, line)
+        surprises, elsewhere = by_modes(self.modes, judged, surprises, (1 - LOWEST) * line)
         excess = usual = drift = np.full(len(rows), np.nan)
         if self.anchor is not None and self.reference is not None and found is not None and not self.frozen:
             self.anchor, (excess, usual, drift) = self.anchor.after(found, self.reference, first)
@@ -431,19 +414,6 @@ class Monitor(Marked):
         for notice in notices:
             known = (one for one in self.notices if _name(one) != _name(notice))
             self.notices = deque((*known, notice), REMEMBERED)
-
-    def _by_modes(self, rows: Floats, surprises: Vector, line: float) -> tuple[Vector, NDArray[np.bool_]]:
-        """Surprises of rows by the normal that they fit best, and which of them fit one of before."""
-        elsewhere = np.zeros(len(rows), dtype=bool)
-        with np.errstate(invalid="ignore"):
-            odd = np.flatnonzero(surprises > (1 - LOWEST) * line) if self.modes else elsewhere.nonzero()[0]
-        for mode in self.modes if len(odd) else ():
-            # Each in the first place of a tile: bits do not depend on which of them come together.
-            theirs = mode.surprises(rows[odd], TILE * np.arange(len(odd)))
-            better = odd[theirs < surprises[odd]]
-            surprises[better] = theirs[theirs < surprises[odd]]
-            elsewhere[better] = True
-        return surprises, elsewhere
 
     def _surprises(self, statistics: Matrix) -> tuple[Matrix, Vector, NDArray[np.intp]]:
         """Values for the limits to count, the largest surprise of each row, and whose it is."""

@@ -18,6 +18,7 @@ from ..learners.knowledge import Floats, Matrix, Vector
 from .judging import distances
 from .limits import AVERAGE, DISTANCE, Limits
 from .reference import STATISTICS, Reference
+from .trail import TILE
 
 # Rows. The first normal of a stream that nobody declared normal rests on as many.
 ANCHORED = 1000
@@ -75,3 +76,19 @@ class Normal(NamedTuple):
 def with_mode(modes: tuple[Normal, ...], normal: Normal) -> tuple[Normal, ...]:
     """Modes and one more, instead of those that it resembles; the latest are remembered."""
     return (*(mode for mode in modes if not mode.resembles(normal)), normal)[-MODES:]
+
+
+def by_modes(
+    modes: tuple[Normal, ...], rows: Floats, surprises: Vector, least: float
+) -> tuple[Vector, NDArray[np.bool_]]:
+    """Surprises of rows, if they are above the least by the mode that they fit best, and which fit one."""
+    elsewhere = np.zeros(len(rows), dtype=bool)
+    with np.errstate(invalid="ignore"):
+        odd = np.flatnonzero(surprises > least) if modes else elsewhere.nonzero()[0]
+    for mode in modes if len(odd) else ():
+        # Each in the first place of a tile: bits do not depend on which of them come together.
+        theirs = mode.surprises(rows[odd], TILE * np.arange(len(odd)))
+        better = odd[theirs < surprises[odd]]
+        surprises[better] = theirs[theirs < surprises[odd]]
+        elsewhere[better] = True
+    return surprises, elsewhere
