@@ -115,7 +115,7 @@ def orthonormal_rows(Z: Matrix) -> tuple[Matrix | None, list[float]]:
     for square, new in zip(squares, factor.diagonal().tolist(), strict=True):
         if not new * new > DEPENDENT * DEPENDENT * square:
             return None, squares
-    return np.ascontiguousarray(_blas().dtrsm(1.0, factor, Z.T, lower=1)), squares
+    return _blas().dtrsm(1.0, factor, Z, side=1, lower=1, trans_a=1).T, squares
 
 
 def whole(C: Matrix) -> Matrix:

@@ -16,7 +16,7 @@ MOST = 16
 
 
 def iteration(
-    M: torch.Tensor, mixture: torch.Tensor, kept: int, steps: int, dependent: float
+    M: torch.Tensor, mixture: torch.Tensor, kept: int, steps: tuple[int, ...], dependent: float
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Steps of subspace iteration, as of `eigenstream.learners.warm.warm_pairs`: Q, ``Q M Q'``, and a flag.
 
@@ -32,7 +32,7 @@ def iteration(
     kept
         Number of directions that something stands out in.
     steps
-        Products of M with all directions.
+        Number of directions, the first ones, that each step takes; the last step takes all.
     dependent
         The sine.
     """
@@ -41,13 +41,14 @@ def iteration(
     Z[:r] = M[:r]
     Z[kept:].addmm_(mixture, M[r:])
     Q, fine = Z, torch.ones((), dtype=torch.bool, device=M.device)
-    for _ in range(steps):
-        products = Z @ Z.T
+    for first in steps:
+        part = Z[:first]
+        products = part @ part.T
         factor, failed = torch.linalg.cholesky_ex(products)
         apart = factor.diagonal().square() > dependent**2 * products.diagonal()
         fine = fine & (failed == 0) & apart.all()
-        Q = torch.linalg.solve_triangular(factor, Z, upper=False)
-        Z = Q @ M
+        Q = torch.linalg.solve_triangular(factor, part, upper=False)
+        Z[:first] = Q @ M
     return Q, Z @ Q.T, fine
 
 
@@ -55,7 +56,7 @@ class Recorded:
     """`iteration` for matrices of one shape."""
 
     def __init__(
-        self, M: torch.Tensor, mixture: torch.Tensor, kept: int, steps: int, dependent: float
+        self, M: torch.Tensor, mixture: torch.Tensor, kept: int, steps: tuple[int, ...], dependent: float
     ) -> None:
         self.M, self.mixture = M.clone(), mixture
         self.lock = Lock()

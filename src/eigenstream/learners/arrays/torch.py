@@ -104,14 +104,14 @@ class TensorArray(NDArrayOperatorsMixin):
         return product
 
     def iterated(
-        self, mixture: TensorArray, kept: int, steps: int, dependent: float
+        self, mixture: TensorArray, kept: int, steps: tuple[int, ...], dependent: float
     ) -> tuple[NDArray[Any], NDArray[Any], bool]:
         """`recording.iteration` of this matrix, on the host; CUDA devices record it once for each shape."""
         M, weights = self.unwrapped, mixture.unwrapped
         if M.device.type != "cuda":
             Q, small, fine = iteration(M, weights, kept, steps, dependent)
         else:
-            key = M.device, len(M), weights.shape, kept
+            key = M.device, len(M), weights.shape, kept, steps
             if key not in _RECORDED:
                 if len(_RECORDED) >= MOST:
                     _RECORDED.clear()
