@@ -4,10 +4,7 @@ import csv
 import gzip
 import io
 import json
-import os
-import signal
 import zipfile
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +16,8 @@ from eigenstream import load
 from eigenstream.cli import main
 from eigenstream.io import refilled
 from eigenstream.io.refilled import CsvDialect
+
+from .forks import killed_at_each_change
 
 
 def command(*arguments, given=None):
@@ -470,26 +469,13 @@ def test_a_killed_command_is_given_once_more_to_the_same_bytes(european, tmp_pat
     Path("m").write_bytes(Path("first").read_bytes())
     call(*asked)
     reference = Path("whole.csv").read_bytes(), Path("m").read_bytes()
-    kills = 0
-    for at in range(1, 20):
+
+    def prepare():
         Path("whole.csv").unlink(missing_ok=True)
         Path("m").write_bytes(Path("first").read_bytes())
-        child = os.fork()
-        if not child:
-            calls = []
 
-            def killed(original, *arguments, calls=calls, at=at):
-                calls.append(original)
-                if len(calls) == at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return original(*arguments)
-
-            os.replace, os.fsync = partial(killed, os.replace), partial(killed, os.fsync)
-            main(list(asked), standalone_mode=False)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        if not os.WIFSIGNALED(status):
-            break
+    kills = 0
+    for _ in killed_at_each_change(lambda: main(list(asked), standalone_mode=False), prepare):
         kills += 1
         assert not Path("whole.csv").exists() or Path("whole.csv").read_bytes() == reference[0]
         call(*asked)

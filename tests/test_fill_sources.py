@@ -1,10 +1,8 @@
 """`eigenstream fill` of matrices, folders, databases and streams: of all that `run` reads and has an end."""
 
 import os
-import signal
 import sqlite3
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from scipy import sparse
 from eigenstream import sources
 from eigenstream.cli import main
 
+from .forks import killed_at_each_change
 from .test_fill_command import call, command
 from .test_fill_command import plant as walks
 from .test_sources_redis import SERVER, Server
@@ -210,26 +209,13 @@ def test_killed_at_each_change_of_a_file_and_given_once_more(database, rows, sou
     asked = ("fill", source, "--output", output, "--save", "m")
     call(*asked)
     reference = contents(output), Path("m").read_bytes()
-    kills = 0
-    for at in range(1, 40):
+
+    def prepare():
         remove(output)
         Path("m").unlink(missing_ok=True)
-        child = os.fork()
-        if not child:
-            calls = []
 
-            def killed(original, *arguments, calls=calls, at=at):
-                calls.append(original)
-                if len(calls) == at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return original(*arguments)
-
-            os.replace, os.fsync = partial(killed, os.replace), partial(killed, os.fsync)
-            main(list(asked), standalone_mode=False)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        if not os.WIFSIGNALED(status):
-            break
+    kills = 0
+    for _ in killed_at_each_change(lambda: main(list(asked), standalone_mode=False), prepare):
         kills += 1
         assert not Path(output).exists() or contents(output) == reference[0]
         if not Path("m").exists():

@@ -303,9 +303,13 @@ def mix(other: OtherAnswer, t: int, i: int, value: float, variance: float) -> fl
     """
     b = other.bins[t, i]
     A, B = other.factors[0, b, i] * variance, other.factors[1, b, i] * other.variances[t, i]
-    C = other.factors[2, b, i] * math.sqrt(A * B)
-    under = A + B - 2 * C
+    judged, alike = B, other.factors[2, b, i]
+    if b + 1 == other.factors.shape[1]:  # weights of gaps that are older than those judged stay as they were
+        judged = min(B, other.factors[1, b, i] * other.most[i])
+    C = alike * math.sqrt(A * judged)
+    under = A + judged - 2 * C
     w = min(max((A - C) / under, 0.0), 1.0) if under > 0 else 1.0
+    C = alike * math.sqrt(A * B)
     other.mixed[t, i] = value + w * (other.rows[t, i] - value)
     other.mixed_variances[t, i] = w * w * B + (1 - w) ** 2 * A + 2 * w * (1 - w) * C
     return other.mixed_variances[t, i] / variance if variance > 0 else 0.0

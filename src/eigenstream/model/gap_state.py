@@ -109,10 +109,16 @@ class OtherAnswer(NamedTuple):
     mixed: Matrix
     """Gaps filled by both (b, w)."""
     mixed_variances: Matrix
+    most: Vector
+    """Variance at the oldest age that is judged: in older gaps the weight of this answer falls no further (w)."""
 
 
 NONE = OtherAnswer(
-    *(np.zeros((0, 0)),) * 2, np.zeros((0, 0), np.int64), np.zeros((3, 1, 0)), *(np.zeros((0, 0)),) * 2
+    *(np.zeros((0, 0)),) * 2,
+    np.zeros((0, 0), np.int64),
+    np.zeros((3, 1, 0)),
+    *(np.zeros((0, 0)),) * 2,
+    np.zeros(0),
 )
 """No other answer."""
 

@@ -22,6 +22,9 @@ from ..array_types import Floats, Matrix, Vector
 BINS = 8
 """Ages that are told apart: 1, 2, 3 and 4, 5 to 8, ..., 65 and more."""
 
+OLDEST = 2 ** (BINS - 2)
+"""Age up to which gaps are judged, the rows of a block: weights of older ones are those of this age."""
+
 # Entries. Those of one long gap are all but the same error: for bins of longer gaps it takes more of them.
 PRIOR = 16.0
 """Weight of what is expected: of theory against all inputs, and of all inputs against one."""
@@ -131,11 +134,13 @@ class SecondMixture(NamedTuple):
         return cls(np.zeros((2, 4, BINS)))
 
     def weights(self) -> Matrix:
-        """Weight of time, and of the last value after that (2, bins)."""
+        """Weight of time, and of the last value after that (2, bins); of the oldest gaps as before them."""
         number, so_far, other, both = self.sums.swapaxes(0, 1)
         under = so_far + other - 2 * both
         found = np.divide(so_far - both, under, out=np.zeros_like(under), where=under > 0)
-        return np.asarray(np.clip(found, 0.0, 1.0) * number / (number + PRIORS))
+        weights = np.clip(found, 0.0, 1.0) * number / (number + PRIORS)
+        weights[:, -1] += weights[:, -2] * PRIORS[-1] / (number[:, -1] + PRIORS[-1])
+        return np.asarray(weights)
 
     def mixed(self, bins: NDArray[np.intp], mixture: Floats, time: Floats, last: Floats) -> Floats:
         """Entries that are gaps by all three answers; NaN of the last value: there is none (..., n)."""
@@ -212,7 +217,10 @@ def _ratios(number: Matrix, over: Matrix, under: Matrix, theory: float) -> Matri
             units[b], found = unit, (above + unit * found) / (below + unit)
         usual[b] = found
     lean = units[:, None]
-    return np.asarray((over + lean * usual[:, None]) / (under + lean))
+    ratios = np.asarray((over + lean * usual[:, None]) / (under + lean))
+    # Hardly any gap older than `OLDEST` is judged: an input goes on as it was, not as others are.
+    ratios[-1] = (over[-1] + lean[-1] * ratios[-2]) / (under[-1] + lean[-1])
+    return ratios
 
 
 def bins_of(ages: NDArray[Any]) -> NDArray[np.intp]:

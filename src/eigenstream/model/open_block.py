@@ -75,7 +75,9 @@ class OpenBlock:
         if past is not None:
             said, shape = past.course, past.course.rows.shape
             mixed = np.zeros(shape), np.zeros(shape)
-            self.other = OtherAnswer(said.rows, said.variances, said.bins, past.dynamics.factors, *mixed)
+            self.other = OtherAnswer(
+                said.rows, said.variances, said.bins, past.dynamics.factors, *mixed, past.dynamics.judged
+            )
 
     def expect_first_values_of(self, unseen: NDArray[np.bool_]) -> None:
         """Let the means of inputs that have had no value yet (n) move to their first ones."""

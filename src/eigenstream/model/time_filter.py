@@ -24,7 +24,7 @@ from ..learners.scatter import ROUNDING
 from ..learners.stored import LARGEST_VALUE, stored_array
 from .gap_state import GROSS, Outlook
 from .imputation import Filled, Gaussian, alike_from, gaussian
-from .judgement import RECENT, WIDE, ForecastErrors, HiddenErrors, SecondMixture, bins_of
+from .judgement import OLDEST, RECENT, WIDE, ForecastErrors, HiddenErrors, SecondMixture, bins_of
 from .persistence import SLOWEST, Forecaster, Persistence
 from .plan import Plan
 
@@ -85,6 +85,12 @@ class Dynamics(NamedTuple):
     """Of `ForecastErrors.judged`."""
     usual: float | None = None
     """Usual time between two rows, in seconds; None: rows have no times."""
+
+    @property
+    def judged(self) -> Vector:
+        """Variance of time's answer to gaps of `OLDEST` rows, which are the oldest that are judged (n)."""
+        oldest = int(np.searchsorted(AGES, OLDEST))
+        return np.asarray(np.square(self.outlook.deviations) + self.outlook.gathered[oldest])
 
     def in_steps(self, passed: Vector) -> Vector:
         """Times between rows as numbers of usual steps."""
@@ -308,7 +314,10 @@ class TimeFilter(Marked):
         return np.where(varies, scale, np.inf)
 
     def _forecaster(self, rows: float) -> Forecaster:
-        found = self.persistence.forecaster(float(rows))
+        return self._as_used(self.persistence.forecaster(float(rows)))
+
+    def _as_used(self, found: Forecaster) -> Forecaster:
+        """Coefficients as rows are forecast by them: with times, of first order."""
         return Forecaster(found.a + found.b, np.zeros_like(found.b)) if self.timed else found
 
     def _innovations(self) -> Gaussian:
@@ -406,7 +415,7 @@ class TimeFilter(Marked):
             neighbours = (passed > 0.5) & (passed < 2)
         if self.started and neighbours.all():
             self._compare_ahead(deviations, came, counts)
-        fitted = self.persistence.fitted(self.totals[1]) if self.started else None
+        fitted = self._as_used(self.persistence.fitted(self.totals[1])) if self.started else None
         self.persistence = self.persistence.after(deviations, came, counts * neighbours, decay, fitted)
         self.judgement = self.judgement.discounted(decay)
 
