@@ -110,7 +110,7 @@ class OtherAnswer(NamedTuple):
     """Gaps filled by both (b, w)."""
     mixed_variances: Matrix
     most: Vector
-    """Variance at the oldest age that is judged: in older gaps the weight of this answer falls no further (w)."""
+    """Variance at the oldest age that is judged: in older gaps this answer weighs no less (w)."""
 
 
 NONE = OtherAnswer(
