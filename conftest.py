@@ -10,7 +10,7 @@ INTEGRATIONS = {
 }
 collect_ignore = [path for library, path in INTEGRATIONS.items() if find_spec(library) is None]
 if find_spec("torch") is None:
-    collect_ignore.append("src/eigenstream/learners/arrays/torch.py")
+    collect_ignore += [f"src/eigenstream/learners/arrays/{name}.py" for name in ("torch", "recording")]
 if find_spec("dask") is None:
     collect_ignore.append("src/eigenstream/learners/arrays/dask.py")
 collect_ignore += [

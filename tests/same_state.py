@@ -37,6 +37,7 @@ CACHES = {
     ("Reference", "weights"): "cached property",
     ("Reference", "_weights_by_variances"): "cached property",
     ("Reference", "_columns"): "cached property",
+    ("Reference", "_gain"): "cached property",
     ("Reference", "expected"): "cached property",
     ("Reference", "precision"): "cached property",
     ("Reference", "spreads"): "cached property",

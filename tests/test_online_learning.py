@@ -326,7 +326,7 @@ def traced():
     """Bytes in use, without the answers of pure functions that all models share: at most 1,024 of each."""
     gc.collect()
     for one in gc.get_objects():
-        if isinstance(one, functools._lru_cache_wrapper) and one.__module__.startswith("eigenstream.rank"):
+        if type(one) is functools._lru_cache_wrapper and one.__module__.startswith("eigenstream.rank"):
             one.cache_clear()
     gc.collect()
     return tracemalloc.get_traced_memory()[0]
