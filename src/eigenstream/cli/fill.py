@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
 from dataclasses import replace
@@ -88,6 +90,7 @@ def fill(
     from ..jobs import filling
     from ..jobs.filling_files import readable
     from ..jobs.model_file import refuse_existing
+    from ..jobs.next_times import FILLED, clock_of_filled
     from ..keyed import is_bank
     from ..model import StreamModel
 
@@ -115,8 +118,8 @@ def fill(
         if filler.missing != "impute":
             raise click.UsageError(f"{model} has learnt with --missing {filler.missing}: it fills no gaps")
     at_hand = [ctx.with_resource(readable(source, how)) for source in sources]
-    position = {"filled": [one.digest() for one in at_hand]} if save is not None else None
-    if model is not None and position is not None and filler.position_ == position:
+    position: dict[str, Any] = {} if save is None else {FILLED: [one.digest() for one in at_hand]}
+    if model is not None and position and (filler.position_ or {}).get(FILLED) == position[FILLED]:
         _say_done(model, [copy for _, copy in pairs])
         return
     for one, (_, copy) in zip(at_hand, pairs, strict=True):
@@ -138,7 +141,9 @@ def fill(
                 click.echo(shown(f"note: {note}"), err=True)
         require_enough(ctx, opened, options["skip_at_most"])
     if save is not None:
-        filler.save(save, position)
+        # With --ahead, a model that forgets by the clock has gone through the times more than once.
+        clock = {} if ahead and filler.needs_timestamps else clock_of_filled(opened)
+        filler.save(save, position | clock)
     if not as_json and (unknown := getattr(filler, "unknown", 0)):
         click.echo(f"keys that the bank does not know: {unknown:,}", err=True)
 
@@ -251,9 +256,12 @@ def forecast(model: str, steps: int, output: str, overwrite: bool, key: str | No
     """Forecast the next rows, with error bars.
 
     Error bars are standard deviations. MODEL has learnt with --missing impute: by run, or by fill --save.
+    Where it was learnt with --time-column, each row has its time, written as in the source: the last row's,
+    and on by the usual step.
     """
-    from ..io import files
+    from ..io.files import replace as replace_file
     from ..jobs.model_file import refuse_existing
+    from ..jobs.next_times import next_times
     from .banks import point_of
 
     say_when_compiling()
@@ -266,13 +274,17 @@ def forecast(model: str, steps: int, output: str, overwrite: bool, key: str | No
             f"{model} has learnt with --missing {learnt.missing}, and knows nothing of time: learn once more "
             f"by eigenstream run SOURCE --missing impute --save MODEL, then forecast from that"
         )
-    ahead = learnt.forecast(steps)
+    times = next_times(learnt.position_, key, steps)
+    timed = times is not None and learnt.needs_timestamps
+    ahead = learnt.forecast(timestamps=times.seconds) if times and timed else learnt.forecast(steps)
     names = learnt.features or point.names or [f"x{i}" for i in range(learnt.n_features_in_)]
-    lines = [",".join(("step", *names, *(f"{name}_std" for name in names)))]
-    for h, (row, std) in enumerate(zip(ahead.rows.tolist(), ahead.std.tolist(), strict=True), 1):
-        lines.append(",".join((str(h), *map(repr, row), *map(repr, std))))
-    text = "\n".join(lines) + "\n"
+    table = io.StringIO()
+    lines = csv.writer(table, lineterminator="\n")
+    lines.writerow(["step", *([times.column] if times else []), *names, *(f"{name}_std" for name in names)])
+    for h, (row, std) in enumerate(zip(ahead.rows.tolist(), ahead.std.tolist(), strict=True)):
+        lines.writerow([h + 1, *([times.texts[h]] if times else []), *map(repr, row), *map(repr, std)])
+    text = table.getvalue()
     if output == "-":
         sys.stdout.write(text)
     else:
-        files.replace(output, text.encode())
+        replace_file(output, text.encode())

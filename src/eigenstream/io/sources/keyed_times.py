@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -77,5 +76,4 @@ class KeyedClock:
             of_key.setdefault(key, []).append(time)
         self._clocks = {key: Clock(format) for key in {**clocks, **of_key}}
         for key, clock in self._clocks.items():
-            count, first, last = clocks.get(key, (0, 0.0, 0.0))
-            clock.go_to([format, index(count), first, last], of_key.get(key, ()))
+            clock.go_to([format, *clocks.get(key, (0, 0.0, 0.0))], of_key.get(key, ()))

@@ -8,7 +8,7 @@ waits until the rows behind it say which is right.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from math import isfinite
 from operator import index
 from typing import Any
@@ -37,6 +37,12 @@ VOTES = 3
 a row after a pause waits for some three more."""
 GOOD, BEFORE, AHEAD, OPEN = range(4)
 """Verdicts on the time of a row: in order, before an earlier row, ahead of the rows behind it, undecided."""
+
+MOST_VOTES = 64
+"""Votes that the usual step can have, in rows: a stream that changes its pace has a new usual step after some
+hundred rows."""
+SAME = 1e-6
+"""Difference of two steps that are the same, in seconds and as a share of the step: rounding of float64."""
 
 HOW = Hint(
     "time_format",
@@ -80,6 +86,9 @@ class Clock:
         """Times of the last row in order, and of the first one behind the last pause."""
         self.count = 0
         """Number of rows in order from `first` to `last`."""
+        self.step, self.votes = 0.0, 0
+        """Step in seconds that the majority of rows are apart, if there is one, and its lead over all others
+        (the majority vote of Boyer and Moore)."""
         self.held: list[float] = []
         """Times that no verdict has been given on."""
         self.decided_at: NDArray[np.intp] = np.zeros(0, np.intp)
@@ -100,6 +109,22 @@ class Clock:
             return np.full(len(texts), np.nan)
         seconds = _reader(self.format)
         return np.array([_or_nan(seconds, text) for text in texts])
+
+    @property
+    def usual(self) -> float | None:
+        """Usual seconds between two rows: that of most of them, or the mean one; None if too few have come.
+
+        Examples
+        --------
+        >>> clock = Clock()
+        >>> minutes = np.array([0, 1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13])
+        >>> codes = clock.judge(60.0 * minutes, final=True)
+        >>> clock.usual
+        60.0
+        """
+        if self.step > 0 and self.votes > min(MOST_VOTES, max(self.count, 8)) / 2:
+            return self.step
+        return (self.last - self.first) / (self.count - 1) if self.last > self.first else None
 
     def judge(self, times: Times, *, final: bool = False) -> NDArray[np.int64]:
         """Return verdicts on the times that were held and on these; ``final``: no more come."""
@@ -132,6 +157,7 @@ class Clock:
         fine = (steps >= 0) & (steps <= FAR * pace)
         number = len(times) if fine.all() else int(fine.argmin())
         if number:
+            self._vote(steps[:number].tolist())
             self.last, self.count = float(times[number - 1]), self.count + number
         return number
 
@@ -148,10 +174,22 @@ class Clock:
                 code = AHEAD if contra > pro else GOOD
             if code == GOOD:
                 paused = self.count < 1 or (self.count > 1 and self._is_far(time))
+                if not paused:
+                    self._vote([time - self.last])
                 self.first, self.count = (time, 1) if paused else (self.first, self.count + 1)
                 self.last = time
             del self.held[0]
             yield code
+
+    def _vote(self, steps: Sequence[float]) -> None:
+        """Let steps vote for the usual one: each for itself, against any other."""
+        for step in steps:
+            if not self.votes:
+                self.step, self.votes = step, 1
+            elif abs(step - self.step) <= SAME * (1 + self.step):
+                self.votes = min(self.votes + 1, MOST_VOTES)
+            else:
+                self.votes -= 1
 
     def _is_far(self, time: float) -> bool:
         step = time - self.last
@@ -163,18 +201,39 @@ class Clock:
         self.count = 0
 
     def place(self) -> list[Any]:
-        """Return the format and what is known of the order, for a position."""
-        return [self.format, self.count, self.first, self.last] if self.count else [self.format, 0, 0.0, 0.0]
+        """Return the format and what is known of order and step, for a position."""
+        order = [self.count, self.first, self.last] if self.count else [0, 0.0, 0.0]
+        return [self.format, *order, self.step, self.votes]
 
     def go_to(self, place: Any, held: Sequence[float] = ()) -> None:
         """Continue from what `place` returned, with the times that were held then."""
-        format, count, first, last = place
+        format, count, first, last, step, votes = (*place, 0.0, 0) if len(place) == 4 else place
         self.format, self.count, self.held = Clock(format).format, index(count), list(held)
         self.first, self.last = (float(first), float(last)) if count else (-np.inf, -np.inf)
         if self.count < 0 or not (
             self.count == 0 or -LARGEST_TIME <= self.first <= self.last <= LARGEST_TIME
         ):
             raise ValueError(f"{count} rows from {first} to {last}")
+        self.step, self.votes = float(step), index(votes)
+        if not (0 <= self.step <= 2 * LARGEST_TIME and 0 <= self.votes <= MOST_VOTES):
+            raise ValueError(f"{votes} votes for a step of {step} seconds")
+
+
+def written(seconds: float, format: str) -> str:
+    """Return a time as a source writes it in this format; UTC.
+
+    Examples
+    --------
+    >>> [written(1.7e9 + 0.5, format) for format in ("iso", "s", "ns", "%d.%m.%Y %H:%M")]
+    ['2023-11-14T22:13:20.500000', '1700000000.5', '1700000000500000000', '14.11.2023 22:13']
+    """
+    if format == "s":
+        return f"{seconds:.15g}"
+    if format in UNITS:  # to the microsecond: float64 has no finer ones today
+        micro = round(seconds * 1e6)
+        return str(micro * 1000) if format == "ns" else f"{micro / (UNITS[format] * 1e6):.16g}"
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)
+    return moment.replace(tzinfo=None).isoformat() if format == "iso" else moment.strftime(format)
 
 
 def time_hints(column: str, text: str) -> tuple[Hint, ...]:
