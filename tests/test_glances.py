@@ -5,7 +5,7 @@ import pytest
 
 from eigenstream import OnlineAdaptivePCA, load
 from eigenstream.keyed import Bank
-from eigenstream.learners.bounds import largest_beyond, turned
+from eigenstream.learners.bounds import largest_beyond, moments_of, turned
 from eigenstream.model.tracker import Tracker
 from eigenstream.rank.standing import GLANCES
 from tests.marks import slow
@@ -59,6 +59,51 @@ def test_a_glance_decides_as_a_look_does(kind, half_life, solver, monkeypatch):
         assert glances > 0
     if kind == "noise" and half_life is not None:
         assert glances > 3 * others
+
+
+@pytest.mark.parametrize(("half_life", "standardize"), [(None, False), (300, False), (300, True)])
+def test_where_nothing_moves_a_glance_is_not_needed(half_life, standardize, monkeypatch, tmp_path):
+    """Most looks at a stream that stands still find so by its moments, and decide as others do."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((8_000, 64))
+    X += rng.standard_normal((8_000, 2)) * [9, 7] @ np.linalg.qr(rng.standard_normal((64, 2)))[0].T
+    X[4_000:] += 3 * np.random.default_rng(8).standard_normal((4_000, 1)) * np.eye(64)[5]
+    parameters = {"max_components": 8, "half_life": half_life, "standardize": standardize, "random_state": 0}
+    found, is_still = [], Tracker._is_still
+
+    def counted(tracker, learner):
+        found.append(is_still(tracker, learner))
+        return found[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Tracker, "_is_still", counted)
+        model, parts = OnlineAdaptivePCA(**parameters).fit(X), OnlineAdaptivePCA(**parameters)
+        assert sum(found) > len(found) / 2
+        for rows in np.split(X, [1_000, 2_013, 5_555, 7_000]):
+            parts.partial_fit(rows)
+            parts.save(tmp_path / "model")
+            parts = load(tmp_path / "model")
+    assert not differences(model._model.tracker, parts._model.tracker)
+    other, _ = followed(X, monkeypatch, glances=False, **parameters)
+    assert model._model.tracker.changes == other._model.tracker.changes
+    assert len(model._model.tracker.history.moments) == len(other._model.tracker.history.moments)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_moments_are_those_of_the_spectrum(rank, rng):
+    rows = rng.standard_normal((600, 50)) * np.r_[9, 6, 4, np.ones(47)]
+    C = rows.T @ rows
+    lam, V = np.linalg.eigh(C)
+    U = V[:, ::-1][:, :rank].T
+    found = moments_of(np.trace(C), np.sum(C * C), U, C @ U.T, 1.0)
+    np.testing.assert_allclose(found.kept, lam[::-1][:rank])
+    np.testing.assert_allclose(
+        [found.rest, found.squares], [lam[: 50 - rank].sum(), (lam[: 50 - rank] ** 2).sum()]
+    )
+    assert max(found.strayed, found.mixed) < 1e-9
+    turned_by = np.linalg.qr((U + 0.05 * rng.standard_normal(U.shape)).T)[0].T
+    if rank:
+        assert moments_of(np.trace(C), np.sum(C * C), turned_by, C @ turned_by.T, 1.0).strayed > 1e-3
 
 
 def test_everything_is_looked_at_now_and_then(monkeypatch):

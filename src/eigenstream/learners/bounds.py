@@ -39,6 +39,54 @@ SAME = 0.71
 """An axis is in the place of its predecessor where their inner product exceeds this."""
 
 
+class Moments(NamedTuple):
+    """Numbers that stay where a matrix stays, by one product with the kept axes; sums are per sample."""
+
+    kept: tuple[float, ...]
+    """Quotients of Rayleigh along the kept axes."""
+    rest: float
+    """Sum of the eigenvalues beyond them."""
+    squares: float
+    """Sum of their squares."""
+    strayed: float
+    """Largest squared sine between a kept axis and the eigenvector near it, as far as that is beyond all of
+    them."""
+    mixed: float
+    """Largest share of the variance of scores along one axis that those along the others tell."""
+
+
+def moments_of(trace: float, squares: float, axes: Matrix, CU: Matrix, count: float) -> Moments:
+    """Moments of C, given its trace, the sum of the squares of its entries, and its product with kept axes.
+
+    With P the projection beyond the axes, ``|PCP|^2 = |C|^2 - 2 |CU|^2 + |UCU|^2``. A new component adds its
+    square to that, which is much more than noise moves it by: the sum of squares of noise's eigenvalues is
+    nearly a constant, in units of their mean.
+    """
+    kept: list[float] = []
+    strayed = mixed = 0.0
+    if len(axes):
+        H = axes @ CU
+        kept = H.diagonal().tolist()
+        lengths, inside = np.einsum("ij,ij->j", CU, CU).tolist(), np.einsum("ij,ij->j", H, H).tolist()
+        squares += sum(inside) - 2 * sum(lengths)
+    rest = trace - sum(kept)
+    if kept:
+        mean, least = rest / max(axes.shape[1] - len(kept), 1), min(kept)
+        if not least > mean:
+            strayed = math.inf
+        else:
+            for mine, length, within in zip(kept, lengths, inside, strict=True):
+                strayed = max(strayed, (length - within) / ((mine - mean) * (mine - mean)))
+                mixed = max(mixed, (within - mine * mine) / (mine * least))
+    return Moments(
+        tuple([mine / count for mine in kept]),
+        rest / count,
+        max(squares, 0.0) / (count * count),
+        strayed,
+        mixed,
+    )
+
+
 class Leading(NamedTuple):
     """Lower bounds of the first eigenvalues, with their axes as rows."""
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import beside, elsewhere, host
+from .bounds import Moments
 from .knowledge import Floats, Knowledge, LagSums, Matrix, Vector
 from .marks import Mark
 from .sparse import SparseRows
@@ -310,6 +311,9 @@ class Glance(NamedTuple):
 class Glancing(Protocol):
     """A learner that can be glanced at."""
 
+    count: float
+    """Effective number of samples."""
+
     @property
     def lags(self) -> LagSums:
         """Likeness of rows to their predecessors."""
@@ -319,6 +323,9 @@ class Glancing(Protocol):
 
     def adopt(self, axes: Matrix, rank: int) -> None:
         """Go on with the axes of a glance, of which the first ``rank`` are kept."""
+
+    def moments(self, rank: int) -> Moments | None:
+        """Numbers that stay where nothing changes, per sample; None where a glance costs no more."""
 
 
 @runtime_checkable

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from ..offline import fixed_signs
 from .axes import matched
-from .bounds import largest_beyond, turned
+from .bounds import Moments, largest_beyond, moments_of, turned
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums, projections_on
 from .learner import BlockTotals, Glance, Seen, Steps, center_block, center_blocks
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
-from .symmetric import WIDE, add_products, leading_eigenpairs, product, whole
+from .symmetric import WIDE, add_products, leading_eigenpairs, lower, product, squared_norm, whole
 from .threads import one_thread
 
 # A factor. Sums of 10^9 rows in float64 err by less; a damaged file errs by more.
@@ -244,6 +244,12 @@ class Scatter(Marked):
         sums = self.C.diagonal() if self._gain is None else self.C.diagonal() * np.square(self._gain)
         return Glance(Knowledge(lam, U, self.count, float(sums.sum()) + self.extra, self._mean), below)
 
+    def moments(self, rank: int) -> Moments:
+        """Numbers that stay where nothing changes, per sample."""
+        C, U = self._standardized(), self.axes[:rank]
+        trace = float(C.diagonal().sum()) + self.extra
+        return moments_of(trace, squared_norm(C), U, product(C, U.T) if rank else U.T, self.count)
+
     def _times(self, axes: Matrix) -> Matrix:
         """Product of (standardized) C with axes as rows, or with one: columns."""
         if self._gain is None:
@@ -270,7 +276,7 @@ class Scatter(Marked):
 
     def restart(self, known: Knowledge, time: int, alpha: float) -> None:
         factor = known.factor()
-        self.C = factor.T @ factor
+        self.C = lower(factor.T @ factor)
         self.origin = known.mean.copy() if self.center else np.zeros(self.n)
         self.offset = np.zeros(self.n)
         self.count, self.extra = known.effective, max(known.trace - float(known.lam.sum()), 0.0)
@@ -306,7 +312,7 @@ class Scatter(Marked):
         if not aligned <= len(self.axes) <= self.k or not _may_be_scatter(self.C):
             raise ValueError("the scatter matrix or its axes do not fit together")
         self.aligned = int(aligned)
-        self.lags = LagSums.restored(arrays, self.n, self.k)
+        self.C, self.lags = lower(self.C), LagSums.restored(arrays, self.n, self.k)
         self._moved()
 
     def _moved(self) -> None:

@@ -274,6 +274,9 @@ class Subspace(Marked):
     def adopt(self, axes: Matrix, rank: int) -> None:
         self.align(rank, 0.0)
 
+    def moments(self, rank: int) -> None:
+        return None
+
     def seen(self, rank: int) -> Seen:
         return Seen(self.mean, self.L[:rank], self.gain, np.sqrt(self.lam[:rank]))
 

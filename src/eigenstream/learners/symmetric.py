@@ -1,4 +1,4 @@
-"""Symmetric matrices of which the lower triangle is kept; the other one is memory without meaning."""
+"""Symmetric matrices of which the lower triangle is kept; from `WIDE` on zeros are in the other one."""
 
 from __future__ import annotations
 
@@ -116,6 +116,17 @@ def orthonormal_rows(Z: Matrix) -> tuple[Matrix | None, list[float]]:
         if not new * new > DEPENDENT * DEPENDENT * square:
             return None, squares
     return _blas().dtrsm(1.0, factor, Z, side=1, lower=1, trans_a=1).T, squares
+
+
+def lower(C: Matrix) -> Matrix:
+    """A matrix that has both triangles, as `add_products` leaves it."""
+    return C if len(C) < WIDE else np.tril(C)
+
+
+def squared_norm(C: Matrix) -> float:
+    """Sum of the squares of all entries, from `WIDE` on."""
+    entries, diagonal = C.ravel(), C.diagonal()
+    return float(2 * entries.dot(entries) - diagonal.dot(diagonal))
 
 
 def whole(C: Matrix) -> Matrix:

@@ -138,6 +138,13 @@ class History(Thinned[NDArray[np.float64]]):
         """Offer the spectrum at this moment, and the mean variance of what is not kept."""
         self.add(np.array([sample, threshold, rank, rest, *variances]))
 
+    def repeat(self, sample: int) -> None:
+        """Offer the last moment once more: nothing has moved since then."""
+        if self.takes(sample):
+            moment = self.moments[-1].copy()
+            moment[0] = sample
+            self.add(moment)
+
     def history(self) -> SpectrumHistory:
         """The moments kept, as arrays."""
         table = np.array(self.moments).reshape(-1, BESIDE + self.k)

@@ -17,7 +17,7 @@ from ..learners.learner import Steps
 from ..learners.stored import LARGEST, LARGEST_VALUE, stored_array
 from ..rank import Rule, rule_of
 from ..rank.decision import Decision, Memory
-from ..rank.standing import Standing
+from ..rank.standing import Last, Standing
 from ..regularizers import REGULARIZERS
 from .events import RankChange, Tally
 from .history import BESIDE, LIMIT, History
@@ -65,7 +65,7 @@ def stored(tracker: Tracker) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "time": tracker.time,
         "look_at": tracker.look_at,
         "decision": [*tracker.decision[:3], [float(number) for number in tracker.decision.memory]],
-        "standing": [list(part) if isinstance(part, tuple) else part for part in tracker.decision.standing],
+        "standing": _written_standing(tracker.decision.standing),
         "changes": [list(change) for change in tracker.changes],
         "stride": tracker.history.stride,
         "tally": values_of(tracker.tally),
@@ -166,13 +166,24 @@ def _restored_decision(written: Any, capacity: int) -> Decision:
     return decision
 
 
+def _written_standing(standing: Standing) -> list[Any]:
+    *parts, last = standing
+    written = [list(part) if isinstance(part, tuple) else part for part in parts]
+    return [*written, None if last is None else [*last[:-1], list(last.kept)]]
+
+
 def _restored_standing(written: Any) -> Standing:
-    *parts, noise, persistence, glances = written
+    *parts, noise, persistence, glances, room, last = written
     lines, kept, tau = (tuple(_real("line", line) for line in part) for part in (*parts, persistence))
     number = whole({"number of glances": glances}, "number of glances")
     if not (lines or not (kept or tau)) or (lines and len(kept) != len(lines) - 1):
         raise ValueError(f"its {len(lines)} lines and {len(kept)} components do not fit together")
-    return Standing(lines, kept, _real("noise", noise), tau, number)
+    if last is not None:
+        samples, rest, squares = (_real("moment", each) for each in last[:3])
+        last = Last(samples, rest, squares, tuple(_real("moment", each) for each in last[3]))
+        if not (last.rest > 0 and last.samples > 0 and len(last.kept) == len(kept)):
+            raise ValueError("the moments of its last glance do not fit together")
+    return Standing(lines, kept, _real("noise", noise), tau, number, _real("room", room), last)
 
 
 def _columns(steps: Steps) -> tuple[NDArray[np.float64], ...]:

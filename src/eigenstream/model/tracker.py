@@ -5,7 +5,8 @@ Everything happens at absolute sample counts, so that how a stream is cut into c
 - rows are learnt in blocks that start at multiples of the block size; rows of an unfinished block wait,
 - on a grid (`Plan.next_look`) threshold and rank are decided, changes of rank are noted, and the spectrum is
   written to the history,
-- most looks are glances: bounds tell that the decision stands, and nothing is decomposed (`Tracker._stands`),
+- most looks are glances: bounds tell that the decision stands, and nothing is decomposed (`Tracker._stands`);
+  where nothing has moved since the last glance, not even bounds are needed,
 - whoever asks for a `Reading` gets one of everything learnt so far, waiting rows too. It is computed aside:
   asking changes nothing.
 """
@@ -29,7 +30,8 @@ from ..learners.marks import Mark, Marked
 from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
 from ..rank.advice import advice, second_opinion, worth
-from ..rank.decision import Decision, decide, decide_at_a_glance
+from ..rank.decision import Decision, decide, decide_at_a_glance, decide_unmoved
+from ..rank.standing import Last, is_still
 from .blocks import Blocks, Missing
 from .delays import embedded, last_rows
 from .events import RankChange, Tally
@@ -545,6 +547,8 @@ class Tracker(Marked):
             return False
         if learner.lags.alike and not standing.persistence:  # since then rows have become alike
             return False
+        if self._is_still(learner):
+            return True
         glance = learner.glance(rank)
         if glance is None or not glance.known.effective > 0:
             return False
@@ -557,7 +561,25 @@ class Tracker(Marked):
         if decision is None:
             return False
         learner.adopt(known.U, rank)
+        if decision.standing.room and self.plan.seconds is None:
+            moments = learner.moments(rank)
+            if moments is not None and moments.rest > 0:
+                last = Last(known.effective, moments.rest, moments.squares, moments.kept)
+                decision = decision._replace(standing=decision.standing._replace(last=last))
         self.note(known, decision, evidence.variances)
+        return True
+
+    def _is_still(self, learner: Glancing) -> bool:
+        """True if nothing has moved since the last glance: then there is nothing to note either."""
+        standing = self.decision.standing
+        if standing.last is None:
+            return False
+        now = learner.moments(self.decision.rank)
+        if now is None or not is_still(standing, now, learner.count, self._n_varying()):
+            return False
+        self.last_look.decision = decide_unmoved(self.decision, self.time - self.plan.center)
+        self.history.repeat(self.time)
+        self.look_at = self.plan.next_look(self.time, self.plan.window)
         return True
 
     def note(
@@ -646,5 +668,8 @@ class Tracker(Marked):
 
     def _n_inputs(self, known: Knowledge) -> int:
         """Number of inputs that vary."""
+        return known.n_inputs or self._n_varying()
+
+    def _n_varying(self) -> int:
         inputs = self.blocks.inputs
-        return known.n_inputs or (self.plan.n if inputs.all_vary else inputs.number)
+        return self.plan.n if inputs.all_vary else inputs.number

@@ -13,7 +13,7 @@ from .edges import effective_samples
 from .evidence import Evidence
 from .noise import PER_COMPONENT
 from .rule import Judgement, Rule
-from .standing import Standing, standing_of, threshold_of
+from .standing import Standing, clear_of, standing_of
 
 LARGEST_ALPHA = 1e3
 """Cap for `SquaredOutput`, whose threshold approaches the largest eigenvalue only as alpha grows forever."""
@@ -168,15 +168,25 @@ def decide_at_a_glance(
     young = before.standing.persistence and evidence.n_samples > YOUNG_ALIKE * before.memory.samples
     if young or evidence.effective < PER_COMPONENT * rank:
         return None
-    threshold = threshold_of(before.standing, rule, evidence, rank, below)
-    if threshold is None:
+    clear = clear_of(before.standing, rule, evidence, rank, below)
+    if clear is None:
         return None
     since = min(before.memory.since, evidence.effective)
     if _is_clear(evidence, 0.0, False, since):
         since = evidence.effective
+    # While the window fills, there are looks at which the rank is decided anew.
+    filled = evidence.beta2 == 1 or since >= FILLED * effective_samples(math.inf, evidence.beta2)
+    standing = before.standing._replace(
+        glances=before.standing.glances + 1, room=clear.room if filled else 0.0, last=None
+    )
+    alpha = automatic_alpha(kind, evidence.variances[:rank], evidence.total, clear.threshold)
+    return Decision(alpha, clear.threshold, rank, Memory(evidence.n_samples, since), standing)
+
+
+def decide_unmoved(before: Decision, samples: float) -> Decision:
+    """The decision of before once more, after this number of samples: nothing has moved (`is_still`)."""
     standing = before.standing._replace(glances=before.standing.glances + 1)
-    alpha = automatic_alpha(kind, evidence.variances[:rank], evidence.total, threshold)
-    return Decision(alpha, threshold, rank, Memory(evidence.n_samples, since), standing)
+    return before._replace(memory=before.memory._replace(samples=samples), standing=standing)
 
 
 def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> tuple[int, Memory]:

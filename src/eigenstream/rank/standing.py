@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..learners.bounds import Moments
 from .evidence import Evidence
 from .rule import Judgement, Rule
 
@@ -29,9 +30,44 @@ GLANCES, GLANCES_ALIKE = 32, 4
 """Most glances in sequence, where rows are independent and where they are alike; then everything is looked at
 again."""
 
+# Ratios. An eigenvalue of 500 samples strays by 6 %, and the mean of 60 of noise by less than 1 %. Components
+# have to be clear of their lines by both, and by `CLEAR` after that.
+STILL, STILL_NOISE = 1.1, 1.05
+"""Factors by which kept variances and the noise may have moved since the last glance where nothing has
+changed."""
+CALM = CLEAR * STILL * STILL_NOISE
+"""Factor by which components exceed their lines where the next look need not be a glance."""
+
+# A squared sine: half a per cent of the variance of a component is beyond its axis. With a half-life of 500
+# and 256 inputs, axes of components of 50 times the noise move by half of that from look to look, by chance.
+STRAYED = 0.005
+"""A kept axis may be this far from an eigenvector."""
+
+# A share. A correlation of 0.2 between two axes, of 0.05 with each of 15 others; by chance it is 0.04 with a
+# half-life of 500.
+MIXED = 0.04
+"""Scores along kept axes may tell this share of the variance of those along another."""
+
+# A share. What has come may have grown while others have faded.
+OF_ROOM = 0.5
+"""Share of the squares that a component at its line would add, by which squares may grow."""
+
 # A ratio. Where all but rounding is kept, lines are those of rounding.
 ABOVE_GROUND = 2.0
 """Factor by which the threshold has to exceed the ground."""
+
+
+class Last(NamedTuple):
+    """Moments of the last glance: variances, per sample."""
+
+    samples: float
+    """Effective number of samples."""
+    rest: float
+    """Sum of the variances beyond the kept ones."""
+    squares: float
+    """Sum of their squares."""
+    kept: tuple[float, ...]
+    """The kept ones."""
 
 
 class Standing(NamedTuple):
@@ -49,6 +85,11 @@ class Standing(NamedTuple):
     empty where rows were independent."""
     glances: int = 0
     """Number of glances since then."""
+    room: float = 0.0
+    """Growth of the squares of all that is not kept, in units of its squared mean, by which nothing can have
+    come near its line since the last glance. 0: the next look has to be a glance at least."""
+    last: Last | None = None
+    """Moments of the last glance, where there is room."""
 
     @property
     def is_fresh(self) -> bool:
@@ -73,7 +114,15 @@ def standing_of(
     return Standing(tuple(lines.tolist()), tuple((kept / units[:-1]).tolist()), float(noise[-1]), persistence)
 
 
-def threshold_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, below: float) -> float | None:
+class Clear(NamedTuple):
+    """A threshold that is clearly between what is kept and what is not."""
+
+    threshold: float
+    room: float
+    """See `Standing.room`."""
+
+
+def clear_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, below: float) -> Clear | None:
     """The threshold, if these components are clearly above their lines, and all else clearly below its own.
 
     A component that has come closer to its line has to be clear of it by as much again: what has moved may
@@ -103,13 +152,49 @@ def threshold_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, 
         return None
     units = [even * mine for mine in noise] if isinstance(even, float) else (even * noise).tolist()
     threshold: float = standing.lines[-1] * units[-1]
+    margin = math.inf
     for mine, line, before, unit in zip(kept, standing.lines, standing.kept, units, strict=False):
         nearer = max(before * unit / mine, 1.0) if mine > 0 else math.inf
-        if not mine > CLEAR * nearer * max(line * unit, threshold):
-            return None
+        margin = min(margin, mine / (nearer * max(line * unit, threshold)))
     # At full capacity it does not matter what else there is.
     clear = rank == evidence.capacity or CLEAR * below < threshold
-    return threshold if clear and threshold > ABOVE_GROUND * evidence.ground else None
+    if not (clear and margin > CLEAR and threshold > ABOVE_GROUND * evidence.ground):
+        return None
+    room = 0.0
+    if margin > CALM and not standing.persistence:
+        nearest = threshold / CLEAR
+        added = (nearest - below) * (nearest + below) / (noise[-1] * noise[-1])
+        room = OF_ROOM * added if rank < evidence.capacity else float(evidence.n_inputs**2)
+    return Clear(threshold, room)
+
+
+def is_still(standing: Standing, now: Moments, samples: float, n_inputs: int) -> bool:
+    """True if nothing has moved since the last glance, so that another one would find the same.
+
+    Parameters
+    ----------
+    standing
+        Findings of the last look at everything and of the last glance.
+    now
+        The present moments, per sample.
+    samples
+        The present effective number of samples.
+    n_inputs
+        Number of inputs that vary.
+    """
+    last = standing.last
+    if last is None or len(last.kept) != len(now.kept) or now.strayed > STRAYED or now.mixed > MIXED:
+        return False
+    if not last.rest < STILL_NOISE * now.rest < STILL_NOISE**2 * last.rest:
+        return False
+    for before, mine in zip(last.kept, now.kept, strict=True):
+        if not before < STILL * mine < STILL**2 * before:
+            return False
+    number = n_inputs - len(now.kept)
+    mean, before = now.rest / number, last.rest / number
+    # Beyond those of equal variances, squares become fewer as samples become more.
+    spread, spread_before = now.squares / (mean * mean) - number, last.squares / (before * before) - number
+    return spread < spread_before * min(last.samples / samples, 1.0) + standing.room
 
 
 def _noise_left(evidence: Evidence, kept: list[float]) -> list[float]:
