@@ -39,7 +39,7 @@ SAME = 0.71
 """An axis is in the place of its predecessor where their inner product exceeds this."""
 
 
-class Moments(NamedTuple):
+class SpectrumMoments(NamedTuple):
     """Numbers that stay where a matrix stays, by one product with the kept axes; sums are per sample."""
 
     kept: tuple[float, ...]
@@ -55,7 +55,7 @@ class Moments(NamedTuple):
     """Largest share of the variance of scores along one axis that those along the others tell."""
 
 
-def moments_of(trace: float, squares: float, axes: Matrix, CU: Matrix, count: float) -> Moments:
+def moments_of(trace: float, squares: float, axes: Matrix, CU: Matrix, count: float) -> SpectrumMoments:
     """Moments of C, given its trace, the sum of the squares of its entries, and its product with kept axes.
 
     With P the projection beyond the axes, ``|PCP|^2 = |C|^2 - 2 |CU|^2 + |UCU|^2``. A new component adds its
@@ -78,7 +78,7 @@ def moments_of(trace: float, squares: float, axes: Matrix, CU: Matrix, count: fl
             for mine, length, within in zip(kept, lengths, inside, strict=True):
                 strayed = max(strayed, (length - within) / ((mine - mean) * (mine - mean)))
                 mixed = max(mixed, (within - mine * mine) / (mine * least))
-    return Moments(
+    return SpectrumMoments(
         tuple([mine / count for mine in kept]),
         rest / count,
         max(squares, 0.0) / (count * count),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import beside, elsewhere, host
-from .bounds import Moments
+from .bounds import SpectrumMoments
 from .knowledge import Floats, Knowledge, LagSums, Matrix, Vector
 from .marks import Mark
 from .sparse import SparseRows
@@ -324,7 +324,7 @@ class Glancing(Protocol):
     def adopt(self, axes: Matrix, rank: int) -> None:
         """Go on with the axes of a glance, of which the first ``rank`` are kept."""
 
-    def moments(self, rank: int) -> Moments | None:
+    def moments(self, rank: int) -> SpectrumMoments | None:
         """Numbers that stay where nothing changes, per sample; None where a glance costs no more."""
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..offline import fixed_signs
 from .axes import matched
-from .bounds import Moments, largest_beyond, moments_of, turned
+from .bounds import SpectrumMoments, largest_beyond, moments_of, turned
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums, projections_on
 from .learner import BlockTotals, Glance, Seen, Steps, center_block, center_blocks
@@ -244,7 +244,7 @@ class Scatter(Marked):
         sums = self.C.diagonal() if self._gain is None else self.C.diagonal() * np.square(self._gain)
         return Glance(Knowledge(lam, U, self.count, float(sums.sum()) + self.extra, self._mean), below)
 
-    def moments(self, rank: int) -> Moments:
+    def moments(self, rank: int) -> SpectrumMoments:
         """Numbers that stay where nothing changes, per sample."""
         C, U = self._standardized(), self.axes[:rank]
         trace = float(C.diagonal().sum()) + self.extra

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..learners.bounds import Moments
+from ..learners.bounds import SpectrumMoments
 from .evidence import Evidence
 from .rule import Judgement, Rule
 
@@ -168,7 +168,7 @@ def clear_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, belo
     return Clear(threshold, room)
 
 
-def is_still(standing: Standing, now: Moments, samples: float, n_inputs: int) -> bool:
+def is_still(standing: Standing, now: SpectrumMoments, samples: float, n_inputs: int) -> bool:
     """True if nothing has moved since the last glance, so that another one would find the same.
 
     Parameters
