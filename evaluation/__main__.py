@@ -32,7 +32,9 @@ NAMES = {question.NAME: question for question in QUESTIONS}
     help="Where pages go; needed with --quick and --only.  [docs/evaluation]",
 )
 @click.option(
-    "--renew", is_flag=True, help="With --only: into the folder of a full run, whose other questions stay."
+    "--renew",
+    is_flag=True,
+    help="With --only: all cases once more, into the folder of a full run, whose other questions stay.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes at a time.  [default: as many as cores]")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all streams.")
@@ -55,7 +57,8 @@ def main(
 ) -> None:
     """Measure eigenstream against its rivals, question by question.
 
-    Cases are kept: an interrupted run goes on where it was, and a second run only writes pages.
+    Cases are kept: an interrupted run goes on where it was, and a second run only writes pages, but with
+    --renew.
     """
     if renew and (quick or not only):
         raise click.UsageError("--renew needs --only and full settings: some questions in the pages of all")
@@ -66,14 +69,14 @@ def main(
     chosen = [question for name, question in NAMES.items() if name in only or not only]
     with StopRequest() as stop:
         try:
-            outcomes = _measured(chosen, quick, seed, cache, jobs or cpu_count(), stop)
+            outcomes = _measured(chosen, quick, seed, cache, jobs or cpu_count(), stop, renew=renew)
         except Stopped:
             click.echo("Interrupted: the same command goes on from there.", err=True)
             raise SystemExit(stop.exit_code) from None
         except (Failed, Lost) as error:
             raise click.ClickException(str(error)) from error
     out = out or ROOT / "docs" / "evaluation"
-    if renew:
+    if renew and (out / page.TABLE).exists():
         page.renew(outcomes, out)
     else:
         page.write(outcomes, out, quick=quick)
@@ -81,13 +84,22 @@ def main(
 
 
 def _measured(
-    chosen: Sequence[ModuleType], quick: bool, seed: int, cache: Path, jobs: int, stop: StopRequest
+    chosen: Sequence[ModuleType],
+    quick: bool,
+    seed: int,
+    cache: Path,
+    jobs: int,
+    stop: StopRequest,
+    *,
+    renew: bool,
 ) -> list[JudgedItem]:
     """Questions whose cases may run side by side first, then those that want the machine for themselves."""
     console, found = Console(stderr=True), {}
     for alone in (False, True):
         items = [question for question in chosen if question.ALONE == alone]
         run = Reproduction(items, quick=quick, seed=seed, folder=cache, sources=SOURCES)  # type: ignore[arg-type]
+        if renew:
+            run.forget()
         what = "cases, one at a time" if alone else "cases"
         if items:
             with progress(what, len(run.tasks), run.n_done, console) as update:

@@ -97,9 +97,14 @@ def test_with_several_files_an_alarm_names_its_file_and_the_row_there(tmp_path, 
     told = said("watch", *files, "--confirm", "2/3", "--batch-rows", "64")
     assert "row 701 (row 101 of today.csv): alarm began, since row 700;" in told
     assert " of today.csv): alarm ended" in told
+    lines = said("watch", *files, "--confirm", "2/3", "--batch-rows", "64", "--json").splitlines()
+    alarms = [found for found in map(json.loads, lines) if found["event"] == "alarm"]
+    assert next((one["row"], one["file"], one["file_row"]) for one in alarms) == (701, "today.csv", 101)
+    assert {one["row"] - one["file_row"] for one in alarms} == {600}
     rows = ["--save", tmp_path / "m", "--rows"]
     said("watch", *files, "--confirm", "2/3", *rows, ":650")
     told = said("watch", *files, "--confirm", "2/3", *rows, ":", "--resume")
     assert "row 701 (row 101 of today.csv): alarm began" in told
     single = said("watch", files[0], "--confirm", "2/3")
     assert " of normal.csv)" not in single
+    assert '"file"' not in said("watch", files[0], "--confirm", "2/3", "--json")

@@ -95,6 +95,21 @@ def test_renewing_needs_some_questions_at_full_settings():
     assert "--renew needs --only" in outcome.output
 
 
+def test_renewing_computes_cases_once_more_and_needs_no_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "FULL", memory.QUICK)
+    kept, pages = tmp_path / "cache", tmp_path / "pages"
+    given = ["--only", "memory", "--renew", "--jobs", "1", "--cache", str(kept), "--out", str(pages)]
+    moments = []
+    for _ in range(2):
+        outcome = CliRunner().invoke(main, given, catch_exceptions=False)
+        assert outcome.exit_code == 0, outcome.output
+        assert json.loads((pages / "results.json").read_text())["rows"]
+        moments.append({path.name: path.stat().st_mtime_ns for path in kept.rglob("*.json")})
+    first, second = moments
+    assert first.keys() == second.keys()
+    assert all(second[name] > first[name] for name in first)
+
+
 def row(ours, rivals, **options):
     return Row("x/y", "a case", "error", {OURS: ours, **rivals}, **options)
 

@@ -1,6 +1,10 @@
 """The estimators' scores are the outputs of the family's networks: soft, hard threshold and equalizing."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from eigenstream import (
@@ -12,7 +16,9 @@ from eigenstream import (
     offline,
     streams,
 )
+from eigenstream.model import StreamModel
 from eigenstream.regularizers import InputOutput, ScaleDependent, SquaredOutput
+from tests.jobs import call
 
 SPECTRUM = np.r_[6.0, 5.0, 4.0, 2.0, np.full(60, 0.1)]
 THRESHOLD, K = 3.0, 6
@@ -86,3 +92,49 @@ def test_measured_by_the_output_the_hard_network_has_a_threshold_of_its_own():
     X, alpha = stream(500), 0.1
     soft, hard = offline.solve(X, SquaredOutput(alpha), K), offline.solve_hard(X, SquaredOutput(alpha), K)
     assert hard.threshold > 1.2 * soft.threshold
+
+
+def test_transform_takes_other_scores_and_the_model_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((300, 6)) * [5, 3, 1, 1, 1, 1]
+    np.save("s.npy", X)
+    call("run", "s.npy", "--save", "m", "--quiet")
+    for scores in ("shrunk", "projected", "whitened"):
+        call("transform", "m", "s.npy", "--scores", scores, "--output", f"{scores}.npy")
+        model = StreamModel.load("m")
+        model.parameters["scores"] = scores
+        np.testing.assert_array_equal(np.load(f"{scores}.npy"), model.transform(X))
+    call("transform", "s.npy", "--model", "m", "--output", "named.npy")
+    np.testing.assert_array_equal(np.load("named.npy"), np.load("shrunk.npy"))
+    assert "leave out --scores" in call(
+        "transform", "m", "s.npy", "--scores", "projected", "--respond", "jacobi", code=2
+    )
+    for given, lacking in (((), "MODEL and SOURCE"), (("m",), "SOURCE"), (("--model", "m"), "SOURCE")):
+        assert f"missing {lacking}: eigenstream transform MODEL SOURCE" in call("transform", *given, code=2)
+    assert "does not exist" in call("transform", "nothing", "s.npy", code=2)
+
+
+def test_transform_of_a_bank_takes_other_scores(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((400, 4)) * [5, 1, 1, 1]
+    lines = [f"{'ab'[i % 2]},{','.join(map(repr, row))}" for i, row in enumerate(X.tolist())]
+    Path("s.csv").write_text("\n".join(["unit,p,q,r,s", *lines]))
+    call("run", "s.csv", "--key", "unit", "--save", "b", "--quiet")
+    for scores in ("shrunk", "whitened"):
+        call("transform", "b", "s.csv", "--scores", scores, "--output", f"{scores}.npy")
+    assert np.std(np.load("whitened.npy")[:, 0]) == pytest.approx(1, abs=0.1)
+    assert np.std(np.load("shrunk.npy")[:, 0]) > 2
+
+
+def test_transform_names_columns_that_the_model_does_not_know(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame(np.random.default_rng(0).standard_normal((100, 3)), columns=["p", "q", "new"])
+    table[["p", "q"]].to_csv("s.csv", index=False)
+    call("run", "s.csv", "--save", "m", "--quiet")
+    table.to_csv("t.csv", index=False)
+    table.to_json("t.jsonl", orient="records", lines=True)
+    if importlib.util.find_spec("pyarrow"):
+        table.to_parquet("t.parquet")
+    for name in sorted(path.name for path in tmp_path.glob("t.*")):
+        told = call("transform", "m", name, "--output", f"{name}.npy")
+        assert f"note: {name}: not read, column that the model does not know: new" in told

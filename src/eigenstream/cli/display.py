@@ -7,7 +7,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from ..model.history import STATISTIC_NAMES
 from .summary import say
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console, RenderableType
     from rich.text import Text
 
@@ -232,6 +234,9 @@ class OnFleetPage(OnPage):
         return self.job.places(key).times.ordered, self.job.alarm_rows(model, key)
 
 
+Event = TypeVar("Event", "AlarmEvent", "NoticeEvent", "ShelfEvent")
+
+
 class AlarmLines(Watcher):
     """A line for each alarm that begins to count or ends."""
 
@@ -242,22 +247,28 @@ class AlarmLines(Watcher):
 
     def alarmed(self, event: AlarmEvent) -> None:
         # Asked each time: on a terminal, a display may have put something before standard output meanwhile.
-        self._say(alarm_document(event) if self._as_json else self._where(event) + _as_words(event))
+        self._say(event, alarm_document, _as_words)
 
     def noticed(self, event: NoticeEvent) -> None:
-        self._say(notice_document(event) if self._as_json else self._where(event) + notice_in_words(event))
+        self._say(event, notice_document, notice_in_words)
 
     def shelved(self, event: ShelfEvent) -> None:
-        words = self._where(event) + shelf_in_words(event, self._clock)
-        self._say(shelf_document(event) if self._as_json else words)
+        self._say(event, shelf_document, lambda one: shelf_in_words(one, self._clock))
 
-    def _say(self, told: str | dict[str, Any]) -> None:
-        line = shown(told) if isinstance(told, str) else json.dumps(told)
+    def _say(
+        self, event: Event, document: Callable[[Event], dict[str, Any]], words: Callable[[Event], str]
+    ) -> None:
+        """Print an event, as JSON or as text; with its file and the row there, if there are several files."""
+        of_file = None if self._reader is None else self._reader.file_row(event.row)
+        if self._as_json:
+            file = {} if of_file is None else {"file": of_file[0].name, "file_row": of_file[1]}
+            line = json.dumps(document(event) | file)
+        else:
+            line = shown(self._where(event, of_file) + words(event))
         print(line, file=self._file(), flush=True)
 
-    def _where(self, event: AlarmEvent | NoticeEvent | ShelfEvent) -> str:
+    def _where(self, event: AlarmEvent | NoticeEvent | ShelfEvent, of_file: tuple[Path, int] | None) -> str:
         """Key, row, file and time of an event, in front of what has happened."""
-        of_file = None if self._reader is None else self._reader.file_row(event.row)
         facts = [] if of_file is None else [f"row {of_file[1]:,} of {of_file[0].name}"]
         facts += [] if event.time is None else [when(event.time, self._clock)]
         key = "" if isinstance(event, ShelfEvent) or event.key is None else f"{event.key}, "

@@ -18,7 +18,6 @@ from .options import (
     require_input,
     require_picture,
     residuals_option,
-    source_argument,
     source_options,
     threads_option,
 )
@@ -37,14 +36,24 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
     cls=SectionedCommand,
     epilog="Example: eigenstream transform sensors.model sensors.csv --output scores.csv",
 )
-@model_argument
-@source_argument(required=True)
+@click.argument("files", metavar="MODEL SOURCE...", nargs=-1, type=click.Path(allow_dash=True))
+@Section.READ.option(
+    "--model",
+    type=click.Path(exists=True, dir_okay=False),
+    help="MODEL by this name, as run and watch take it: then all arguments are sources.",
+)
 @Section.WRITE.option(
     "--output",
     default="-",
     help="Write scores to NAME.csv, NAME.jsonl, NAME.npy or NAME.parquet.  [default: CSV on the terminal]",
 )
 @residuals_option
+@Section.WRITE.option(
+    "--scores",
+    type=click.Choice(["shrunk", "projected", "whitened"]),
+    help="Scores as the paper's networks transmit them, plain projections, or projections of variance 1.  "
+    "[default: as the model was made]",
+)
 @Section.WRITE.option(
     "--respond",
     type=click.Choice(["fixed-point", "jacobi", "gauss-seidel"]),
@@ -71,11 +80,12 @@ model_argument = click.argument("model", type=click.Path(exists=True, dir_okay=F
 @threads_option
 @click.pass_context
 def transform(
-    ctx: click.Context, /, model: str, source: str | list[str], output: str, **options: Any
+    ctx: click.Context, /, files: tuple[str, ...], model: str | None, output: str, **options: Any
 ) -> None:
     """Write the scores of a source by a model that does not learn.
 
-    The source is read as the model's own was, unless other options are given; columns are found by name.
+    The source is read as the model's own was, unless other options are given; columns are found by name, and
+    those that the model does not know are named.
 
     Of a bank of models: each row by the model of its key. Rows of a key without a model have no scores; they
     are counted.
@@ -87,19 +97,22 @@ def transform(
     from ..jobs.starting_point import StartingPoint
     from ..network import ConvergenceError
 
+    model, source = _model_and_source(ctx, model, files)
     refuse_shared({"source": source, "model": model, "output": output})
     check_output(output, keep=options["keep"] is not None)
     refuse_existing(output, options["overwrite"])
     point = StartingPoint.load(model)
     scorer: Any = point.model
     how = {"residuals": options["residuals"], "respond": _response(options)}
+    changed = {name: options[name] for name in ("missing", "scores") if options[name] is not None}
     if point.is_bank:
-        scorer = KeyedScorer(point.model, options["missing"], **how)
+        scorer = KeyedScorer(point.model, changed, **how)
     elif options["key"] is not None:
         raise click.UsageError(f"--key is for banks of models, and {model} is one model")
-    elif options["missing"] is not None:
-        point.model.missing = options["missing"]
-    stated = stated_options(ctx, options) - {"missing", "respond", "tol"}  # which are no options of reading
+    else:
+        point.model.parameters.update(changed)
+    # Options of reading alone.
+    stated = stated_options(ctx, options) - {"missing", "scores", "respond", "tol"}
     with _opened(source, point, options, stated) as opened:
         try:
             score(scorer, opened, output_opener(output, options["overwrite"]), **how)
@@ -110,14 +123,31 @@ def transform(
             ) from None
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
+        for note in opened.notes:
+            click.echo(f"note: {note}", err=True)
         if unknown := getattr(scorer, "unknown", {}):
             _say_unknown(unknown)
         require_enough(ctx, opened, options["skip_at_most"])
 
 
+def _model_and_source(
+    ctx: click.Context, model: str | None, files: tuple[str, ...]
+) -> tuple[str, str | list[str]]:
+    """The file of the model, which is the first argument unless it is given by name, and the source."""
+    if model is None:
+        first = click.Path(exists=True, dir_okay=False)
+        model, files = (str(first.convert(files[0], None, ctx)), files[1:]) if files else (None, ())
+    if model is None or not files:
+        lacking = "MODEL and SOURCE" if model is None else "SOURCE"
+        raise click.UsageError(f"missing {lacking}: eigenstream transform MODEL SOURCE", ctx)
+    return model, list(files) if len(files) > 1 else files[0]
+
+
 def _response(options: dict[str, Any]) -> dict[str, Any] | None:
     """Way in which outputs of neurons settle; None to write scores."""
     settling, tol = options["respond"], options["tol"]
+    if settling is not None and options["scores"] is not None:
+        raise click.UsageError("--respond writes outputs of neurons instead of scores: leave out --scores")
     if tol is not None and settling not in ("jacobi", "gauss-seidel"):
         raise click.UsageError(
             "--tol says when dynamics have settled: it needs --respond jacobi or gauss-seidel"

@@ -49,8 +49,11 @@ class Scorer:
 class KeyedScorer(Scorer):
     """Scores each row by the model of its key; NaN where the bank has none, and such rows are counted."""
 
-    def __init__(self, bank: Bank | MonitorBank, missing: str | None = None, **how: Any) -> None:
-        self.lookup, self._missing = ModelLookup(bank), missing
+    def __init__(
+        self, bank: Bank | MonitorBank, settings: Mapping[str, str] | None = None, **how: Any
+    ) -> None:
+        self.lookup, self._settings = ModelLookup(bank), settings or {}
+        """Models, and parameters that they score with instead of their own."""
         first = self.lookup.get(next(iter(bank)))
         assert first is not None
         super().__init__(first, **how)
@@ -65,8 +68,7 @@ class KeyedScorer(Scorer):
             if model is None:
                 self.unknown[key] = self.unknown.get(key, 0) + len(own)
                 continue
-            if self._missing is not None:
-                model.missing = self._missing
+            model.parameters.update(self._settings)
             scores[own] = self._of(model, batch.rows[own], key)
         return scores
 

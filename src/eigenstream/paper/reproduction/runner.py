@@ -91,6 +91,12 @@ class Reproduction:
         if (text := cache.recall(file)) is not None:
             self._tables[file] = json.loads(text)
 
+    def forget(self) -> None:
+        """Drop the tables that are kept: all cases are computed once more."""
+        for task in self.tasks:
+            task.file.unlink(missing_ok=True)
+        self._tables.clear()
+
     @property
     def n_done(self) -> int:
         return sum(task.file in self._tables for task in self.tasks)
