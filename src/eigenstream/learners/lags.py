@@ -228,14 +228,15 @@ class LagSums(NamedTuple):
 
     def after(self, decay: float, block: BlockSums) -> Self:
         """After a block with these sums, which stands for those that were not summed up."""
-        faded, stride = self.faded * decay, self.stride(decay)
-        before, moves = (self.sums, self.pairs, self.inputs), self.moves
-        if faded == stride == 1:  # factors of 1 change no bit
-            sums, pairs, inputs = (mine + new for mine, new in zip(before, block[:3], strict=True))
+        faded, stride, moves = self.faded * decay, self.stride(decay), self.moves
+        sums, pairs, inputs, _ = block
+        if stride != 1:  # a factor of 1 changes no bit
+            sums, pairs, inputs = stride * sums, stride * pairs, stride * inputs
+        if faded == 1:
+            sums, pairs, inputs = self.sums + sums, self.pairs + pairs, self.inputs + inputs
         else:
-            sums, pairs, inputs = (
-                faded * mine + stride * new for mine, new in zip(before, block[:3], strict=True)
-            )
+            sums, pairs = faded * self.sums + sums, faded * self.pairs + pairs
+            inputs = faded * self.inputs + inputs
         if block.moves is not None:
             moves = moves.after(faded, stride, block.moves)
         elif moves.known:
@@ -345,6 +346,14 @@ def block_sums(
     inputs = np.zeros((*stack, 2, 0 if rows is None or rows.shape[-1] > WIDEST else rows.shape[-1]))
 
     whole = len(stretches) == 1
+    if whole and gram is None and rows is not None and inputs.size and not stack and not alike and b > 1:
+        # Most blocks of one stream: this much in any case, and nothing else where these are not alike either.
+        for lag in (0, 1):
+            inputs[lag], sums[lag, 1:] = _products(rows, lag), _products(projections, lag)
+            sums[lag, 0] = inputs[lag].sum()
+        if not _is_alike(sums[:2].tolist(), pairs[:2].tolist()):
+            return BlockSums(sums, pairs, inputs)
+        sums[:], inputs[:] = 0.0, 0.0
     parts = [(weights, projections, rows, gram)]
     if not whole:
         parts = [
@@ -404,7 +413,13 @@ def _weights_and_pairs(b: int, scales: bytes | None) -> tuple[Vector, Vector]:
 def _products(rows: Floats, lag: int) -> Floats:
     """Sums over rows of the products of each column with itself, ``lag`` rows before."""
     number = rows.shape[-2] - lag
-    return np.asarray(np.einsum("...ti,...ti->...i", rows[..., lag:, :], rows[..., :number, :]))
+    products = rows[..., lag:, :] * rows[..., :number, :]
+    return np.asarray(_ones(number, products.dtype) @ products)  # 0.6 times the time of `einsum`
+
+
+@lru_cache(maxsize=64)
+def _ones(number: int, dtype: np.dtype[Any]) -> Vector:
+    return np.ones(number, dtype)
 
 
 def projections_on(rows: Floats, axes: Floats, number: int) -> Matrix:

@@ -151,8 +151,9 @@ class Scatter(Marked):
         for block, total in zip(R, totals, strict=True):
             self._add(block, total)
             if self.lags.is_due(total.decay, whole=True):
-                self._moved()
-                self.compare_neighbours(block, steps)
+                if self.standardize:
+                    self._moved()
+                self._compare_neighbours(block, steps)
             else:
                 self.lags = self.lags.passed(total.decay)
         self._moved()
@@ -173,16 +174,20 @@ class Scatter(Marked):
     def compare_neighbours(self, R: Matrix, steps: Steps) -> None:
         """Add products of rows with their predecessors, as of the axes of the last look."""
         decay = steps.fading.decay
-        if not self.lags.is_due(decay, whole=len(R) == self.block):
+        if self.lags.is_due(decay, whole=len(R) == self.block):
+            self._compare_neighbours(R, steps)
+        else:
             self.lags = self.lags.passed(decay)
-            return
+
+    def _compare_neighbours(self, R: Matrix, steps: Steps) -> None:
+        """`compare_neighbours` of a block that is due."""
         if self._gain is not None:
             R = R * self._gain
         axes = self._axes_for_neighbours()
         Y = projections_on(R, axes, self.lags.directions)
         before = self.lags if len(axes) == 0 or self.lags.knows_axes else self.lags.begun_anew()
         self.lags = before.after(
-            decay, block_sums(None, Y, R, steps.fading.scales, before.alike, steps.stretches)
+            steps.fading.decay, block_sums(None, Y, R, steps.fading.scales, before.alike, steps.stretches)
         )
 
     def _axes_for_neighbours(self) -> Matrix:
