@@ -209,22 +209,27 @@ class LagSums(NamedTuple):
         alike = bool(are_alike(sums, number))
         return cls(sums, number, inputs, moves, int(blocks[0]), float(pairs[-1]), alike)
 
-    def is_due(self, decay: float, *, whole: bool) -> bool:
+    def is_due(self, decay: float, *, whole: bool, passed: int = 0) -> bool:
         """True if the next block is to be summed up, over which everything fades by ``decay``.
+
+        With ``passed``, the block after as many that are not summed up is meant.
 
         Of a block that is not ``whole`` the sums would be of different rows at different distances: it is
         left out, unless there is nothing else.
         """
-        return self.blocks % self.stride(decay) == 0 if whole else not self.pairs.any()
+        blocks = self.blocks + passed
+        return blocks % stride_at(blocks, decay, self.alike) == 0 if whole else not self.pairs.any()
 
     def stride(self, decay: float) -> int:
         """Every how many blocks one is summed up, where everything fades by ``decay`` over each."""
         return stride_at(self.blocks, decay, self.alike)
 
-    def passed(self, decay: float) -> Self:
-        """After a block that is not summed up."""
+    def passed(self, decay: float, number: int = 1) -> Self:
+        """After blocks that are not summed up."""
         sums, pairs, inputs, moves, blocks, faded, alike = self
-        return type(self)(sums, pairs, inputs, moves, blocks + 1, faded * decay, alike)
+        for _ in range(number):  # one by one, as they may come
+            faded *= decay
+        return type(self)(sums, pairs, inputs, moves, blocks + number, faded, alike)
 
     def after(self, decay: float, block: BlockSums) -> Self:
         """After a block with these sums, which stands for those that were not summed up."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -147,25 +147,32 @@ def center_block(rows: Floats, steps: Steps, mean: Vector, count: Any, *, center
 
 def center_blocks(
     rows: Floats, steps: Steps, mean: Vector, count: float, *, center: bool
-) -> Iterator[BlockTotals]:
-    """`center_block` of blocks in sequence, rows (m, b, n), all with these steps: same bits at less cost."""
-    counts, weight, decay, scales, extra = steps.fading
-    means = (counts @ rows) / weight if center else np.zeros((len(rows), rows.shape[-1]))
-    found = []
-    for block_mean in means:
-        total, shift = decay * count + weight, block_mean
-        if center:
-            shift = block_mean - mean
-            block_mean -= math.sqrt(decay * count / total) * shift
-            shift *= weight / total
-            mean = mean + shift
-        count = total
-        found.append(BlockTotals(decay, total, shift, extra))
+) -> tuple[Matrix, list[float]]:
+    """`center_block` of blocks in sequence, rows (m, b, n), all with these steps: same bits at less cost.
+
+    Returns the mean (m, n) and the effective number of samples after each of them.
+    """
+    counts, weight, decay, scales, _ = steps.fading
+    totals, roots = [], []
+    for _ in rows:
+        before, count = decay * count, decay * count + weight
+        totals.append(count)
+        roots.append(math.sqrt(before / count))
+    after = np.zeros((len(rows), rows.shape[-1]))
     if center:
+        means, first = (counts @ rows) / weight, mean
+        for mine, block_mean, total in zip(after, means, totals, strict=True):
+            np.subtract(block_mean, mean, out=mine)
+            mine *= weight / total
+            mine += mean
+            mean = mine
+        shifts = means - np.concatenate((first[None], after[:-1]))
+        shifts *= np.array(roots)[:, None]
+        means -= shifts
         rows -= means[:, None, :]
     if scales is not None:
         rows *= scales[:, None]
-    return iter(found)
+    return after, totals
 
 
 class Seen(NamedTuple):

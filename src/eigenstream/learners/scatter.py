@@ -21,7 +21,7 @@ from .axes import matched
 from .bounds import SpectrumMoments, largest_beyond, moments_of, turned
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums, projections_on
-from .learner import BlockTotals, Glance, Seen, Steps, center_block, center_blocks
+from .learner import Glance, Seen, Steps, center_block, center_blocks
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
@@ -135,7 +135,10 @@ class Scatter(Marked):
             return
         R = self.room[: len(rows)]
         np.subtract(rows, self.origin, out=R, dtype=np.float64)
-        self._add(R, center_block(R, steps, self.offset, self.count, center=self.center))
+        block = center_block(R, steps, self.offset, self.count, center=self.center)
+        add_products(self.C, R, block.decay)
+        self.extra = block.decay * self.extra + block.extra
+        self.offset, self.count = self.offset + block.shift, block.effective
         self._moved()
         self.compare_neighbours(R, steps)
         if lacking is not None:
@@ -147,24 +150,22 @@ class Scatter(Marked):
     def _learn_several(self, rows: Floats, steps: Steps) -> None:
         """`learn` of several blocks of complete rows."""
         R = np.subtract(rows, self.origin, dtype=np.float64).reshape(-1, self.block, self.n)
-        totals = center_blocks(R, steps, self.offset, self.count, center=self.center)
-        for block, total in zip(R, totals, strict=True):
-            self._add(block, total)
-            if self.lags.is_due(total.decay, whole=True):
-                if self.standardize:
-                    self._moved()
-                self._compare_neighbours(block, steps)
-            else:
-                self.lags = self.lags.passed(total.decay)
+        means, counts = center_blocks(R, steps, self.offset, self.count, center=self.center)
+        decay, passed = steps.fading.decay, 0
+        for block, mean, count in zip(R, means, counts, strict=True):
+            add_products(self.C, block, decay)
+            if self.extra:
+                self.extra *= decay
+            if not self.lags.is_due(decay, whole=True, passed=passed):
+                passed += 1
+                continue
+            self.lags, passed = self.lags.passed(decay, passed), 0
+            if self.standardize:
+                self.offset, self.count = mean, count
+                self._moved()
+            self._compare_neighbours(block, steps)
+        self.lags, self.offset, self.count = self.lags.passed(decay, passed), means[-1].copy(), counts[-1]
         self._moved()
-
-    def _add(self, R: Matrix, block: BlockTotals) -> None:
-        """Add the products of centered rows to C, and what they change to the totals."""
-        add_products(self.C, R, block.decay)
-        if self.extra or block.extra:
-            self.extra = block.decay * self.extra + block.extra
-        self.offset = self.offset + block.shift
-        self.count = block.effective
 
     @property
     def at_once(self) -> int:
