@@ -439,6 +439,8 @@ def projections_on(rows: Floats, axes: Floats, number: int) -> Matrix:
 
 def persistence(sums: Matrix, pairs: Vector, inputs: Matrix, held: Matrix | None) -> Vector | None:
     """`LagSums.persistence` of sums (..., lags, 1 + k) over pairs (..., lags), of inputs (..., 2, n)."""
+    if sums.ndim == 2 and _is_lively(sums[:2].tolist(), pairs[:2].tolist(), inputs):
+        return None
     known = np.cumprod(pairs > 0, axis=-1).sum(axis=-1)
     most = int(known.max(initial=0)) if known.ndim else int(known)
     if most < 2:
@@ -473,6 +475,21 @@ def _are_lively(sums: Matrix, pairs: Vector, inputs: Matrix) -> NDArray[np.bool_
         squares = np.einsum("...i,...i->...", inputs, inputs)
         lively &= squares[..., 1] <= np.square(line[..., 0]) * squares[..., 0]
     return np.asarray(lively)
+
+
+def _is_lively(sums: list[list[float]], pairs: list[float], inputs: Matrix) -> bool:
+    """`_are_lively` of one stream, also where there are no pairs: so few numbers take longer as arrays."""
+    if not (pairs[0] > 0 and pairs[1] > 0):
+        return True
+    line = min(NEGLIGIBLE + DEVIATIONS / math.sqrt(pairs[1]), 1.0) * (pairs[1] / pairs[0])
+    (same, next_), least = (row[0] for row in sums), ROUNDING * sums[0][0]
+    for i in range(len(sums[0])):
+        if i:
+            same, next_ = same - sums[0][i], next_ - sums[1][i]
+        if same > least and abs(next_) > line * same:
+            return False
+    now, later = inputs
+    return not len(now) or bool(later.dot(later) <= line * line * now.dot(now))
 
 
 def _left(products: Matrix) -> Matrix:

@@ -45,10 +45,14 @@ def independence_edges(variances: Vector, weights: Vector, n_samples: Vector | f
     The smallest value is where ``sum (v / (s - v))^2 = T``. Newton's method finds it, on one over the
     root of that sum. It is concave and nearly linear in s: from below, Newton's method does not overshoot.
     """
-    largest = variances.max(axis=-1, initial=0.0)[..., None]
-    w = np.divide(variances, largest, out=np.ones_like(variances), where=largest > 0)
-    samples = np.asarray(n_samples)[..., None]
-    target, total = 1 / np.sqrt(samples), float(weights.sum())
+    largest = variances.max(axis=-1, initial=0.0, keepdims=True)
+    some = largest > 0
+    if some.all():
+        w = variances / largest
+    else:
+        w = np.divide(variances, largest, out=np.ones_like(variances), where=some)
+    samples = n_samples if isinstance(n_samples, float) else np.asarray(n_samples)[..., None]
+    target, total = samples**-0.5, float(weights.sum())
     mean = (weights * w).sum(axis=-1, keepdims=True) / total
     s = np.maximum(1 + target, mean * (1 + math.sqrt(total) * target))
     for _ in range(STEPS):
@@ -156,17 +160,14 @@ def independent_samples(n: int, n_samples: float, persistence: Vector) -> Vector
     return found
 
 
-def edges_of_noise(n: int, samples: Vector, share: float) -> tuple[Vector, Vector, Vector]:
+def edges_of_noise(n: int, samples: Vector | float, share: float) -> tuple[Any, Any, Any]:
     """Edge of white noise, how far the largest eigenvalue strays beyond it, and the shape of the law below.
 
     The second is two standard deviations of Tracy and Widom's law (Johnstone 2001), and room for what that
     law does not know of very few samples. The third is the edge over the eigenvalue that has ``share`` of all
     above it, by the square root with which the density of Marchenko and Pastur's law vanishes at its edge.
     """
-    if not any(samples.strides):  # one number for all
-        found = _edges_of_noise(n, float(samples.flat[0]), share)
-        return tuple(np.broadcast_to(part, samples.shape) for part in found)  # type: ignore[return-value]
-    return edges_at(n, samples, share)
+    return _edges_of_noise(n, samples, share) if isinstance(samples, float) else edges_at(n, samples, share)
 
 
 def edges_at(n: int, samples: Any, share: float) -> tuple[Any, Any, Any]:

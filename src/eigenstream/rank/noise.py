@@ -141,7 +141,7 @@ class NoiseEdge(Rule):
         """The opinion on each eigenvalue by itself, with this share of the margins at most."""
         lam, n = evidence.variances, evidence.n_inputs
         r = lam.shape[-1]
-        samples = evidence.independent(r + 1)
+        samples = evidence.n_rows if evidence.persistence is None else evidence.independent(r + 1)
         if not r:
             return Judgement(lam, np.zeros((*lam.shape[:-1], 1)))
         above_inputs, above_neighbours = self._lines(evidence, samples, largest)
@@ -167,7 +167,7 @@ class NoiseEdge(Rule):
             ratios[(worth[..., :-1] < 1) & (counts[..., :-1] < needed) & ~lively] = 0.0
         return Judgement(ratios, lines)
 
-    def _chance(self, evidence: Evidence, lines: Vector, samples: Vector, largest: float) -> Vector:
+    def _chance(self, evidence: Evidence, lines: Vector, samples: Vector | float, largest: float) -> Vector:
         """Lines of independent inputs for the last component before a gap.
 
         One input that varies more than all others is a component, and its line is the one behind it. Where
@@ -179,8 +179,11 @@ class NoiseEdge(Rule):
         margin = np.minimum(samples / (PLENTY * evidence.n_inputs), largest)
         return np.asarray(lines / (1 + margin * (INDEPENDENT - 1)))
 
-    def _lines(self, evidence: Evidence, samples: Vector, largest: float) -> tuple[Vector, Vector]:
-        """Lines of each eigenvalue above independent inputs (one more: none is left) and above neighbours."""
+    def _lines(self, evidence: Evidence, samples: Vector | float, largest: float) -> tuple[Vector, Vector]:
+        """Lines of each eigenvalue above independent inputs (one more: none is left) and above neighbours.
+
+        The number of samples is one for all, or one for each.
+        """
         lam, n = evidence.variances, evidence.n_inputs
         neighbours = _neighbours(n)
         edge, spread, shape = edges_of_noise(n, samples, (neighbours + 0.5) / n)
@@ -194,9 +197,11 @@ class NoiseEdge(Rule):
         rise = margin * (STANDING_OUT - LEAST_STANDING_OUT)
         shape = shape * (CAUTIOUS if unknown else LEAST_STANDING_OUT + rise)
         later = max(r - neighbours, 0)
-        above_neighbours[..., :later] = shape[..., :later] * lam[..., neighbours:]
-        widest = (edge + spread + VERY_UNEVEN) * behind
-        np.minimum(above_neighbours, widest[..., :-1], out=above_neighbours)
+        if later:
+            shapes = shape if isinstance(samples, float) else shape[..., :later]
+            above_neighbours[..., :later] = shapes * lam[..., neighbours:]
+            widest = (edge + spread + VERY_UNEVEN) * behind
+            np.minimum(above_neighbours, widest[..., :-1], out=above_neighbours)
         if evidence.profile is None or n == 1:  # one input alone is not uneven
             return (edge + spread + UNEVEN) * behind, above_neighbours
         # Even inputs have the lowest line: what stays far below that needs no other.
@@ -241,7 +246,7 @@ def _even_line_by(n: int, rows: float) -> float:
     return float(_even_line(n, rows, 1.0))
 
 
-def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, samples: Vector) -> Vector:
+def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, samples: Vector | float) -> Vector:
     """The edge of independent inputs, as uneven as the first 0, 1, ... directions leave them, of mean 1.
 
     Parameters
@@ -254,7 +259,7 @@ def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, samples
     number
         How many edges to return.
     samples
-        The number of independent samples for each edge.
+        The number of independent samples for each edge, or one for all.
     """
     needed = np.minimum(needed, profile.held.shape[-2] + 1)
     most = int(needed.max())
@@ -264,6 +269,7 @@ def unevenness(profile: Profile, needed: NDArray[np.int64], number: int, samples
     np.subtract(inputs, left, out=left)
     np.maximum(left, 0.0, out=left)
     mean = (profile.weights * left).sum(axis=-1) / profile.weights.sum()
-    edges = independence_edges(left, profile.weights, samples[..., :most]) / np.maximum(mean, TINY)
+    samples = samples if isinstance(samples, float) else samples[..., :most]
+    edges = independence_edges(left, profile.weights, samples) / np.maximum(mean, TINY)
     which = np.minimum(np.arange(number), needed[..., None] - 1)
     return np.asarray(np.take_along_axis(edges, which, axis=-1) if edges.ndim > 1 else edges[which])
