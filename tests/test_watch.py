@@ -18,9 +18,10 @@ from eigenstream.io.sources import ReadOptions
 from eigenstream.jobs import Request, prepare
 from eigenstream.jobs.watcher import MOST_BREAKS, Numbering
 from eigenstream.monitoring import COLUMNS, MonitoredModel, MonitorSettings
+from eigenstream.streams import Fault
 from tests.environment import ENVIRONMENT
 from tests.marks import slow
-from tests.plant_files import FAULTS, HEAD, NAMES, plant_lines, plant_rows, write_plant
+from tests.plant_files import FAULTS, HEAD, HEAT, NAMES, VALVE, plant_lines, plant_rows, write_plant
 
 HARNESS = Path(__file__).parent / "kill_and_resume.py"
 ROWS = 4500
@@ -431,6 +432,25 @@ def test_an_alarm_that_never_ends_does_not_let_the_model_file_grow(folder):
         since = [row["since"] for row in csv.DictReader(table)]
     assert set(since[501:]) == {"500"}
     assert len(since) == 500 + 1000
+
+
+def test_alarm_lines_do_not_depend_on_how_many_rows_come_together(folder):
+    faults = (Fault(VALVE, 2000, 2060, "biased", 8.0), Fault(HEAT, 2006, 2060, "biased", 40.0))
+    write_plant(folder / "two.csv", 2300, faults)
+    told = [
+        watch("two.csv", *TIMED, "--false-alarm-rate", "1e-5", "--json", "--batch-rows", rows)[0]
+        for rows in ("1", "7", "100", "2300")
+    ]
+    assert told[1:] == told[:1] * 3
+    events = [json.loads(line) for line in told[0].splitlines()]
+    began, lasts, ended = (one for one in events if one["event"] == "alarm")
+    assert (began["state"], began["row"], began["last"], began["rows"]) == ("began", 2000, 2000, 1)
+    assert next(iter(began["contributors"])) == "valve"
+    # By the sixteenth row most of it is explained by the heater.
+    assert (lasts["state"], lasts["row"], lasts["rows"]) == ("lasts", 2015, 16)
+    assert next(iter(lasts["contributors"])) == next(iter(ended["contributors"])) == "heat"
+    words, _ = watch("two.csv", *TIMED, "--false-alarm-rate", "1e-5")
+    assert "row 2,015 (2026-11-15 10:33:35): alarm blamed anew, since row 2,000; " in words
 
 
 def test_row_numbers_of_an_alarm_are_kept_in_bounded_memory_in_any_chunking():

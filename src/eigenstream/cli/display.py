@@ -238,7 +238,7 @@ Event = TypeVar("Event", "AlarmEvent", "NoticeEvent", "ShelfEvent")
 
 
 class AlarmLines(Watcher):
-    """A line for each alarm that begins to count or ends."""
+    """A line for each alarm that begins to count, is blamed on another input, or ends."""
 
     def __init__(
         self, file: Callable[[], TextIO], *, as_json: bool, clock: str = "time", reader: Reader | None = None
@@ -282,6 +282,8 @@ def _as_words(event: AlarmEvent) -> str:
     if event.state == "began":
         since = f", since row {alarm.began:,}" if alarm.began != event.row else ""
         said = f"alarm began{since}; largest severity so far {peak}"
+    elif event.state == "lasts":
+        said = f"alarm blamed anew, since row {alarm.began:,}; largest severity so far {peak}"
     else:
         how = "ended" if event.state == "ended" else "accepted as the new normal"
         exceeded = f"{alarm.rows:,} row{'s' if alarm.rows > 1 else ''} exceeded a limit"

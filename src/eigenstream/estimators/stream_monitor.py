@@ -71,7 +71,8 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         Rows in sequence below all limits that end an alarm; None: about twice as many as exceeded, at most
         32, so that chance keeps an alarm on for two rows only.
     on_alarm
-        Called with an `Alarm` when it begins to count and when it ends, after the call that saw it.
+        Called with an `Alarm` when it begins to count, again after 16 rows that exceeded if another input
+        than was named first explains most of it, and when it ends (`Alarm.state`), after the call
     on_notice
         The same with a `Notice`: a drift, or an input that is flat, lively, gone or off.
 

@@ -53,7 +53,9 @@ class FleetOverview(Watcher):
             self.overview.blame(key, in_words(contributors))
 
     def alarmed(self, event: AlarmEvent) -> None:
-        if event.key is not None:
+        if event.key is not None and event.state == "lasts":
+            self.overview.blame(event.key, in_words(event.alarm.contributors))
+        elif event.key is not None:
             self.overview.alarmed(event.key, event.state == "began", in_words(event.alarm.contributors))
 
 

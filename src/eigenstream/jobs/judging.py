@@ -155,12 +155,10 @@ class Judging(Stage):
         """Alarms that began to count or ended, in order of rows."""
         events = []
         for alarm in calls:
-            row = alarm.counts_from if alarm.ended is None else alarm.ended - 1
-            assert row is not None
+            row = alarm.last if alarm.ended is None else alarm.ended - 1
             time = None if batch.times is None else float(batch.times[row - first])
-            state: Any = "began" if alarm.ended is None else "accepted" if alarm.accepted else "ended"
             length, number = alarm.last - alarm.began + 1, self.numbering.number(row)
-            events.append((row, AlarmEvent(state, number, time, length, self._numbered(alarm))))
+            events.append((row, AlarmEvent(alarm.state, number, time, length, self._numbered(alarm))))
         return [event for _, event in sorted(events, key=lambda pair: pair[0])]
 
     def _notices(self, notices: list[Notice], batch: Batch, first: int) -> list[NoticeEvent]:

@@ -242,7 +242,7 @@ class Messenger:
 
 
 class Notices(Watcher):
-    """Tells each alarm that begins to count or ends, and each drift and input out of order, as announced.
+    """Tells each alarm that begins, is blamed anew or ends, and each drift and input out of order, in order.
 
     Parameters
     ----------

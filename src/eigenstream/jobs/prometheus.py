@@ -192,7 +192,7 @@ class Metrics(Watcher):
     def alarmed(self, event: AlarmEvent) -> None:
         if event.key is not None and event.state == "began":
             self._alarmed.add(event.key)
-        elif event.key is not None:
+        elif event.key is not None and event.state != "lasts":
             self._alarmed.discard(event.key)
 
     def learnt(self, model: Model | Bank | MonitorBank, batch: Batch) -> None:

@@ -75,11 +75,11 @@ class Numbering:
 
 
 class AlarmEvent(NamedTuple):
-    """An alarm that began to count, or ended. Row numbers are those of the source."""
+    """An alarm that began to count, is blamed anew, or ended. Row numbers are those of the source."""
 
-    state: Literal["began", "ended", "accepted"]
+    state: Literal["began", "lasts", "ended", "accepted"]
     row: int
-    """The row at which it began to count, or the last before it had ended."""
+    """The row at which it began to count or is blamed anew, or the last before it had ended."""
     time: float | None
     """Time of that row, in seconds since 1970, if known."""
     length: int
@@ -181,7 +181,7 @@ def shelf_in_words(event: ShelfEvent, clock: str = "time") -> str:
 
 
 def alarm_document(event: AlarmEvent) -> dict[str, Any]:
-    """An alarm that began to count, or ended, as plain values: a line of ``watch --json``, and a notice."""
+    """An alarm that began, lasts or ended, as plain values: a line of ``watch --json``, and a notice."""
     alarm = event.alarm
     facts: dict[str, Any] = {"event": "alarm", "state": event.state, "row": event.row}
     if event.key is not None:
@@ -237,7 +237,7 @@ class Watcher:
         """
 
     def alarmed(self, event: AlarmEvent) -> None:
-        """An alarm began to count, or ended."""
+        """An alarm began to count, is blamed on another input, or ended."""
 
     def saving(self) -> None:
         """The model is about to be saved: what was heard so far will not be heard again after a crash."""

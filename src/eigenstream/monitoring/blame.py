@@ -23,10 +23,6 @@ from .reference import Reference
 BLAMED = 5
 """Number of inputs that an alarm names."""
 
-# Ten rows and more: more of them do not change who is blamed.
-HELD = 16
-"""Rows of an alarm, the last that exceeded, by which inputs are blamed."""
-
 # A share of what is to be explained: rounding names nobody. At 0.02 the second of two sensors that failed was
 # not named in a tenth of the cases.
 LEAST = 0.001

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ..learners.knowledge import Floats, Matrix, Vector
 from ..learners.marks import Marked
-from .blame import BLAMED, HELD, Blame, blame
-from .events import AFTERMATH, Alarm, Contributors, Followed, Notice
+from .blame import BLAMED, Blame, blame
+from .events import AFTERMATH, HELD, Alarm, Contributors, Followed, Notice
 from .limits import DISTANCE
 from .reference import Reference
 
@@ -27,6 +27,9 @@ MOST_KNOWN = 2 * BLAMED
 class Blaming(Marked):
     """Inputs to blame, by the last rows of an alarm that exceeded.
 
+    An alarm is told as it begins to count, with the inputs to blame by its rows up to there, however many
+    come together. After `HELD` rows that exceeded, it is told again if another input explains most of it.
+
     An input that is off by more than a single direction may be, and did not explain the alarm at first, is a
     fault of its own: a notice tells of it (``"off"``) until the alarm ends.
 
@@ -40,7 +43,7 @@ class Blaming(Marked):
         The share of rows in control that alarm.
     """
 
-    LEARNT = ("before", "rows", "at", "known")
+    LEARNT = ("before", "rows", "at", "known", "told")
 
     def __init__(self, names: Sequence[str], width: int, rate: float) -> None:
         self.names, self.width, self.rate = names, width, rate
@@ -52,10 +55,12 @@ class Blaming(Marked):
         """The last of these rows."""
         self.known: dict[str, int] = {}
         """Inputs known to explain it, with the row since which a notice is on; -1: from its first rows on."""
+        self.told = ""
+        """The input that explained most of it when it began to count."""
 
     def forget(self) -> None:
         """Forget the alarm: what was normal before it is no longer known."""
-        self.before, self.rows, self.known = None, None, {}
+        self.before, self.rows, self.known, self.told = None, None, {}, ""
 
     def follow(
         self,
@@ -106,7 +111,7 @@ class Blaming(Marked):
         """Begin with an alarm; one that follows another is compared with what came before the first."""
         if self.before is None or alarm.began - self.at > AFTERMATH:
             self.before = reference.mean
-        self.rows, self.known = None, {}
+        self.rows, self.known, self.told = None, {}, ""
 
     def _blame(
         self,
@@ -120,19 +125,31 @@ class Blaming(Marked):
         """Blame inputs for an alarm after some of its rows, given by their positions."""
         held = rows[own] if self.rows is None else np.vstack((self.rows, rows[own]))
         earlier = alarm.rows - len(own)
-        moments = [number for number in range(earlier + 1, alarm.rows + 1) if _is_moment(number)]
+        told = {one.rows: one for one in followed.told if one.began == alarm.began}
+        numbers = range(earlier + 1, alarm.rows + 1)
+        moments = [number for number in numbers if _is_moment(number) or number in told]
         for number in moments:
-            if number < HELD and number < moments[-1]:
+            if number < HELD and number < moments[-1] and number not in told:
                 continue  # nobody would hear of it
             until, i = len(held) - (alarm.rows - number), int(own[number - earlier - 1])
             said = self._blamed(reference, held[max(until - HELD, 0) : until])
             alarm.contributors, alarm.readings = said.contributors, said.readings
+            if number in told:
+                self._tell(told[number], said, followed)
             if number == HELD:
                 self.known = {name: -1 for name, _ in said.contributors}
             elif number > HELD:
                 limit = self._limit_of_one(float(limits[i, DISTANCE]), reference)
                 self._compare(said, limit, followed, followed.first + i)
         self.rows, self.at = np.array(held[-HELD:], dtype=np.float64), followed.first + int(own[-1])
+
+    def _tell(self, alarm: Alarm, said: Blame, followed: Followed) -> None:
+        """Tell an alarm with the inputs to blame; not again if the first of them was told before."""
+        alarm.contributors, alarm.readings = said.contributors, said.readings
+        first = said.contributors[0][0]
+        if alarm.state == "lasts" and first == self.told:
+            followed.told = [one for one in followed.told if one is not alarm]
+        self.told = first
 
     def _compare(self, said: Blame, limit: float, followed: Followed, row: int) -> None:
         """Tell of inputs that take more than a limit away from each row, and did not before."""

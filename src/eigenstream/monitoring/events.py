@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,10 @@ LOWEST = 0.5
 CALM = 64
 """Rows in order after which a notice about an input ends."""
 
+# Ten rows and more: more of them do not change who is blamed.
+HELD = 16
+"""Rows of an alarm, the last that exceeded, by which inputs are blamed."""
+
 Contributors = tuple[tuple[str, float], ...]
 """Inputs with their shares of a statistic, largest first."""
 
@@ -111,6 +116,13 @@ class Alarm:
     """The inputs that explain most of it, with their shares, largest first."""
     readings: tuple[tuple[str, float, float], ...] = ()
     """Mean readings of these inputs in the rows that they are blamed for, and the expected ones."""
+
+    @property
+    def state(self) -> Literal["began", "lasts", "ended", "accepted"]:
+        """``"began"`` at the row at which it counts, then ``"lasts"``; ``"ended"`` or ``"accepted"``."""
+        if self.ended is not None:
+            return "accepted" if self.accepted else "ended"
+        return "lasts" if self.last != self.counts_from else "began"
 
 
 @dataclass
@@ -342,7 +354,9 @@ class Watch:
         if alarm.counts_from is None and len(self.hits) == k and self.hits[-1] - self.hits[0] < n:
             alarm.counts_from = row
             self.past = deque((*self.past, alarm), REMEMBERED)  # a mark may hold the one before
-            result.begun.append(alarm)
+            result.told.append(replace(alarm))
+        elif alarm.counts_from is not None and alarm.rows == HELD:
+            result.told.append(replace(alarm))
         self.density = self.density * (1 - NEWEST) ** (row - self.at) + NEWEST
         self.at = row
         if self.density > DENSE and not self.held:
@@ -413,8 +427,8 @@ class Followed:
         """Drifts that began or ended."""
         self.touched: list[Alarm] = []
         """Alarms that were on."""
-        self.begun: list[Alarm] = []
-        """Alarms that began to count."""
+        self.told: list[Alarm] = []
+        """Alarms as they were when they began to count, and when `HELD` of their rows had exceeded."""
         self.ended: list[Alarm] = []
         """Alarms that counted and have ended."""
 

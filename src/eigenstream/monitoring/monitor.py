@@ -393,7 +393,7 @@ class Monitor(Marked):
         unjudged = np.isnan(statistics[:, 2]) | ~np.isfinite(limits).any(axis=1)
         self.counts.unjudged += int(np.count_nonzero(unjudged))
         self.counts.alarmed += int(np.count_nonzero(alarm))
-        self.counts.alarms += len(followed.begun)
+        self.counts.alarms += sum(alarm.state == "began" for alarm in followed.told)
         ratio = self._excess(statistics, limits, exceeds)
         changes = self._learn(rows, missing, times, followed, ratio, elsewhere)
         if not self.frozen:
@@ -403,8 +403,7 @@ class Monitor(Marked):
         verdicts = Verdicts.of(
             first, statistics, limits, severity, np.nan_to_num(drift), alarm, followed.since
         )
-        begun = [replace(alarm, ended=None, accepted=False) for alarm in followed.begun]
-        alarms = begun + [replace(alarm) for alarm in followed.ended]
+        alarms = followed.told + [replace(alarm) for alarm in followed.ended]
         followed.notices += self.inputs.follow(rows, followed.faulty, self.names, learn=not self.frozen)
         self._remember(followed.notices)
         return Findings(verdicts, alarms, changes, blamed, followed.notices)
@@ -641,10 +640,11 @@ class Monitor(Marked):
         return np.asarray(self.limits.limits_at(np.array([self._line_now()]), reference)[0])
 
     def _note_peaks(self, followed: Followed, severity: Vector, which: NDArray[np.intp]) -> None:
-        """Note the peak of each alarm."""
+        """Note the peak of each alarm up to its last row."""
         first = self.counts.came
-        for alarm in followed.touched:
-            inside = np.where(followed.exceeds & (followed.since == alarm.began), severity, 0.0)
+        for alarm in (*followed.told, *followed.touched):
+            own = followed.exceeds & (followed.since == alarm.began) & (followed.rows <= alarm.last)
+            inside = np.where(own, severity, 0.0)
             at = int(np.argmax(inside))
             if inside[at] > alarm.peak:
                 alarm.peak, alarm.peak_row = float(inside[at]), first + at

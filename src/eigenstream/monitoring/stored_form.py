@@ -58,6 +58,7 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "drift": [watch.anchored, watch.began_above, watch.anchored_at, watch.drifting, watch.drifting_at],
         "blamed_at": monitor.blaming.at,
         "known_to_blame": monitor.blaming.known,
+        "blamed_first": monitor.blaming.told,
         "drift_began": None if watch.drift is None else watch.drift.began,
         "hits": list(watch.hits),
         "notices": [values_of(notice) for notice in monitor.notices],
@@ -123,6 +124,7 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     monitor.blaming.at = whole(document, "blamed_at")
     known = document.get("known_to_blame", {})  # files of earlier versions have none
     monitor.blaming.known = {str(name): int(row) for name, row in known.items()}
+    monitor.blaming.told = str(document.get("blamed_first", ""))
     monitor.reference = _restored_reference(arrays, "reference", document["reference"], n)
     monitor.limits = _restored_limits(arrays, "limits", settings.false_alarm_rate)
     own = {
