@@ -89,6 +89,21 @@ def test_where_nothing_moves_a_glance_is_not_needed(half_life, standardize, monk
     assert len(model._model.tracker.history.moments) == len(other._model.tracker.history.moments)
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1e-100, 1e-40, 1e40, 1e60])
+@pytest.mark.parametrize("varying", [1, 3, 64])
+def test_units_and_constant_inputs_do_not_matter(scale, varying, tmp_path):
+    """Squares of sums of squares overflow or vanish where the sums do not."""
+    X = np.ones((3_000, 64))
+    rng = np.random.default_rng(9)
+    X[:, :varying] = (
+        rng.standard_normal((3_000, varying)) + 9 * rng.standard_normal((3_000, 1)) / varying**0.5
+    )
+    model = OnlineAdaptivePCA(max_components=8, half_life=200).fit(X)
+    scaled = OnlineAdaptivePCA(max_components=8, half_life=200).fit(scale * X)
+    scaled.save(tmp_path / "model")
+    assert load(tmp_path / "model").n_components_ == scaled.n_components_ == model.n_components_
+
+
 @pytest.mark.parametrize("rank", [0, 1, 3])
 def test_moments_are_those_of_the_spectrum(rank, rng):
     rows = rng.standard_normal((600, 50)) * np.r_[9, 6, 4, np.ones(47)]
@@ -98,7 +113,7 @@ def test_moments_are_those_of_the_spectrum(rank, rng):
     found = moments_of(np.trace(C), np.sum(C * C), U, C @ U.T, 1.0)
     np.testing.assert_allclose(found.kept, lam[::-1][:rank])
     np.testing.assert_allclose(
-        [found.rest, found.squares], [lam[: 50 - rank].sum(), (lam[: 50 - rank] ** 2).sum()]
+        [found.rest, found.spread * found.rest**2], [lam[: 50 - rank].sum(), (lam[: 50 - rank] ** 2).sum()]
     )
     assert max(found.strayed, found.mixed) < 1e-9
     turned_by = np.linalg.qr((U + 0.05 * rng.standard_normal(U.shape)).T)[0].T

@@ -17,6 +17,7 @@ from .knowledge import Matrix, Vector
 from .symmetric import eigenpairs, orthonormal_rows
 
 Times = Callable[[Matrix], Matrix]
+TINY = float(np.finfo(np.float64).tiny)
 
 # Products. The axis of the last look is a good start. Of noise in 64 to 256 inputs, looked at four times in a
 # half-life, three products find the largest eigenvalue to 5 %: one to turn the axes, and these. A random
@@ -46,8 +47,8 @@ class SpectrumMoments(NamedTuple):
     """Quotients of Rayleigh along the kept axes."""
     rest: float
     """Sum of the eigenvalues beyond them."""
-    squares: float
-    """Sum of their squares."""
+    spread: float
+    """Sum of their squares over the square of their sum; infinite where squares overflow or vanish."""
     strayed: float
     """Largest squared sine between a kept axis and the eigenvector near it, as far as that is beyond all of
     them."""
@@ -76,12 +77,12 @@ def moments_of(trace: float, squares: float, axes: Matrix, CU: Matrix, count: fl
             strayed = math.inf
         else:
             for mine, length, within in zip(kept, lengths, inside, strict=True):
-                strayed = max(strayed, (length - within) / ((mine - mean) * (mine - mean)))
-                mixed = max(mixed, (within - mine * mine) / (mine * least))
+                strayed = max(strayed, (length - within) / (mine - mean) / (mine - mean))
+                mixed = max(mixed, (within - mine * mine) / mine / least)
     return SpectrumMoments(
         tuple([mine / count for mine in kept]),
         rest / count,
-        max(squares, 0.0) / (count * count),
+        squares / rest / rest if rest > 0 and TINY < squares < math.inf else math.inf,
         strayed,
         mixed,
     )

@@ -126,7 +126,7 @@ def lower(C: Matrix) -> Matrix:
 def squared_norm(C: Matrix) -> float:
     """Sum of the squares of all entries, from `WIDE` on."""
     entries, diagonal = C.ravel(), C.diagonal()
-    return float(2 * entries.dot(entries) - diagonal.dot(diagonal))
+    return 2 * float(entries.dot(entries)) - float(diagonal.dot(diagonal))
 
 
 def whole(C: Matrix) -> Matrix:

@@ -179,8 +179,8 @@ def _restored_standing(written: Any) -> Standing:
     if not (lines or not (kept or tau)) or (lines and len(kept) != len(lines) - 1):
         raise ValueError(f"its {len(lines)} lines and {len(kept)} components do not fit together")
     if last is not None:
-        samples, rest, squares = (_real("moment", each) for each in last[:3])
-        last = Last(samples, rest, squares, tuple(_real("moment", each) for each in last[3]))
+        samples, rest, spread = (_real("moment", each) for each in last[:3])
+        last = Last(samples, rest, spread, tuple(_real("moment", each) for each in last[3]))
         if not (last.rest > 0 and last.samples > 0 and len(last.kept) == len(kept)):
             raise ValueError("the moments of its last glance do not fit together")
     return Standing(lines, kept, _real("noise", noise), tau, number, _real("room", room), last)

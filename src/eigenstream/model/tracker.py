@@ -13,6 +13,7 @@ Everything happens at absolute sample counts, so that how a stream is cut into c
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
@@ -563,8 +564,8 @@ class Tracker(Marked):
         learner.adopt(known.U, rank)
         if decision.standing.room and self.plan.seconds is None:
             moments = learner.moments(rank)
-            if moments is not None and moments.rest > 0:
-                last = Last(known.effective, moments.rest, moments.squares, moments.kept)
+            if moments is not None and moments.spread < math.inf:
+                last = Last(known.effective, moments.rest, moments.spread, moments.kept)
                 decision = decision._replace(standing=decision.standing._replace(last=last))
         self.note(known, decision, evidence.variances)
         return True

@@ -64,8 +64,8 @@ class Last(NamedTuple):
     """Effective number of samples."""
     rest: float
     """Sum of the variances beyond the kept ones."""
-    squares: float
-    """Sum of their squares."""
+    spread: float
+    """Sum of their squares over the square of their sum."""
     kept: tuple[float, ...]
     """The kept ones."""
 
@@ -162,8 +162,8 @@ def clear_of(standing: Standing, rule: Rule, evidence: Evidence, rank: int, belo
         return None
     room = 0.0
     if margin > CALM and not standing.persistence:
-        nearest = threshold / CLEAR
-        added = (nearest - below) * (nearest + below) / (noise[-1] * noise[-1])
+        line, largest = threshold / CLEAR / noise[-1], below / noise[-1]
+        added = (line - largest) * (line + largest)
         room = OF_ROOM * added if rank < evidence.capacity else float(evidence.n_inputs**2)
     return Clear(threshold, room)
 
@@ -191,10 +191,9 @@ def is_still(standing: Standing, now: SpectrumMoments, samples: float, n_inputs:
         if not before < STILL * mine < STILL**2 * before:
             return False
     number = n_inputs - len(now.kept)
-    mean, before = now.rest / number, last.rest / number
-    # Beyond those of equal variances, squares become fewer as samples become more.
-    spread, spread_before = now.squares / (mean * mean) - number, last.squares / (before * before) - number
-    return spread < spread_before * min(last.samples / samples, 1.0) + standing.room
+    # In units of the squared mean. Beyond those of equal variances, they become less as samples become more.
+    beyond, before = (number * number * spread - number for spread in (now.spread, last.spread))
+    return beyond < before * min(last.samples / samples, 1.0) + standing.room
 
 
 def _noise_left(evidence: Evidence, kept: list[float]) -> list[float]:
