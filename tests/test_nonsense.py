@@ -9,7 +9,7 @@ from safetensors.numpy import save as serialized
 
 from eigenstream import Network, OnlineAdaptivePCA, StreamMonitor, load, merge
 from eigenstream.io import checkpoint
-from eigenstream.monitoring.trail import AVERAGED
+from eigenstream.monitoring.trail import TILE
 from tests.damage.models import ROWS
 from tests.damage.sources import DATA
 from tests.marks import slow
@@ -122,7 +122,7 @@ RESIGNED_MONITOR = {
         {"monitor.limits.counts": a["monitor.limits.counts"][:1]}
     ),
     "an average of too many rows": lambda a, d: a.update(
-        {"monitor.trail.open": np.zeros((AVERAGED, len(a["monitor.trail.start"])))}
+        {"monitor.trail.open": np.zeros((TILE, len(a["monitor.trail.start"])))}
     ),
     "a notice of no kind": lambda a, d: a.update({"monitor.inputs.on": np.array([[7, 0, 1, 1]])}),
     "modes that are not there": _monitor(modes=2),

@@ -11,7 +11,10 @@ from ..learners.knowledge import Vector
 from .judging import Judged
 from .normals import Normal
 from .reference import Reference
-from .trail import TILE
+
+# Rows: as many as an average remembers, more or less.
+TILE = 8
+"""Rows after which the anchor looks at their average."""
 
 # A share of a tile: eight tiles, 64 rows.
 NEWEST_TILE = 1 / 8

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..learners.knowledge import Floats, Matrix, Vector
 from ..learners.scale import gain_of, scale_of
+from ..learners.symmetric import add_products
 from ..learners.threads import one_thread
 from ..model import Tracker
 from ..model.blocks import Missing
@@ -24,7 +25,7 @@ AT_ONCE = 1 << 14
 
 
 class RowSums(NamedTuple):
-    """Number and mean of rows, and the sums of products of their deviations from it."""
+    """Number and mean of rows, and the sums of products of their deviations: of these the lower triangle."""
 
     number: int
     mean: Vector
@@ -40,7 +41,7 @@ class RowSums(NamedTuple):
         step = max(AT_ONCE // len(mean), 1)
         for start in range(0, len(rows), step):
             R = np.subtract(rows[start : start + step], mean, dtype=np.float64)
-            products += R.T @ R
+            add_products(products, R, 1.0)
         return cls(len(rows), mean, products)
 
     def plus(self, other: RowSums) -> RowSums:

@@ -219,7 +219,7 @@ class Reference:
         if self.others:
             Z = coordinates[:, r:]
         else:
-            at, room = _room(TILE * np.arange(len(coordinates)) if places is None else places, 2 * r)
+            at, room = _room(np.arange(len(coordinates)) if places is None else places, 2 * r)
             room[at, :r] = coordinates / np.sqrt(self.weights[0])
             _multiply(room[:, :r], self.axes, room[:, r:])
             Z = room[at, r:]

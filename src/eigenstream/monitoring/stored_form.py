@@ -25,7 +25,7 @@ from .normals import MODES, Normal
 from .reference import STATISTICS, Reference
 from .settings import MonitorSettings
 from .shared_limits import FleetEvidence
-from .trail import AVERAGED, Trail
+from .trail import TILE, Trail
 from .verdicts import Counts
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -208,8 +208,8 @@ def _restored_trail(arrays: Arrays, reference: Reference) -> Trail | None:
     shapes = [(None, width) if part == "open" else (width,) for part in Trail._fields]
     parts = zip(Trail._fields, shapes, strict=True)
     trail = Trail(*(stored_array(arrays, f"trail.{part}", shape) for part, shape in parts))
-    if len(trail.open) >= AVERAGED:
-        raise ValueError(f"{len(trail.open)} rows wait for the average, expected fewer than {AVERAGED}")
+    if len(trail.open) >= TILE:
+        raise ValueError(f"{len(trail.open)} rows wait for the average, expected fewer than {TILE}")
     return trail
 
 
