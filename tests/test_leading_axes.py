@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eigenstream import OnlineAdaptivePCA
-from eigenstream.learners.symmetric import leading_eigenpairs
+from eigenstream.learners.symmetric import leading_eigenpairs, leading_eigenpairs_in_place
 
 N, K = 64, 4
 
@@ -59,3 +59,19 @@ def test_asking_for_all_axes_changes_nothing_that_follows():
         asked.partial_fit(part).reading()
         alone.partial_fit(part)
     np.testing.assert_array_equal(asked.reading().axes, alone.reading().axes)
+
+
+@pytest.mark.parametrize("n", [48, 64, 130, 256])
+def test_decomposed_in_place_it_is_the_same_and_nothing_is_left_behind(n):
+    R = np.random.default_rng(n).standard_normal((3 * n, n))
+    C = np.tril(R.T @ R)
+    before = C.copy()
+    lam, V = leading_eigenpairs_in_place(C, 5)
+    np.testing.assert_array_equal(C, before)
+    for found, expected in zip((lam, V), leading_eigenpairs(before, 5), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_in_place_a_matrix_that_cannot_be_reduced_is_decomposed_whole():
+    lam, _ = leading_eigenpairs_in_place(np.zeros((64, 64)), 5)
+    np.testing.assert_array_equal(lam, np.zeros(64))

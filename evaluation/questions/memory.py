@@ -55,8 +55,8 @@ def simulate(case: Case) -> Table:
     """Peaks over the first quarter of the stream and over all of it."""
     found = {}
     for name, make in METHODS.items():
-        learner = make(case.n, case.k)  # compiles and imports
-        for rows in _stream(case, 4 * CHUNK):
+        learner = make(case.n, case.k)  # compiles, imports, and fills memos that all models share
+        for rows in _stream(case, case.T):
             learner.learn(rows)
         learner.components(case.k)
         tracemalloc.start()

@@ -342,6 +342,9 @@ class KnowsLeading(Protocol):
     def known_leading(self) -> Knowledge:
         """`Learner.known` with the first axes alone, as many as are kept aligned."""
 
+    def decompose(self) -> None:
+        """Find what `known_leading` says, in memory of its own that nobody else may read meanwhile."""
+
 
 @runtime_checkable
 class Batching(Protocol):

@@ -25,7 +25,16 @@ from .learner import Glance, Seen, Steps, center_block, center_blocks
 from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .stored import LARGEST_VALUE, stored_array
-from .symmetric import WIDE, add_products, leading_eigenpairs, lower, product, squared_norm, whole
+from .symmetric import (
+    WIDE,
+    add_products,
+    leading_eigenpairs,
+    leading_eigenpairs_in_place,
+    lower,
+    product,
+    squared_norm,
+    whole,
+)
 from .threads import one_thread
 
 # A factor. Sums of 10^9 rows in float64 err by less; a damaged file errs by more.
@@ -213,10 +222,12 @@ class Scatter(Marked):
         return known._replace(U=U)
 
     def known_leading(self) -> Knowledge:
-        """`known` with the first k axes alone."""
         lam = self._decomposed().lam.copy()
         lam[: self.k], U = self._first_pairs()
         return self._knowledge(lam, U)
+
+    def decompose(self) -> None:
+        self._decomposed(alone=not self._shared)
 
     def align(self, rank: int, alpha: float) -> Vector:
         self.aligned = rank
@@ -332,13 +343,20 @@ class Scatter(Marked):
             self._gain = gain_of(np.diag(self.C), count, np.abs(self.origin) + np.abs(self.offset))
         self._spectra = []
 
-    def _decomposed(self) -> Decomposed:
-        """Eigenvalues of (standardized) C, and the axes of the first of them at least; once per state."""
+    def _decomposed(self, *, alone: bool = False) -> Decomposed:
+        """Eigenvalues of (standardized) C, and the axes of the first of them at least; once per state.
+
+        If ``alone``, nobody else reads C meanwhile.
+        """
         kept = self._spectra
         if not kept:
             C, few = self._standardized(), self.n >= WIDE and self.k <= MOST_LEADING * self.n
             with one_thread():
-                lam, V = leading_eigenpairs(C, self.k) if few else np.linalg.eigh(C)
+                if few:
+                    alone = alone or C is not self.C
+                    lam, V = (leading_eigenpairs_in_place if alone else leading_eigenpairs)(C, self.k)
+                else:
+                    lam, V = np.linalg.eigh(C)
             known = int(np.count_nonzero(lam > self.n * np.finfo(np.float64).eps * max(lam[-1], 0.0)))
             lam, V = lam[::-1][:known], V[:, ::-1][:, :known]
             axes = self._rows(V[:, : self.k])

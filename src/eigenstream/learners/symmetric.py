@@ -83,16 +83,46 @@ def leading_eigenpairs(C: Matrix, k: int) -> tuple[Vector, Matrix]:
     By a tridiagonal matrix, and by inverse iteration on it: all eigenvalues and few eigenvectors take half
     the time of all eigenvectors (64 inputs with 4 of them, 256 with 16).
     """
-    n, lapack = len(C), _lapack()
-    reflected, diagonal, beside, factors, _ = lapack.dsytrd(C, lower=1, lwork=PANEL * n)
+    found = _leading(_lapack().dsytrd(C, lower=1, lwork=PANEL * len(C)), k)
+    return _all_eigenpairs(C) if found is None else found
+
+
+def leading_eigenpairs_in_place(C: Matrix, k: int) -> tuple[Vector, Matrix]:
+    """`leading_eigenpairs` without a second matrix of the size of C, which must be nobody else's meanwhile.
+
+    The same bits, and C is the same afterwards: the triangle that is not kept serves as memory.
+    """
+    variances, parts = C.diagonal().copy(), range(0, len(C), PANEL)
+    for start in parts:  # the kept triangle lies in both now, and LAPACK changes the other one
+        panel = slice(start, start + PANEL)
+        C[panel, panel] += np.tril(C[panel, panel], -1).T
+        C[panel, start + PANEL :] = C[start + PANEL :, panel].T
+    found = _leading(_lapack().dsytrd(C.T, lower=1, lwork=PANEL * len(C), overwrite_a=1), k)
+    for start in parts:
+        panel = slice(start, start + PANEL)
+        C[panel, panel] = np.tril(C[panel, panel])
+        C[panel, start + PANEL :] = 0.0
+    np.fill_diagonal(C, variances)
+    return _all_eigenpairs(C) if found is None else found
+
+
+def _all_eigenpairs(C: Matrix) -> tuple[Vector, Matrix]:
+    lam, V = np.linalg.eigh(C)
+    return lam, V
+
+
+def _leading(tridiagonal: tuple[Any, ...], k: int) -> tuple[Vector, Matrix] | None:
+    """`leading_eigenpairs` by what `dsytrd` returns; None where that fails."""
+    reflected, diagonal, beside, factors, _ = tridiagonal
+    n, lapack = len(diagonal), _lapack()
     lam, failed = lapack.dsterf(diagonal, beside)
     if failed or not lam[-1] > 0:
-        return tuple(np.linalg.eigh(C))  # type: ignore[return-value]
+        return None
     blocks, ends = np.ones(n, dtype=np.int32), np.zeros(n, dtype=np.int32)  # all of it is one block
     ends[0] = n
     Z, failed = lapack.dstein(diagonal, beside, lam[n - k :], blocks, ends)
     if failed:
-        return tuple(np.linalg.eigh(C))  # type: ignore[return-value]
+        return None
     V = np.empty((n, k))
     V[:1] = Z[:1]
     # Reflections lie below the diagonal: from the second number on, a matrix of one row more than they need.

@@ -358,11 +358,13 @@ class Tracker(Marked):
         if found is None:
             with threads_for(self.plan.n):
                 learner = self.blocks.caught_up()
-                known = (
-                    learner.known_leading()
-                    if leading and provides(learner, KnowsLeading)
-                    else learner.known()
-                )
+                ours = learner is not self.learner  # and then nobody else has it
+                if leading and provides(learner, KnowsLeading):
+                    if ours:
+                        learner.decompose()
+                    known = learner.known_leading()
+                else:
+                    known = learner.known()
                 found = kept.setdefault(leading, reading_of(known, self.plan, self._decided(known)))
         return found
 
@@ -529,6 +531,8 @@ class Tracker(Marked):
         learner = self.blocks.caught_up()
         if learner is self._glanced_at and self._stands(learner):
             return []
+        if learner.started and provides(learner, KnowsLeading):
+            learner.decompose()
         known, early = learner.known(axes=False), None
         if not known.effective > 0:  # nothing has been learnt yet, or all of it forgotten
             look = self.last_look
