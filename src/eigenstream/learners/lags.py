@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -209,16 +210,21 @@ class LagSums(NamedTuple):
         alike = bool(are_alike(sums, number))
         return cls(sums, number, inputs, moves, int(blocks[0]), float(pairs[-1]), alike)
 
-    def is_due(self, decay: float, *, whole: bool, passed: int = 0) -> bool:
+    def is_due(self, decay: float, *, whole: bool) -> bool:
         """True if the next block is to be summed up, over which everything fades by ``decay``.
-
-        With ``passed``, the block after as many that are not summed up is meant.
 
         Of a block that is not ``whole`` the sums would be of different rows at different distances: it is
         left out, unless there is nothing else.
         """
-        blocks = self.blocks + passed
-        return blocks % stride_at(blocks, decay, self.alike) == 0 if whole else not self.pairs.any()
+        return self.blocks % self.stride(decay) == 0 if whole else not self.pairs.any()
+
+    def until_due(self, decay: float) -> int:
+        """Number of whole blocks before the next one that is to be summed up, see `is_due`."""
+        blocks, stride = self.blocks, self.stride(decay)
+        due = -(-blocks // stride) * stride
+        if stride_at(due, decay, self.alike) != stride:  # strides grow as blocks come
+            due = next(at for at in count(blocks) if at % stride_at(at, decay, self.alike) == 0)
+        return due - blocks
 
     def stride(self, decay: float) -> int:
         """Every how many blocks one is summed up, where everything fades by ``decay`` over each."""

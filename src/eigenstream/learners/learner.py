@@ -157,22 +157,22 @@ def center_blocks(
     for _ in rows:
         before, count = decay * count, decay * count + weight
         totals.append(count)
-        roots.append(math.sqrt(before / count))
-    after = np.zeros((len(rows), rows.shape[-1]))
+        roots.append([math.sqrt(before / count)])
+    path = np.zeros((len(rows) + 1, rows.shape[-1]))  # means before the first block, and after each of them
     if center:
-        means, first = (counts @ rows) / weight, mean
-        for mine, block_mean, total in zip(after, means, totals, strict=True):
-            np.subtract(block_mean, mean, out=mine)
-            mine *= weight / total
-            mine += mean
-            mean = mine
-        shifts = means - np.concatenate((first[None], after[:-1]))
-        shifts *= np.array(roots)[:, None]
+        path[0] = mean
+        means = (counts @ rows) / weight
+        for block_mean, mean, after, total in zip(means, path, path[1:], totals, strict=False):
+            np.subtract(block_mean, mean, out=after)
+            after *= weight / total
+            after += mean
+        shifts = means - path[:-1]
+        shifts *= roots
         means -= shifts
         rows -= means[:, None, :]
     if scales is not None:
         rows *= scales[:, None]
-    return after, totals
+    return path[1:], totals
 
 
 class Seen(NamedTuple):

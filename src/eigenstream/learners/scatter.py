@@ -160,20 +160,23 @@ class Scatter(Marked):
         """`learn` of several blocks of complete rows."""
         R = np.subtract(rows, self.origin, dtype=np.float64).reshape(-1, self.block, self.n)
         means, counts = center_blocks(R, steps, self.offset, self.count, center=self.center)
-        decay, passed = steps.fading.decay, 0
-        for block, mean, count in zip(R, means, counts, strict=True):
+        decay, begun = steps.fading.decay, 0
+        due = self.lags.until_due(decay)
+        for i, (block, mean, count) in enumerate(zip(R, means, counts, strict=True)):
             add_products(self.C, block, decay)
             if self.extra:
                 self.extra *= decay
-            if not self.lags.is_due(decay, whole=True, passed=passed):
-                passed += 1
+            if i < due:
                 continue
-            self.lags, passed = self.lags.passed(decay, passed), 0
+            self.lags = self.lags.passed(decay, i - begun)
             if self.standardize:
                 self.offset, self.count = mean, count
                 self._moved()
             self._compare_neighbours(block, steps)
-        self.lags, self.offset, self.count = self.lags.passed(decay, passed), means[-1].copy(), counts[-1]
+            begun = i + 1
+            due = begun + self.lags.until_due(decay)
+        self.lags = self.lags.passed(decay, len(R) - begun)
+        self.offset, self.count = means[-1].copy(), counts[-1]
         self._moved()
 
     @property
