@@ -236,8 +236,8 @@ def test_of_white_noise_nothing_but_the_level_is_believed():
 def expected(belief, y, at, doubts):
     """Expected deviations of entries in doubt, their variances, and the scatter that they lack."""
     move(belief)
-    _, reach, variances, lacking = solved(belief, at, doubts, True)
-    return reach @ y, variances, lacking
+    _, inner, outer, variances, lacking = solved(belief, at, doubts, True)
+    return outer.T @ (inner @ y), variances, lacking
 
 
 @pytest.mark.kernel

@@ -176,7 +176,7 @@ class Subspace(Marked):
     @property
     def room(self) -> Any:
         """Memory for the block that is learnt. In between, rows that wait for theirs may stand there."""
-        return self.rows[self.most :]
+        return self.rows[self.most : self.most + self.block]
 
     @property
     def mean(self) -> Vector:
@@ -191,7 +191,10 @@ class Subspace(Marked):
         return super().mark()
 
     def learn(self, rows: Floats, steps: Steps, lacking: Matrix | None = None) -> None:
-        self._absorb(self.enter(rows, steps), steps.fading.decay, steps)
+        R = self.enter(rows, steps)
+        if lacking is not None and self.r and isinstance(R, np.ndarray):
+            R, lacking = self._beside(R, lacking), None
+        self._absorb(R, steps.fading.decay, steps)
         self.blocks += 1
         if lacking is not None:
             self._spread(lacking)
@@ -237,14 +240,29 @@ class Subspace(Marked):
         self.inputs, self.offset = inputs, offset
         return block
 
+    def _beside(self, R: Matrix, factor: Matrix) -> Matrix:
+        """R with ``factor`` below it: one decomposition absorbs both."""
+        start, most = self.most + len(R), self.most + len(R) + len(factor)
+        if most > len(self.rows):
+            rows = _padded(most, self.n, self.dtype)
+            rows[: len(self.rows)] = self.rows
+            self.rows, self._marked = rows, False
+        self.rows[start:most] = factor
+        self._count_inputs(factor)
+        return np.asarray(self.rows[self.most : most])
+
     def _spread(self, factor: Matrix) -> None:
         """Add ``factor' factor`` to the scatter matrix."""
         for start in range(0, len(factor), self.block):
             part = factor[start : start + self.block]
             self.room[: len(part)] = part
-            raw = part if self.gain is None else part * scale_of(self.gain)
-            self.inputs = self.inputs + np.einsum("ij,ij->j", raw, raw)
+            self._count_inputs(part)
             self._absorb(self.room[: len(part)], 1.0)
+
+    def _count_inputs(self, factor: Matrix) -> None:
+        """Add the squares of each column of ``factor``, which is in the units of L."""
+        raw = factor if self.gain is None else factor * scale_of(self.gain)
+        self.inputs = self.inputs + np.einsum("ij,ij->j", raw, raw)
 
     def known(self, *, axes: bool = True) -> Knowledge:
         sums, scale, share = self.inputs, None, np.full_like(self.inputs, self.extra / self.n)
@@ -416,7 +434,9 @@ class Subspace(Marked):
         keep = int(np.count_nonzero(e > VANISHING[self.dtype] * max(e[0], 0.0)))
         e, P = self._aligned(e[:keep], P[:, :keep], decay)
         if steps is not None:
-            self._compare_neighbours(M[r:], e, P, steps, R)
+            rows = len(steps.weight)  # below them R may hold what filled rows lack
+            R = R[:rows] if len(M) > r + rows else R
+            self._compare_neighbours(M[r : r + rows, : r + rows], e, P[: r + rows], steps, R)
         self._turn_moves(e, P, decay)
         if decay != 1:
             P[:r] *= np.sqrt(decay)

@@ -148,14 +148,34 @@ def dot(x: Vector, y: Vector) -> float:
 
 
 @kernel
+def dots(A: Matrix, x: Vector, found: Vector) -> None:
+    """The products of rows of A, as many as ``found`` has entries, with a vector.
+
+    Four rows at a time: sums that do not wait for each other.
+    """
+    for j in range(0, len(found) - 3, 4):
+        a, b, c, d = A[j], A[j + 1], A[j + 2], A[j + 3]
+        s, t, u, v = 0.0, 0.0, 0.0, 0.0
+        for i in range(len(x)):
+            s += a[i] * x[i]
+            t += b[i] * x[i]
+            u += c[i] * x[i]
+            v += d[i] * x[i]
+        found[j], found[j + 1], found[j + 2], found[j + 3] = s, t, u, v
+    for j in range(len(found) // 4 * 4, len(found)):
+        found[j] = dot(A[j], x)
+
+
+@kernel
 def solved(
     belief: Belief, at: NDArray[np.int64], doubts: Vector, lacks: bool
-) -> tuple[Matrix, Matrix, Vector, Matrix]:
+) -> tuple[Matrix, Matrix, Matrix, Vector, Matrix]:
     """Algebra of a pattern of entries in doubt: the same for all rows that share it, until W moves.
 
-    Returns the axes of the entries (m, r), the matrix by which trusted deviations along the axes become their
-    expected deviations from the mean (m, r), the variances of these (m), and the scatter that they lack along
-    the axes (r, r), all in `Belief.units`.
+    Returns the axes of the entries (r, m); two factors of the matrix by which trusted deviations y along the
+    axes become expected deviations of the entries from the mean, which are ``outer' (inner y)`` (q, r) and
+    (q, m); the variances of these (m), and the scatter that they lack along the axes (r, r), all in
+    `Belief.units`.
 
     Parameters
     ----------
@@ -167,52 +187,59 @@ def solved(
         Whether the scatter is asked for; else it is left out.
     """
     f, r, m = belief.totals[NOISE], int(belief.totals[AXES]), len(at)
-    W = belief.inverse
-    U, UD, lacking = np.empty((m, r)), np.empty((r, m)), np.zeros((r, r) if lacks else (0, 0))
-    variances = np.empty(m)
+    W, columns = belief.inverse, belief.columns
+    U, lacking, variances = np.empty((r, m)), np.zeros((r, r) if lacks else (0, 0)), np.empty(m)
     for a in range(m):
+        axes = columns[at[a]]
         for j in range(r):
-            U[a, j] = belief.axes[j, at[a]]
-            UD[j, a] = doubts[a] * U[a, j]
+            U[j, a] = axes[j]
     if m > r:
-        B, columns = np.empty((r, r)), U.T.copy()
+        B, weighted = np.empty((r, r)), np.empty(m)
         for j in range(r):
-            for l in range(j + 1):
-                B[j, l] = B[l, j] = dot(UD[j], columns[l])
+            for a in range(m):
+                weighted[a] = doubts[a] * U[j, a]
+            dots(U, weighted, B[j, : j + 1])
+            for l in range(j):
+                B[l, j] = B[j, l]
         N = product(W, B, -B, f)
         for j in range(r):
             N[j, j] += 1 + LEAST
         invert(N)
         S = product(N, W, N.copy(), -f)
-        reach = product(S.T.copy(), columns, np.zeros((r, m)), 1.0).T.copy()
+        reach = product(S, U, np.zeros((r, m)), 1.0)
+        variances[:] = 0.0
+        for j in range(r):
+            for a in range(m):
+                variances[a] += reach[j, a] * U[j, a]
         for a in range(m):
-            variances[a] = f * doubts[a] * (1 + doubts[a] * dot(reach[a], U[a]))
+            variances[a] = f * doubts[a] * (1 + doubts[a] * variances[a])
         if lacks:
             product(B, N, lacking, f)
-        return U, reach, variances, lacking
-    KU, M = product(U, W, U.copy(), -f), np.empty((m, m))
+        return U, S, U, variances, lacking
+    KU, M = product(U.T.copy(), W, U.T.copy(), -f), np.empty((m, m))
     for a in range(m):
         for b in range(m):
-            M[a, b] = -dot(KU[a], U[b])
+            total = 0.0
+            for j in range(r):
+                total += KU[a, j] * U[j, b]
+            M[a, b] = -total
         M[a, a] += 1 / doubts[a]
     invert(M)
-    reach = product(M, KU, np.zeros((m, r)), 1.0)
+    outer = np.empty((m, m))
     for a in range(m):
         variances[a] = f * M[a, a]
-        for j in range(r):
-            reach[a, j] /= doubts[a]
-            UD[j, a] = U[a, j]
+        for b in range(m):
+            outer[b, a] = M[a, b] / doubts[a]
     if lacks:
-        product(UD, product(M, U, np.zeros((m, r)), f), lacking, 1.0)
-    return U, reach, variances, lacking
+        product(U, product(M, U.T.copy(), np.zeros((m, r)), f), lacking, 1.0)
+    return U, KU, outer, variances, lacking
 
 
 @kernel
 def along_axes(belief: Belief, deviation: Vector) -> Vector:
     """Coordinates of a deviation."""
     y = np.empty(int(belief.totals[AXES]))
-    for j in range(len(y)):
-        y[j] = dot(belief.axes[j], deviation)
+    dots(belief.axes, deviation, y)
     return y
 
 
@@ -280,7 +307,7 @@ def move(belief: Belief) -> None:
 def with_new_axis(belief: Belief, deviation: Vector, y: Vector, length: float) -> Vector:
     """The coordinates of a deviation after its direction beyond the axes has become one of them."""
     r = len(y)
-    axis, grown = belief.axes[r], np.empty(r + 1)
+    axis, columns, grown = belief.axes[r], belief.columns, np.empty(r + 1)
     for i in range(len(deviation)):
         axis[i] = deviation[i] / length
     for j in range(r):
@@ -288,6 +315,8 @@ def with_new_axis(belief: Belief, deviation: Vector, y: Vector, length: float) -
         for i in range(len(deviation)):
             axis[i] -= c * other[i]
         grown[j] = y[j]
+    for i in range(len(deviation)):
+        columns[i, r] = axis[i]
     grown[r] = length
     belief.inverse[r, r] = 1 / belief.totals[NOISE]
     belief.totals[AXES] = r + 1
@@ -351,39 +380,55 @@ def follow(
     first
         Number of rows of the block before these.
     """
+    if not len(rows):
+        return
     n, lacks = rows.shape[1], len(course.along) > 0
     last, before, ages, mean = course.last[1], course.last[0], course.ages, outlook.mean
     usual, units, deviations, limits = belief.mean, belief.units, outlook.deviations, outlook.far
-    at, doubts, gross, carried = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_), outlook.carried
+    carried, most, per_unit, per_scale = outlook.carried, GROSS * deviations, 1 / units, 1 / over[0, 2]
+    at, doubts, gross, index = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int64)
     back, gone = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    trusted, late, forecast = np.zeros(n), np.zeros(n), np.zeros(n)
-    U, reach, spread, lack = solved(belief, at[:0], doubts[:0], lacks)
-    solution = False
+    trusted, late, said = np.zeros(n), np.zeros(n), np.zeros(n)
+    U, inner, outer, spread, lack = solved(belief, at[:0], doubts[:0], lacks)
+    solution, width = False, other.rows.shape[1]
     unseen = bool(belief.unseen.any())
     for t in range(first, first + len(rows)):
         row, weight, discount = rows[t - first], steps[t - first, 0], steps[t - first, 1]
         passed = int(steps[t - first, 2])
         phi, drift, scale = over[min(t - first, len(over) - 1)]
+        new, filled, forecast = course.new[t], course.rows[t], course.forecasts[t]
+        came, variances_of, bins_of = course.came[t], course.variances[t], course.bins[t]
+        came[:], variances_of[:], bins_of[:] = True, 0.0, -1
         if weight == 0 and not np.isnan(row).any():  # nothing happened: it stands for rows of merged streams
             for i in range(n):
-                course.rows[t, i] = last[i] + mean[i]
+                filled[i], new[i], forecast[i], came[i] = last[i] + mean[i], 0.0, np.nan, False
+            for i in range(width):
+                other.mixed[t, i] = row[i]
             continue
-        new, filled, m, gaps, late_values, burst = course.new[t], course.rows[t], 0, 0, 0, 0.0
+        m, gaps, late_values, burst, number, beyond = 0, 0, 0, 0.0, 0, 0
         if unseen:
             unseen = begin(belief, outlook, course, row)
+        if len(over) > 1:
+            for i in range(n):
+                per_scale[i] = 1 / scale[i]
         for i in range(n):
             forecast[i] = phi[i] * last[i] + drift[i] * before[i]
-            if abs(last[i]) > limits[i]:
-                forecast[i] += (1 - phi[i] - drift[i]) * moved(last[i], before[i], limits[i])
+            beyond += abs(last[i]) > limits[i]
+        if beyond:
+            for i in range(n):
+                if abs(last[i]) > limits[i]:
+                    forecast[i] += (1 - phi[i] - drift[i]) * moved(last[i], before[i], limits[i])
         for i in range(n):
-            course.forecasts[t, i] = mean[i] + forecast[i]
-            new[i] = (row[i] - mean[i] - forecast[i]) / scale[i]
-        for i in range(n):
-            trusted[i] = (new[i] - usual[i]) / units[i]
-        for i in range(n):
-            most = GROSS * deviations[i]
-            if ages[i] == 0 and abs(new[i]) <= most:  # a gap is NaN, and not
-                continue
+            before[i] = last[i]
+            last[i] = row[i] - mean[i]
+            new[i] = (last[i] - forecast[i]) * per_scale[i]
+            trusted[i] = (new[i] - usual[i]) * per_unit[i]
+            filled[i] = row[i]
+        for i in range(n):  # a gap is NaN, and not at most anything
+            index[number] = i
+            number += (ages[i] != 0) | (not abs(new[i]) <= most[i])
+        for a in range(number):
+            i = index[a]
             late[i], gross[i], doubt = 0.0, False, 1.0
             if ages[i] > 0:
                 late[i] = gathered(outlook, ages[i] + passed - 1, i) - gathered(outlook, passed - 1, i)
@@ -395,7 +440,7 @@ def follow(
                     back[late_values], gone[late_values] = i, min(ages[i] + passed, len(carried)) - 1
                     late_values += 1
                 variance, ages[i] = late[i], 0
-                if abs(new[i]) > most:
+                if abs(new[i]) > most[i]:
                     gross[i], far = True, new[i] / GROSS
                     variance = max(far * far - deviations[i] ** 2, variance)
                     burst += (far / deviations[i]) ** 2 - 1
@@ -407,25 +452,26 @@ def follow(
                 m += 1
         faded(course.along, discount)
         y = along_axes(belief, trusted)
-        filled[:] = row
-        course.came[t] = True
-        before[:] = last
-        for i in range(n):
-            last[i] = row[i] - mean[i]
         for a in range(late_values):  # after a gap: with a predecessor that is wrong, it would seem to move
             i = back[a]
             before[i] += carried[gone[a], i] * (last[i] - forecast[i])
+        for i in range(width):
+            other.mixed[t, i] = row[i]
         if m:
             if renewed(belief, at[:m], doubts[:m]):
                 solution = False
             if not solution:
-                U, reach, spread, lack = solved(belief, at[:m], doubts[:m], lacks)
+                U, inner, outer, spread, lack = solved(belief, at[:m], doubts[:m], lacks)
                 solution = True
-            variances = spread.copy()
-            said = np.empty(m)
-            for a in range(m):
-                said[a] = dot(reach[a], y)
-                variances[a] *= not belief.unseen[at[a]]  # nothing is known of them, nor lacks
+            variances, weights, shifts = spread.copy(), np.empty(len(inner)), np.zeros(m)
+            dots(inner, y, weights)
+            said[:m] = 0.0
+            for j in range(len(weights)):
+                for a in range(m):
+                    said[a] += weights[j] * outer[j, a]
+            if unseen:  # nothing is known of them, nor lacks
+                for a in range(m):
+                    variances[a] *= not belief.unseen[at[a]]
             left, shared = 0.0, 0
             for a in range(m):
                 i = at[a]
@@ -434,28 +480,30 @@ def follow(
                 if np.isnan(row[i]):
                     variance = scale[i] ** 2 * (unit * unit * variances[a] + late[i])
                     variance *= 1 + min(burst / (n - gaps), BURST) if burst > 0 else 1.0
-                    new[i], last[i], course.variances[t, i] = value, forecast[i] + scale[i] * value, variance
+                    new[i], last[i], variances_of[i] = value, forecast[i] + scale[i] * value, variance
                     ages[i] = min(ages[i] + passed, outlook.ages[-1])
-                    course.came[t, i], course.bins[t, i] = False, outlook.bins[ages[i]]
+                    came[i], bins_of[i] = False, outlook.bins[ages[i]]
                     filled[i], novel = last[i] + mean[i], value
-                    if i < other.rows.shape[1]:
+                    if i < width:
                         left += mix(other, t, i, filled[i], variance)
                         shared += 1
-                        novel = (other.mixed[t, i] - mean[i] - forecast[i]) / scale[i]
+                        novel = (other.mixed[t, i] - mean[i] - forecast[i]) * per_scale[i]
                 else:
                     if gross[i]:  # learnt from as far as it is believed, or a change would never be
-                        most = GROSS * deviations[i]
-                        new[i] = min(max(new[i], -most), most)
+                        new[i] = min(max(new[i], -most[i]), most[i])
                     else:
                         new[i] += doubts[a] * (value - new[i])
                     novel = new[i]
-                deviation = (novel - usual[i]) / unit
-                for j in range(len(y)):
-                    y[j] += U[a, j] * (deviation - trusted[i])
+                deviation = (novel - usual[i]) * per_unit[i]
+                shifts[a] = deviation - trusted[i]
                 trusted[i] = deviation
+            for j in range(len(y)):
+                y[j] += dot(U[j], shifts)
             # What is known better by another answer lacks less.
             share = min(left / shared, 1.0) if shared else 1.0
             course.extra[t] = share * note(course.along, lack, variances, share * weight)
+        for i in range(n):
+            forecast[i] += mean[i]
         if belief.totals[CORRECTS] > 0:
             correct(belief, trusted, y, weight, discount)
 

@@ -45,6 +45,8 @@ class Belief(NamedTuple):
     """Unit of each input: deviations are divided by it (n)."""
     axes: Matrix
     """U, as rows, with room for more (r, n)."""
+    columns: Matrix
+    """The same, an input in each row: axes of a few inputs lie together in memory (n, r)."""
     inverse: Matrix
     """W (r, r)."""
     totals: Vector
@@ -87,12 +89,12 @@ class Course(NamedTuple):
 
     @classmethod
     def begun(cls, last: Matrix, ages: NDArray[np.int64], rows: int, axes: int) -> Self:
-        """Before the first row, with room for this many rows and axes."""
+        """Before the first row, with room for this many rows and axes; `follow` writes all of each row."""
         shape = rows, len(ages)
-        came, bins = np.zeros(shape, dtype=bool), np.full(shape, -1)
-        filled, variances, new = (np.zeros(shape) for _ in range(3))
-        forecasts, along = np.full(shape, np.nan), np.zeros((axes, axes))
-        return cls(last, ages.copy(), came, filled, variances, bins, new, forecasts, np.zeros(rows), along)
+        came, bins = np.empty(shape, dtype=bool), np.empty(shape, dtype=np.int64)
+        filled, variances, new, forecasts = (np.empty(shape) for _ in range(4))
+        extra, along = np.zeros(rows), np.zeros((axes, axes))
+        return cls(last, ages.copy(), came, filled, variances, bins, new, forecasts, extra, along)
 
 
 class OtherAnswer(NamedTuple):
@@ -168,4 +170,5 @@ def belief_of(known: Gaussian, *, corrects: bool, center: bool) -> Belief:
     totals = np.array([known.noise, known.effective, r, corrects, center, novelty, 0, 0, 0], dtype=np.float64)
     pending = np.zeros((MOST_PENDING if corrects else 0, 2 + room))
     unseen, pattern = np.zeros(n, dtype=bool), np.zeros((2, n))
-    return Belief(known.mean.copy(), units, axes, inverse, totals, unseen, pending, pattern)
+    columns = np.ascontiguousarray(axes.T)
+    return Belief(known.mean.copy(), units, axes, columns, inverse, totals, unseen, pending, pattern)

@@ -68,13 +68,13 @@ class OpenBlock:
             np.zeros((2, n)), np.zeros(n, np.int64), block, learns * len(self.belief.axes)
         )
         """Gaps filled by the other inputs of their row."""
-        self.came: Matrix = np.zeros((block, n))
+        self.came: Matrix = np.empty((block, n))
         """The rows as they came."""
         self.other = NONE
         """Gaps filled by the rows before."""
         if past is not None:
             said, shape = past.course, past.course.rows.shape
-            mixed = np.zeros(shape), np.zeros(shape)
+            mixed = np.empty(shape), np.zeros(shape)
             self.other = OtherAnswer(
                 said.rows, said.variances, said.bins, past.dynamics.factors, *mixed, past.dynamics.judged
             )
@@ -115,7 +115,10 @@ class OpenBlock:
     @property
     def rows(self) -> Floats:
         """The rows so far, filled."""
-        return self._with(self._told(self.level.rows, self.other.mixed))
+        mixed, n = self.other.mixed, self.number
+        if mixed.shape[1] == self.level.rows.shape[1]:  # entries that came stand there as they came
+            return mixed[:n].astype(self.dtype)
+        return self._with(self._told(self.level.rows, mixed))
 
     @property
     def answers(self) -> Floats:

@@ -367,14 +367,14 @@ class TimeFilter(Marked):
 
     def learn(self, past: Past, steps: Steps) -> None:
         """Learn from a block that has been followed."""
-        course = past.course
+        course, rows, came = past.course, past.course.rows[: past.number], past.course.came[: past.number]
         if self.is_learnt():
-            deviations = np.vstack((self.last, course.rows)) - past.dynamics.outlook.mean
-            self._compare(deviations, np.vstack((self.came, course.came)), steps)
+            deviations = np.vstack((self.last, rows)) - past.dynamics.outlook.mean
+            self._compare(deviations, np.vstack((self.came, came)), steps)
             learn_filled(self.learner, past.innovations(), steps)
-            self._count(course.came, steps)
+            self._count(came, steps)
             self._keep_directions()
-        self._go_on(course.rows, course.came, course.ages)
+        self._go_on(rows, came, course.ages)
         self.last = past.last  # a predecessor may have been corrected since
 
     def learn_whole(self, rows: Matrix, steps: Steps, mean: Vector) -> None:
