@@ -11,7 +11,7 @@ from eigenstream.model.gap_kernels import mix
 from eigenstream.model.gap_state import OtherAnswer
 from eigenstream.model.judgement import HiddenErrors, SecondMixture, bins_of, hide
 from eigenstream.model.persistence import Forecaster, Persistence
-from eigenstream.model.time_filter import carried_by, moved_means
+from eigenstream.model.time_filter import Growth, moved_means
 from tests.online_model import paper, with_gaps
 from tests.same_state import differences
 
@@ -440,8 +440,8 @@ def test_the_correction_of_a_filled_predecessor_is_that_of_least_squares():
     for h in range(1, 4):  # rows[2 + h] came after h rows that were filled by what was expected
         off, unexpected = rows[1 + h] - expected[h - 1], rows[2 + h] - expected[h]
         share = (off * unexpected).mean(axis=0) / np.square(unexpected).mean(axis=0)
-        np.testing.assert_allclose(carried_by(forecaster)[h], share, atol=0.02)
-    np.testing.assert_array_equal(carried_by(forecaster)[0], none)
+        np.testing.assert_allclose(Growth.of(forecaster).carried[h], share, atol=0.02)
+    np.testing.assert_array_equal(Growth.of(forecaster).carried[0], none)
 
 
 def test_forecasts_of_changes_count_by_the_share_of_them_that_comes_true():

@@ -1,4 +1,4 @@
-"""Forecasts of a block from the rows before it, compared with what came, compiled."""
+"""Sums over a block that say how inputs follow from their past, and what errors that leaves, compiled."""
 
 from __future__ import annotations
 
@@ -26,6 +26,83 @@ def moved(last: float, before: float, far: float) -> float:
     if last < -far and before < -far:
         return max(last, before) + far
     return 0.0
+
+
+@kernel
+def add_neighbours(
+    sums: Matrix, rows: Matrix, came: NDArray[np.bool_], counts: Vector, a: Vector, b: Vector
+) -> None:
+    """Add a block to `persistence.Persistence.sums`.
+
+    Parameters
+    ----------
+    sums
+        Changed in place (12, n).
+    rows, came
+        Deviations from the mean, the two rows before the block first, and which of them came (2 + T, n).
+    counts
+        Weight of each row of the block (T).
+    a, b
+        Coefficients of the last row and of the one before by which changes are forecast (n).
+    """
+    n = rows.shape[1]
+    pairs, p01, p11, triples, t01, t02, t11, t12, t22 = sums[:9]
+    ff, fd, dd = sums[9:]
+    for t in range(len(counts)):
+        x0, x1, x2, weight = rows[t + 2], rows[t + 1], rows[t], counts[t]
+        c0, c1, c2 = came[t + 2], came[t + 1], came[t]
+        for i in range(n):
+            pair = weight if c0[i] & c1[i] else 0.0
+            triple = pair if c2[i] else 0.0
+            x, y, z = x0[i] if c0[i] else 0.0, x1[i] if c1[i] else 0.0, x2[i] if c2[i] else 0.0
+            change, said = x - y, (a[i] - 1) * y + b[i] * z
+            pairs[i] += pair
+            p01[i] += pair * x * y
+            p11[i] += pair * y * y
+            triples[i] += triple
+            t01[i] += triple * x * y
+            t02[i] += triple * x * z
+            t11[i] += triple * y * y
+            t12[i] += triple * y * z
+            t22[i] += triple * z * z
+            ff[i] += triple * said * said
+            fd[i] += triple * said * change
+            dd[i] += triple * change * change
+
+
+@kernel
+def grown(a: Vector, b: Vector, ages: NDArray[np.int64], longest: int, found: Matrix, carried: Matrix) -> None:
+    """Variance of a forecast, and share by which its predecessor is corrected, by the age of a gap.
+
+    Parameters
+    ----------
+    a, b
+        Coefficients of each input (n).
+    ages, longest
+        Ages, the first ``longest + 1`` of which are 0, 1, 2, ...
+    found
+        `time_filter.Growth.gathered` (ages, n). Written.
+    carried
+        `time_filter.Growth.carried` (longest + 1, n). Written.
+    """
+    n = len(a)
+    last, psi, squares, both = np.zeros(n), np.ones(n), np.zeros(n), np.zeros(n)
+    found[0] = 0.0
+    carried[0] = 0.0
+    for h in range(1, longest + 1):
+        for i in range(n):
+            new = a[i] * psi[i] + b[i] * last[i]
+            last[i], psi[i] = psi[i], new
+            both[i] += last[i] * new
+            squares[i] += new * new
+            found[h, i] = squares[i]
+            carried[h, i] = both[i] / (1 + squares[i])
+    for i in range(n):
+        half, whole = found[longest // 2, i], found[longest, i]
+        growth = min(max(whole / half - 1 if half > 0 else 0.0, 0.0), 1.0)
+        for k in range(longest + 1, len(ages)):
+            growth *= growth
+            found[k, i] = found[k - 1, i] * (1 + growth)
 
 
 @kernel

@@ -111,30 +111,12 @@ class Persistence(NamedTuple):
         fitted
             `fitted` before the block; None: nothing was known.
         """
-        x = np.where(present, rows, 0.0)
-        x0, x1, x2 = x[2:] * counts[:, None], x[1:-1], x[:-2]
-        pair = present[2:] & present[1:-1]
-        triple = pair & present[:-2]
-        both, three = x1 * present[2:], x1 * triple
-        change = np.where(triple, x[2:] - x1, 0.0)
-        said = np.zeros_like(change) if fitted is None else (fitted.after(x1, x2) - x1) * triple
-        found = np.stack(
-            (
-                counts @ pair,
-                np.einsum("ti,ti->i", x0, x1),
-                np.einsum("t,ti,ti->i", counts, both, x1),
-                counts @ triple,
-                np.einsum("ti,ti->i", x0, three),
-                np.einsum("ti,ti->i", x0 * triple, x2),
-                np.einsum("t,ti,ti->i", counts, three, x1),
-                np.einsum("t,ti,ti->i", counts, three, x2),
-                np.einsum("t,ti,ti->i", counts, x2 * triple, x2),
-                np.einsum("t,ti,ti->i", counts, said, said),
-                np.einsum("t,ti,ti->i", counts, said, change),
-                np.einsum("t,ti,ti->i", counts, change, change),
-            )
-        )
-        return type(self)(decay * self.sums + found)
+        from .forecast_kernels import add_neighbours
+
+        known = Forecaster(*np.tile([[1.0], [0.0]], rows.shape[1])) if fitted is None else fitted
+        sums = decay * self.sums
+        add_neighbours(sums, rows, present, counts, *known)
+        return type(self)(sums)
 
     def forecaster(self, rows: float) -> Forecaster:
         """Coefficients of each input, given the number of rows behind the sums: changes by their share."""

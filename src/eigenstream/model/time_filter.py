@@ -282,11 +282,12 @@ class TimeFilter(Marked):
         scale, power = 1 / known.gain, np.square(known.axes)
         left = 1 - (known.variances / (known.variances + known.noise)) @ power
         alone = known.noise / np.maximum(left, np.finfo(np.float64).eps) * np.square(scale)
-        gathered = np.minimum(alone * _gathered(forecaster), spread)
+        growth = Growth.of(forecaster)
+        gathered = np.minimum(alone * growth.gathered, spread)
         gathered[-1] = spread
         noise = known.noise * np.square(scale)
-        usual, carried = self._deviations(), carried_by(forecaster)
-        outlook = Outlook(mean, usual, noise, gathered, carried, AGES, BINS_BY_AGE, self._far())
+        usual = self._deviations()
+        outlook = Outlook(mean, usual, noise, gathered, growth.carried, AGES, BINS_BY_AGE, self._far())
         factors, ahead = self.judgement.factors(spread), self.ahead.judged(spread)
         return Dynamics(forecaster, outlook, known, factors, self.second, ahead, self._usual())
 
@@ -424,7 +425,7 @@ class TimeFilter(Marked):
         from .forecast_kernels import compare_ahead
 
         forecaster, sums = self._forecaster(self.totals[1]), RECENT * self.ahead.sums
-        innovations, gathered = np.square(self._deviations()), _gathered(forecaster)
+        innovations, gathered = np.square(self._deviations()), Growth.of(forecaster).gathered
         compare_ahead(
             sums,
             *forecaster,
@@ -525,35 +526,32 @@ def _beyond_chance(variances: Vector, n: int, total: float, count: float) -> int
     return min(alike_from(np.concatenate((variances, level)), count), len(variances))
 
 
-def _gathered(forecaster: Forecaster) -> Matrix:
-    """Variance of a forecast by `AGES` of its predecessor, in those of an innovation (ages, n).
+class Growth(NamedTuple):
+    """Errors of forecasts from predecessors that have been filled themselves."""
+
+    gathered: Matrix
+    """Variance by `AGES` of the predecessor, in those of an innovation (ages, n).
 
     After h rows without a value it is ``psi_1^2 + ... + psi_h^2``. Beyond `LONGEST` it grows as that of a
     first-order process does: over twice the age by a factor 1 + g, over four times by (1 + g)(1 + g^2).
     """
-    squares = np.square(forecaster.responses(LONGEST + 1))
-    squares[0] = 0.0
-    found = np.zeros((len(AGES), squares.shape[1]))
-    found[: LONGEST + 1] = np.cumsum(squares, axis=0)
-    half, whole = found[LONGEST // 2], found[LONGEST]
-    growth = np.clip(np.divide(whole, half, out=np.ones_like(whole), where=half > 0) - 1, 0.0, 1.0)
-    for i in range(LONGEST + 1, len(AGES)):
-        growth = growth**2
-        found[i] = found[i - 1] * (1 + growth)
-    return found
-
-
-def carried_by(forecaster: Forecaster) -> Matrix:
-    """Share of what is unexpected of a value that its predecessor, filled for h rows, was off by.
+    carried: Matrix
+    """Share of what is unexpected of a value that its predecessor was off by, for ages up to `LONGEST`.
 
     The predecessor was off by ``psi_0 e + ... + psi_{h-1} e'``, the forecast from it by the same innovations
     one row later and by a new one: the share is their covariance over the variance of the latter,
-    ``(psi_0 psi_1 + ... + psi_{h-1} psi_h) / (psi_0^2 + ... + psi_h^2)``. Returns one for each age up to
-    `LONGEST` (ages, n).
+    ``(psi_0 psi_1 + ... + psi_{h-1} psi_h) / (psi_0^2 + ... + psi_h^2)`` (ages, n).
     """
-    psi = forecaster.responses(LONGEST + 1)
-    both = np.vstack((np.zeros(psi.shape[1]), np.cumsum(psi[:-1] * psi[1:], axis=0)))
-    return np.asarray(both / np.cumsum(np.square(psi), axis=0))
+
+    @classmethod
+    def of(cls, forecaster: Forecaster) -> Growth:
+        """Errors of forecasts with these coefficients."""
+        from .forecast_kernels import grown
+
+        n = len(forecaster.a)
+        found = cls(np.empty((len(AGES), n)), np.empty((LONGEST + 1, n)))
+        grown(*forecaster, AGES, LONGEST, *found)
+        return found
 
 
 def forecast_variances(
@@ -572,7 +570,7 @@ def forecast_variances(
     horizons
         Rows ahead, at least 1; between whole numbers, in between.
     """
-    table, each = _gathered(forecaster), np.arange(len(spread))
+    table, each = Growth.of(forecaster).gathered, np.arange(len(spread))
     at = np.clip(np.searchsorted(AGES, horizons - 1, side="right") - 1, 0, len(AGES) - 2)
     share = np.minimum((horizons - 1 - AGES[at]) / (AGES[at + 1] - AGES[at]), 1.0)
     gathered = table[at, each] + share * (table[at + 1, each] - table[at, each])
