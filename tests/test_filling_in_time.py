@@ -362,9 +362,9 @@ def test_the_weight_of_time_is_the_one_with_the_least_error():
     judged = HiddenErrors.none(5).after(np.zeros((4000, 5), dtype=np.intp), answers, np.ones(4000))
     factors, one = judged.factors(np.ones(5)), np.ones((1, 5))
     mixed, most = np.zeros((2, 1, 5)), np.full(5, np.inf)
-    other = OtherAnswer(one, one, np.zeros((1, 5), np.int64), factors, *mixed, most)
+    other = OtherAnswer(one, one, np.zeros((1, 5), np.int8), factors, *mixed, most)
     for i in range(5):
-        left = mix(other, 0, i, 0.0, 2.0)
+        left = mix(other, 0, np.array([i]), np.zeros(1), np.full(1, 2.0), np.zeros((6, 1)))
         w, variance = other.mixed[0, i], other.mixed_variances[0, i]
         errors = [np.mean((v * time[:, i] + (1 - v) * level[:, i]) ** 2) for v in (w - 0.1, w, w + 0.1)]
         assert errors[1] == min(errors)
@@ -373,11 +373,12 @@ def test_the_weight_of_time_is_the_one_with_the_least_error():
 
 
 def test_in_gaps_that_are_older_than_those_judged_the_weight_of_time_stays():
-    factors, one, oldest = np.full((3, 8, 1), 0.5), np.ones((1, 1)), np.full((1, 1), 7)
+    factors, one, oldest = np.full((3, 8, 1), 0.5), np.ones((1, 1)), np.full((1, 1), 7, np.int8)
     shares = []
     for variance in (4.0, 9.0, 100.0):
         mixed = np.zeros((2, 1, 1))
-        mix(OtherAnswer(one, variance * one, oldest, factors, *mixed, np.full(1, 9.0)), 0, 0, 0.0, 16.0)
+        other = OtherAnswer(one, variance * one, oldest, factors, *mixed, np.full(1, 9.0))
+        mix(other, 0, np.zeros(1, np.int64), np.zeros(1), np.full(1, 16.0), np.zeros((6, 1)))
         shares.append(mixed[0, 0, 0])
     assert shares[0] > shares[1] == shares[2] > 0
 

@@ -68,6 +68,8 @@ class Blocks(Marked):
         """The filter that fills gaps by the past; None where nobody has asked for gaps to be filled."""
         self._open: list[OpenBlock] = []
         """Rows that wait, gaps filled, once somebody has asked; whoever fills takes it out: see `Callers`."""
+        self._innovations_asked = False
+        """True once somebody has asked for innovations: blocks then keep the forecasts of their rows."""
 
     def mark(self) -> Mark:
         time = None if self.time is None else self.time.mark()
@@ -239,6 +241,9 @@ class Blocks(Marked):
         came = np.asarray(rows[:, own], dtype=np.float64)
         if self.time is None or not self.time.started:
             return np.full(came.shape, np.nan)
+        if not self._innovations_asked:
+            self._innovations_asked = True
+            self.forget_open()
         number = self.waiting.number + len(rows)
         block = (
             self._open[-1] if self._open and self._open[-1].number == number else self._opened(rows, steps)
@@ -379,9 +384,9 @@ class Blocks(Marked):
         plan, time, past = self.plan, self.time, None
         corrects = self.learner.block > 1 and not plan.cap_outliers
         if time is not None and time.started:
-            past = Past(
-                self.dynamics(), time.last, time.ages, time.held, rows, corrects=corrects, learns=learns
-            )
+            before = time.last, time.ages, time.held
+            kept = learns and self._innovations_asked
+            past = Past(self.dynamics(), *before, rows, corrects=corrects, learns=learns, forecasts=kept)
         known = self.look.expected()
         block = OpenBlock(
             known, rows, plan.dtype, center=plan.center, corrects=corrects, past=past, learns=learns

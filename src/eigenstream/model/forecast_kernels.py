@@ -71,7 +71,9 @@ def add_neighbours(
 
 
 @kernel
-def grown(a: Vector, b: Vector, ages: NDArray[np.int64], longest: int, found: Matrix, carried: Matrix) -> None:
+def grown(
+    a: Vector, b: Vector, ages: NDArray[np.int64], longest: int, found: Matrix, carried: Matrix
+) -> None:
     """Variance of a forecast, and share by which its predecessor is corrected, by the age of a gap.
 
     Parameters

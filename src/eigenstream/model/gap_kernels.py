@@ -140,11 +140,16 @@ def product(A: Matrix, B: Matrix, C: Matrix, factor: float) -> Matrix:
 
 @kernel
 def dot(x: Vector, y: Vector) -> float:
-    """The product of two vectors."""
-    total = 0.0
-    for i in range(len(y)):
-        total += x[i] * y[i]
-    return total
+    """The product of two vectors: four sums that do not wait for each other."""
+    s, t, u, v, quarter = 0.0, 0.0, 0.0, 0.0, len(y) // 4
+    for i in range(quarter):
+        s += x[i] * y[i]
+        t += x[i + quarter] * y[i + quarter]
+        u += x[i + 2 * quarter] * y[i + 2 * quarter]
+        v += x[i + 3 * quarter] * y[i + 3 * quarter]
+    for i in range(4 * quarter, len(y)):
+        s += x[i] * y[i]
+    return s + t + u + v
 
 
 @kernel
@@ -324,24 +329,47 @@ def with_new_axis(belief: Belief, deviation: Vector, y: Vector, length: float) -
 
 
 @kernel
-def mix(other: OtherAnswer, t: int, i: int, value: float, variance: float) -> float:
-    """Mix an answer to a gap, of this variance, with the other one; returns the share of it that is left.
+def mix(
+    other: OtherAnswer, t: int, at: NDArray[np.int64], values: Vector, variances: Vector, found: Matrix
+) -> float:
+    """Mix answers to the gaps of a row with the other ones; returns the share of their variance that is left.
 
     With the variances A and B as judged, and C of their product, the other one has the weight
     ``(A - C) / (A + B - 2 C)``.
+
+    Parameters
+    ----------
+    other
+        The other answers, and where both together are written.
+    t, at
+        Row of the block, and indices of its gaps (m).
+    values, variances
+        Answers to these, and variances that they expect (m).
+    found
+        Room for this many numbers (6, m); the first row becomes what is mixed.
     """
-    b = other.bins[t, i]
-    A, B = other.factors[0, b, i] * variance, other.factors[1, b, i] * other.variances[t, i]
-    judged, alike = B, other.factors[2, b, i]
-    if b + 1 == other.factors.shape[1]:  # weights of gaps that are older than those judged stay as they were
-        judged = min(B, other.factors[1, b, i] * other.most[i])
-    C = alike * math.sqrt(A * judged)
-    under = A + judged - 2 * C
-    w = min(max((A - C) / under, 0.0), 1.0) if under > 0 else 1.0
-    C = alike * math.sqrt(A * B)
-    other.mixed[t, i] = value + w * (other.rows[t, i] - value)
-    other.mixed_variances[t, i] = w * w * B + (1 - w) ** 2 * A + 2 * w * (1 - w) * C
-    return other.mixed_variances[t, i] / variance if variance > 0 else 0.0
+    m, last, left = len(at), other.factors.shape[1] - 1, 0.0
+    second, expected, judged, alike, mixed = found[1], found[2], found[3], found[4], found[0]
+    for a in range(m):  # first fetch: numbers that lie far apart come together sooner
+        i = at[a]
+        b = other.bins[t, i]
+        second[a], found[5, a] = other.rows[t, i], other.factors[0, b, i] * variances[a]
+        expected[a], alike[a] = other.factors[1, b, i] * other.variances[t, i], other.factors[2, b, i]
+        # Weights of gaps that are older than those judged stay as they were.
+        judged[a] = other.factors[1, b, i] * other.most[i] if b == last else np.inf
+    for a in range(m):
+        A, B = found[5, a], expected[a]
+        bound = min(B, judged[a])
+        C = alike[a] * math.sqrt(A * bound)
+        under = A + bound - 2 * C
+        w = min(max((A - C) / under if under > 0 else 1.0, 0.0), 1.0)
+        C = alike[a] * math.sqrt(A * B)
+        mixed[a] = values[a] + w * (second[a] - values[a])
+        expected[a] = w * w * B + (1 - w) ** 2 * A + 2 * w * (1 - w) * C
+        left += expected[a] / variances[a] if variances[a] > 0 else 0.0
+    for a in range(m):
+        other.mixed[t, at[a]], other.mixed_variances[t, at[a]] = mixed[a], expected[a]
+    return left / m if m else 1.0
 
 
 @kernel
@@ -386,9 +414,15 @@ def follow(
     last, before, ages, mean = course.last[1], course.last[0], course.ages, outlook.mean
     usual, units, deviations, limits = belief.mean, belief.units, outlook.deviations, outlook.far
     carried, most, per_unit, per_scale = outlook.carried, GROSS * deviations, 1 / units, 1 / over[0, 2]
-    at, doubts, gross, index = np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.int64)
-    back, gone = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    trusted, late, said = np.zeros(n), np.zeros(n), np.zeros(n)
+    at, index, missing = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    back, gone, doubts, gross = (
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n),
+        np.zeros(n, np.bool_),
+    )
+    trusted, late, said, odd = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, np.bool_)
+    answers, spreads, mixed = np.zeros(n), np.zeros(n), np.zeros((6, n))
     U, inner, outer, spread, lack = solved(belief, at[:0], doubts[:0], lacks)
     solution, width = False, other.rows.shape[1]
     unseen = bool(belief.unseen.any())
@@ -396,8 +430,9 @@ def follow(
         row, weight, discount = rows[t - first], steps[t - first, 0], steps[t - first, 1]
         passed = int(steps[t - first, 2])
         phi, drift, scale = over[min(t - first, len(over) - 1)]
-        new, filled, forecast = course.new[t], course.rows[t], course.forecasts[t]
-        came, variances_of, bins_of = course.came[t], course.variances[t], course.bins[t]
+        new, forecast = course.new[t % len(course.new)], course.forecasts[t % len(course.forecasts)]
+        filled, came = course.rows[t], course.came[t]
+        variances_of, bins_of = course.variances[t], course.bins[t]
         came[:], variances_of[:], bins_of[:] = True, 0.0, -1
         if weight == 0 and not np.isnan(row).any():  # nothing happened: it stands for rows of merged streams
             for i in range(n):
@@ -425,8 +460,11 @@ def follow(
             trusted[i] = (new[i] - usual[i]) * per_unit[i]
             filled[i] = row[i]
         for i in range(n):  # a gap is NaN, and not at most anything
-            index[number] = i
-            number += (ages[i] != 0) | (not abs(new[i]) <= most[i])
+            odd[i] = (ages[i] != 0) | (not abs(new[i]) <= most[i])
+        for i in range(n):
+            if odd[i]:
+                index[number] = i
+                number += 1
         for a in range(number):
             i = index[a]
             late[i], gross[i], doubt = 0.0, False, 1.0
@@ -472,35 +510,39 @@ def follow(
             if unseen:  # nothing is known of them, nor lacks
                 for a in range(m):
                     variances[a] *= not belief.unseen[at[a]]
-            left, shared = 0.0, 0
+            shared, spare = 0, 1 + min(burst / (n - gaps), BURST) if burst > 0 else 1.0
             for a in range(m):
                 i = at[a]
-                unit = units[i]
-                value, novel = usual[i] + unit * said[a], new[i]
+                value = usual[i] + units[i] * said[a]
                 if np.isnan(row[i]):
-                    variance = scale[i] ** 2 * (unit * unit * variances[a] + late[i])
-                    variance *= 1 + min(burst / (n - gaps), BURST) if burst > 0 else 1.0
+                    variance = spare * scale[i] ** 2 * (units[i] ** 2 * variances[a] + late[i])
                     new[i], last[i], variances_of[i] = value, forecast[i] + scale[i] * value, variance
                     ages[i] = min(ages[i] + passed, outlook.ages[-1])
                     came[i], bins_of[i] = False, outlook.bins[ages[i]]
-                    filled[i], novel = last[i] + mean[i], value
+                    filled[i] = last[i] + mean[i]
                     if i < width:
-                        left += mix(other, t, i, filled[i], variance)
+                        missing[shared], answers[shared], spreads[shared] = i, filled[i], variance
                         shared += 1
-                        novel = (other.mixed[t, i] - mean[i] - forecast[i]) * per_scale[i]
+                elif gross[i]:  # learnt from as far as it is believed, or a change would never be
+                    new[i] = min(max(new[i], -most[i]), most[i])
                 else:
-                    if gross[i]:  # learnt from as far as it is believed, or a change would never be
-                        new[i] = min(max(new[i], -most[i]), most[i])
-                    else:
-                        new[i] += doubts[a] * (value - new[i])
-                    novel = new[i]
-                deviation = (novel - usual[i]) * per_unit[i]
+                    new[i] += doubts[a] * (value - new[i])
+                said[a] = new[i]
+            share = 1.0  # what is known better by another answer lacks less
+            if shared:
+                share = min(mix(other, t, missing[:shared], answers, spreads, mixed[:, :shared]), 1.0)
+                b = 0
+                for a in range(m):
+                    if b < shared and at[a] == missing[b]:
+                        said[a] = (mixed[0, b] - mean[at[a]] - forecast[at[a]]) * per_scale[at[a]]
+                        b += 1
+            for a in range(m):
+                i = at[a]
+                deviation = (said[a] - usual[i]) * per_unit[i]
                 shifts[a] = deviation - trusted[i]
                 trusted[i] = deviation
             for j in range(len(y)):
                 y[j] += dot(U[j], shifts)
-            # What is known better by another answer lacks less.
-            share = min(left / shared, 1.0) if shared else 1.0
             course.extra[t] = share * note(course.along, lack, variances, share * weight)
         for i in range(n):
             forecast[i] += mean[i]

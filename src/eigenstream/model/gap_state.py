@@ -76,25 +76,38 @@ class Course(NamedTuple):
     """Gaps filled (b, n)."""
     variances: Matrix
     """Variance of each filled entry around its expectation; 0 where an entry came (b, n)."""
-    bins: NDArray[np.int64]
+    bins: NDArray[np.int8]
     """Bin of the age of each gap, see `judgement.BINS`; -1 where an entry came (b, n)."""
     new: Matrix
-    """Innovations (b, n)."""
+    """Innovations (b, n); or only those of the last row (1, n)."""
     forecasts: Matrix
-    """Each row as it was forecast from those before it; NaN where it was not (b, n)."""
+    """Each row as it was forecast from those before it, NaN where it was not (b, n); or the last (1, n)."""
     extra: Vector
     """Expected squared length that each innovation lacks off the axes (b)."""
     along: Matrix
     """Expected scatter that all innovations together lack along the axes (r, r)."""
 
     @classmethod
-    def begun(cls, last: Matrix, ages: NDArray[np.int64], rows: int, axes: int) -> Self:
-        """Before the first row, with room for this many rows and axes; `follow` writes all of each row."""
-        shape = rows, len(ages)
-        came, bins = np.empty(shape, dtype=bool), np.empty(shape, dtype=np.int64)
-        filled, variances, new, forecasts = (np.empty(shape) for _ in range(4))
+    def begun(
+        cls,
+        last: Matrix,
+        ages: NDArray[np.int64],
+        rows: int,
+        axes: int,
+        *,
+        innovations: bool = False,
+        forecasts: bool = False,
+    ) -> Self:
+        """Before the first row, with room for this many rows and axes; `follow` writes all of each row.
+
+        Innovations and forecasts of all rows are kept only where somebody reads them: memory that is written
+        takes as long as the filling itself.
+        """
+        n, kept = len(ages), (rows if innovations else 1, rows if forecasts else 1)
+        came, bins = np.empty((rows, n), dtype=bool), np.empty((rows, n), dtype=np.int8)
+        filled, variances, new, forecast = (np.empty((count, n)) for count in (rows, rows, *kept))
         extra, along = np.zeros(rows), np.zeros((axes, axes))
-        return cls(last, ages.copy(), came, filled, variances, bins, new, forecasts, extra, along)
+        return cls(last, ages.copy(), came, filled, variances, bins, new, forecast, extra, along)
 
 
 class OtherAnswer(NamedTuple):
@@ -104,7 +117,7 @@ class OtherAnswer(NamedTuple):
     """Gaps filled by it (b, w)."""
     variances: Matrix
     """Variance of each filled entry around its expectation (b, w)."""
-    bins: NDArray[np.int64]
+    bins: NDArray[np.int8]
     """Bin of the age of each gap (b, w)."""
     factors: Floats
     """Of `judgement.HiddenErrors.factors`: of the first answer, of this one, correlation (3, bins, w)."""
@@ -117,7 +130,7 @@ class OtherAnswer(NamedTuple):
 
 NONE = OtherAnswer(
     *(np.zeros((0, 0)),) * 2,
-    np.zeros((0, 0), np.int64),
+    np.zeros((0, 0), np.int8),
     np.zeros((3, 1, 0)),
     *(np.zeros((0, 0)),) * 2,
     np.zeros(0),

@@ -142,7 +142,7 @@ class SecondMixture(NamedTuple):
         weights[:, -1] += weights[:, -2] * PRIORS[-1] / (number[:, -1] + PRIORS[-1])
         return np.asarray(weights)
 
-    def mixed(self, bins: NDArray[np.intp], mixture: Floats, time: Floats, last: Floats) -> Floats:
+    def mixed(self, bins: NDArray[np.integer[Any]], mixture: Floats, time: Floats, last: Floats) -> Floats:
         """Entries that are gaps by all three answers; NaN of the last value: there is none (..., n)."""
         first, second = self.weights()[:, np.maximum(bins, 0)]
         so_far = mixture + first * (time - mixture)

@@ -150,7 +150,7 @@ class OpenBlock:
         """
         assert self.past is not None
         level, time, own = self.level, self.past.course, slice(truth.shape[1])
-        bins = np.where(np.isnan(truth), -1, time.bins)
+        bins = np.where(np.isnan(truth), -1, time.bins.astype(np.int64))
         errors = level.rows[:, own] - truth, time.rows - truth
         last = last_values(self.came[:, own], self.past.held) - truth
         answers = np.stack((*errors, level.variances[:, own], time.variances, self.other.mixed - truth, last))

@@ -37,7 +37,9 @@ class Past:
     corrects
         Whether rows say something about those after them, as of `OpenBlock`.
     learns
-        Whether what innovations lack is asked for: not where nobody learns from them.
+        Whether innovations, and what they lack, are asked for: not where nobody learns from them.
+    forecasts
+        Whether the forecast of each row is asked for.
     """
 
     def __init__(
@@ -50,12 +52,14 @@ class Past:
         *,
         corrects: bool,
         learns: bool,
+        forecasts: bool = False,
     ) -> None:
         outlook = dynamics.outlook._replace(mean=dynamics.outlook.mean.copy())  # first values move it
         self.dynamics, self.width, self.number = dynamics._replace(outlook=outlook), len(ages), 0
         self.held = held
         self.belief = belief_of(dynamics.known, corrects=corrects, center=False)
-        self.course = Course.begun(last - dynamics.outlook.mean, ages, rows, learns * len(self.belief.axes))
+        before, room = last - dynamics.outlook.mean, learns * len(self.belief.axes)
+        self.course = Course.begun(before, ages, rows, room, innovations=learns, forecasts=forecasts)
 
     @classmethod
     def anew(cls, dynamics: Dynamics, rows: int) -> Self:

@@ -115,7 +115,7 @@ class Persistence(NamedTuple):
 
         known = Forecaster(*np.tile([[1.0], [0.0]], rows.shape[1])) if fitted is None else fitted
         sums = decay * self.sums
-        add_neighbours(sums, rows, present, counts, *known)
+        add_neighbours(sums, rows.astype(np.float64, copy=False), present, counts, *known)
         return type(self)(sums)
 
     def forecaster(self, rows: float) -> Forecaster:
