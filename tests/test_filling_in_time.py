@@ -458,4 +458,32 @@ def test_forecasts_of_changes_count_by_the_share_of_them_that_comes_true():
             fitted = sums.fitted(start) if start else None
             rows = X[start : start + 66] - X[: start + 66].mean(axis=0)
             sums = sums.after(rows, np.ones(rows.shape, dtype=bool), np.ones(64), 1.0, fitted)
-        assert low <= sums.shares().mean() <= high
+        assert low <= sums.shares(sums.fitted(1920)).mean() <= high
+
+
+def test_inputs_without_direction_are_forecast_by_their_last_value():
+    """What chance fits to a random walk does not come true; a direction that chance would not give stays."""
+    rng = np.random.default_rng(25)
+    steps = rng.standard_t(4, (1000, 40))
+    kept = steps.copy()
+    for t in range(1, 1000):
+        kept[t] += 0.6 * kept[t - 1]
+    for changes, low, high in ((steps, 0.0, 0.01), (kept, 0.9, 1.0)):
+        X, sums = np.cumsum(changes, axis=0), Persistence.none(40)
+        for start in range(0, 896, 64):
+            fitted = sums.fitted(start) if start else None
+            rows = X[start : start + 66] - X[: start + 66].mean(axis=0)
+            sums = sums.after(rows, np.ones(rows.shape, dtype=bool), np.ones(64), 1.0, fitted)
+        shares = sums.shares(sums.fitted(896))
+        assert low <= np.median(shares) <= high
+
+
+def test_random_walks_are_filled_as_by_their_last_value():
+    ratios = []
+    for seed in range(6):
+        X = np.cumsum(np.random.default_rng(seed).standard_t(3, (1000, 12)), axis=0)
+        gappy = np.where(np.random.default_rng(100 + seed).random(X.shape) < 0.05, np.nan, X)
+        gappy[0] = X[0]
+        filled = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy)
+        ratios.append(error(filled, X, gappy) / error(by_last(gappy), X, gappy))
+    assert np.mean(ratios) < 1.006

@@ -348,7 +348,7 @@ def mix(
     found
         Room for this many numbers (6, m); the first row becomes what is mixed.
     """
-    m, last, left = len(at), other.factors.shape[1] - 1, 0.0
+    m, last, total = len(at), other.factors.shape[1] - 1, 0.0
     second, expected, judged, alike, mixed = found[1], found[2], found[3], found[4], found[0]
     for a in range(m):  # first fetch: numbers that lie far apart come together sooner
         i = at[a]
@@ -366,10 +366,10 @@ def mix(
         C = alike[a] * math.sqrt(A * B)
         mixed[a] = values[a] + w * (second[a] - values[a])
         expected[a] = w * w * B + (1 - w) ** 2 * A + 2 * w * (1 - w) * C
-        left += expected[a] / variances[a] if variances[a] > 0 else 0.0
+        total += expected[a] / variances[a] if variances[a] > 0 else 0.0
     for a in range(m):
         other.mixed[t, at[a]], other.mixed_variances[t, at[a]] = mixed[a], expected[a]
-    return left / m if m else 1.0
+    return total / m if m else 1.0
 
 
 @kernel
