@@ -55,8 +55,9 @@ all sets; it leaves gaps before the first value of a sensor, which count as fill
 Constants that were compared were compared on every second of the sets (airq, chlorine, drift, ...) and
 on synthetic streams; what went wrong on the other eight led to one of them, the shrinkage of the second
 coefficient; those of the second mixture, and the weight of forecast changes, on eight of the sets with
-other gaps, though sets that jump, among the other eight, had led to that weight. With {LAGS} lags and with
-a half-life of 200 rows it is shown, not judged. SPIRIT forecasts each row from the six rows before
+other gaps, though sets that jump, among the other eight, had led to that weight; what is taken off that
+weight since chance would give as much, on all sixteen, with other gaps. With {LAGS} lags and with a
+half-life of 200 rows it is shown, not judged. SPIRIT forecasts each row from the six rows before
 (lambda 0.96, energy 0.95 to 0.98; bounded in its favour, so that it does not diverge); GROUSE has rank 5
 (a quarter of the sensors
 where these are few) and step 0.1. *GROUSE, lags*: the same with {LAGS} lags, although it has no such

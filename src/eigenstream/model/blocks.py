@@ -385,8 +385,8 @@ class Blocks(Marked):
         corrects = self.learner.block > 1 and not plan.cap_outliers
         if time is not None and time.started:
             before = time.last, time.ages, time.held
-            kept = learns and self._innovations_asked
-            past = Past(self.dynamics(), *before, rows, corrects=corrects, learns=learns, forecasts=kept)
+            learnt, kept = learns and time.is_learnt(), learns and self._innovations_asked
+            past = Past(self.dynamics(), *before, rows, corrects=corrects, learns=learnt, forecasts=kept)
         known = self.look.expected()
         block = OpenBlock(
             known, rows, plan.dtype, center=plan.center, corrects=corrects, past=past, learns=learns
