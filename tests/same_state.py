@@ -12,6 +12,7 @@ import numpy as np
 CACHES = {
     ("Tracker", "_readings"): "computed from the learner when somebody asks",
     ("Tracker", "_even"): "follows from the plan",
+    ("Blocks", "_innovations_asked"): "says what the open block keeps; any answer gives the same bits",
     ("Blocks", "_open"): "computed anew from the last look and the waiting rows, to the same bits",
     ("TimeFilter", "_dynamics"): "follows from what the filter has learnt",
     ("LastLook", "_factors"): "follows from the decision",

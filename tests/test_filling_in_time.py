@@ -300,10 +300,58 @@ def test_forecasts_of_a_rhythm_follow_it():
 def test_forecasts_say_what_they_need():
     with pytest.raises(ValueError, match=r"missing='impute' and the exact or the subspace solver.*'raise'"):
         OnlineAdaptivePCA().fit(walks(0, 100)).forecast(1)
-    with pytest.raises(ValueError, match=r"30 rows say too little about time.*64 rows"):
-        OnlineAdaptivePCA(missing="impute").fit(walks(0, 30)).forecast(1)
+    with pytest.raises(ValueError, match=r"7 rows say too little about time.*with the 8th row"):
+        OnlineAdaptivePCA(missing="impute").fit(walks(0, 7)).forecast(1)
     with pytest.raises(ValueError, match="steps must be at least 1, got 0"):
         OnlineAdaptivePCA(missing="impute").fit(walks(0, 100)).forecast(0)
+
+
+def early_errors(X, seed):
+    """Errors of first rows with 10 % gaps, in deviations of their input, of ours and of the last value."""
+    X = X / X.std(axis=0)
+    gaps = np.random.default_rng(seed).random(X.shape) < 0.1
+    gaps[0] = False
+    gappy = np.where(gaps, np.nan, X)
+    filled, std = OnlineAdaptivePCA(missing="impute").learn_and_impute(gappy, return_std=True)
+    return (filled - X)[gaps], (by_last(gappy) - X)[gaps], std[gaps]
+
+
+def test_first_rows_of_slow_inputs_are_filled_by_time():
+    found = [early_errors(walks(seed, 60, 30, 1), seed) for seed in range(8)]
+    ours, last, std = map(np.concatenate, zip(*found, strict=True))
+    assert np.sqrt(np.mean(ours**2)) < 0.9 * np.sqrt(np.mean(last**2))
+    assert np.abs(ours).max() < 2.5
+    assert 0.75 < np.mean(np.abs(ours) < 1.645 * std) < 0.97
+
+
+def test_first_rows_of_independent_rows_are_filled_by_the_level():
+    found = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = 2 * rng.standard_normal((60, 2)) @ rng.standard_normal((2, 12)) + rng.standard_normal((60, 12))
+        found.append(early_errors(X, seed))
+    ours, last, std = map(np.concatenate, zip(*found, strict=True))
+    assert np.sqrt(np.mean(ours**2)) < 0.6 * np.sqrt(np.mean(last**2))
+    assert 0.75 < np.mean(np.abs(ours) < 1.645 * std) < 0.97
+
+
+def test_first_rows_are_filled_alike_however_they_come():
+    gappy = with_gaps(walks(11, 70), 0.2)
+    gappy[20:23] = np.nan
+    models = [OnlineAdaptivePCA(missing="impute") for _ in range(3)]
+    at_once = models[0].learn_and_impute(gappy)
+    in_parts = [models[1].learn_and_impute(gappy[i : i + 7]) for i in range(0, 70, 7)]
+    one_by_one = [models[2].learn_and_impute(row[None]) for row in gappy]
+    np.testing.assert_array_equal(np.vstack(in_parts), at_once)
+    np.testing.assert_array_equal(np.vstack(one_by_one), at_once)
+
+
+def test_impute_knows_time_before_the_first_block():
+    X = walks(12, 40)
+    gappy = X.copy()
+    gappy[20:23, 1] = np.nan
+    filled = OnlineAdaptivePCA(missing="impute").fit(X).impute(gappy)
+    assert np.abs(filled - X).max() < 2 * np.abs(by_last(gappy) - X).max()
 
 
 def test_merged_models_go_on_from_the_last_row_of_the_last():

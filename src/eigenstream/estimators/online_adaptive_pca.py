@@ -393,7 +393,7 @@ class OnlineAdaptivePCA(TrackedAttributes, HoldsModel, ReadingTransformer):  # t
     def forecast(self, steps: Any = 1, timestamps: Any = None) -> Forecast:
         """The next rows of the stream, and their standard deviations: ``rows`` and ``std`` (steps x inputs).
 
-        Needs ``missing="impute"`` from the first row on, and more than a block of rows. Each input follows
+        Needs ``missing="impute"`` from the first row on, and eight rows. Each input follows
         its own past, back to its mean. After rows without any value, these are the rows that follow them. NaN
         of an input without any value yet.
 

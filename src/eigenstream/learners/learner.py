@@ -58,6 +58,11 @@ class Steps:
         """The steps of some of the rows, given by a slice or a mask."""
         return Steps(self.weight[rows], self.discount[rows], self.extra[rows], self.passed[rows])
 
+    def followed_by(self, other: Steps) -> Steps:
+        """These steps and others after them."""
+        names = ("weight", "discount", "extra", "passed")
+        return Steps(*(np.concatenate((getattr(self, name), getattr(other, name))) for name in names))
+
     @cached_property
     def fading(self) -> Fading:
         """Counts of the rows at the end of the block that they make up."""

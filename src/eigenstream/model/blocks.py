@@ -12,12 +12,12 @@ from ..learners.knowledge import Floats, Matrix, Vector
 from ..learners.learner import Learner, Measuring, Placing, Roomy, Spread, Steps, provides
 from ..learners.marks import Mark, Marked
 from .events import Tally
-from .imputation import Filled, complete, fill_by_means, fill_by_means_so_far, gaussian_of
+from .imputation import Filled, complete, fill_by_means
 from .judgement import hide
 from .last_look import LastLook
 from .outliers import Usual, cap, first_seen
 from .plan import Plan
-from .time_filter import NEVER, Dynamics, TimeFilter, learn_filled
+from .time_filter import FIRST_ROWS, NEVER, Dynamics, TimeFilter, learn_filled
 from .varying import Varying
 from .waiting import Waiting
 
@@ -204,14 +204,20 @@ class Blocks(Marked):
         Also the variance of each filled entry around the truth, NaN where nothing is known of it.
         """
         number = self.waiting.number
-        if self.learner.block == 1 or (self.look.early is not None and not self.learner.started):
+        if self.learner.block == 1:
             return self._fill(rows)
         if not self.learner.started:
-            filled, variances = fill_by_means_so_far(np.vstack((host(self.waiting.rows[:number]), rows)))
-            return filled[number:], variances[number:]
+            from .first_rows import fill_first
+
+            return fill_first(self.plan, *self._first(rows, steps), number)
         block = self._opened(rows, steps)
         late = slice(block.number - len(rows), block.number)
         return block.answers[late], block.variances[late]
+
+    def _first(self, rows: Floats, steps: Steps) -> tuple[Floats, Steps]:
+        """Rows that wait for the first block, and these after them."""
+        came, counts = self.waiting.first(self.waiting.number)
+        return np.vstack((host(came), rows)), counts.followed_by(steps)
 
     def fill_empty(self, rows: int, passed: Vector | None) -> tuple[Floats, Matrix]:
         """The next ``rows`` rows, which have no value, filled by the rows before them, as `fill_next`.
@@ -292,7 +298,9 @@ class Blocks(Marked):
         )
         if mean is None:
             time.begin(own, steps, self._mean())
-            time.judge(*self._first_judged(came, steps))
+            from .first_rows import first_judged
+
+            time.judge(*first_judged(self.plan, came, steps))
         elif past is None:
             time.learn_whole(own, steps, mean)
         else:
@@ -327,34 +335,6 @@ class Blocks(Marked):
         block = self._new_block(len(rows), learns=False)
         block.take(gappy, steps)
         return block.judged(rows[:, own])
-
-    def _first_judged(self, rows: Floats, steps: Steps) -> tuple[NDArray[np.intp], Floats, Vector]:
-        """The same of the second half of the first block, by the first half, with weights of the rows.
-
-        A model of so few rows says little about later ones: its errors count a quarter.
-        """
-        from .open_block import OpenBlock
-        from .past import Past
-
-        plan, half, own = self.plan, len(rows) // 2, slice(self.plan.width)
-        learner, time = plan.learner(0.0), TimeFilter(plan)
-        learn_filled(
-            learner, fill_by_means(rows[:half], standardize=plan.standardize), steps.part(slice(half))
-        )
-        known = learner.known()
-        if not known.effective > 0 or not known.trace > 0:
-            return np.full((0, plan.width), -1), np.zeros((4, 0, plan.width)), np.zeros(0)
-        level = gaussian_of(known)
-        time.begin(rows[:half, own].astype(np.float64), steps.part(slice(half)), known.mean[own])
-        dynamics, late = time.dynamics(known.mean[own]), steps.part(slice(half, None))
-        past = Past(dynamics, time.last, time.ages, time.held, len(rows) - half, corrects=True, learns=False)
-        block = OpenBlock(
-            level, len(rows) - half, plan.dtype, center=plan.center, corrects=True, past=past, learns=False
-        )
-        gappy = rows[half:].copy()
-        gappy[:, own] = hide(gappy[:, own], 0)
-        block.take(gappy, late)
-        return *block.judged(rows[half:, own]), late.weight / 4
 
     def _filled(self, rows: Floats, steps: Steps) -> Filled:
         """Rows that belong together, those that wait first, without gaps; and what they lack."""
@@ -397,10 +377,30 @@ class Blocks(Marked):
 
     def past_now(self) -> Past | None:
         """The filter after all rows, waiting ones too; None before it has begun."""
-        if self.time is None or not self.time.started:
+        if self.time is None:
             return None
+        if not self.time.started:
+            return self._past_of_first_rows()
         nothing = np.zeros((0, self.plan.n), dtype=self.plan.dtype)
         return self._opened(nothing, Steps.even(0, 1.0)).past
+
+    def _past_of_first_rows(self) -> Past | None:
+        """The filter after rows that wait for the first block; None as long as these are too few."""
+        from .first_rows import block_after
+
+        number = self.waiting.number
+        if self.learner.block == 1 or self.learner.started or number < FIRST_ROWS:
+            return None
+        rows, steps = self.waiting.first(number)
+        block = block_after(self.plan, host(rows), steps, 1)
+        return None if block is None else block.past
+
+    def dynamics_now(self) -> Dynamics | None:
+        """Relation of rows to those before them, as well as it is known; None before it is."""
+        if self.time is None or self.time.started:
+            return None if self.time is None else self.dynamics()
+        past = self._past_of_first_rows()
+        return None if past is None else past.dynamics
 
     def _mean(self) -> Vector:
         """Mean of the inputs as of the last block."""

@@ -180,16 +180,3 @@ def fill_by_means(rows: Floats, *, standardize: bool = False) -> Filled:
         variances = (variances > 0).astype(np.float64)
     filled = np.where(observed, rows, means).astype(rows.dtype)
     return complete(filled, (~observed) @ variances)
-
-
-def fill_by_means_so_far(rows: Floats) -> tuple[Floats, Matrix]:
-    """Fill NaN with the mean of its column in the rows before, zero where there is no value yet.
-
-    Also the variance of the column so far where an entry was filled, NaN where there were fewer than two.
-    """
-    observed = ~np.isnan(rows)
-    counts, values = np.cumsum(observed, axis=0), np.where(observed, rows, 0).astype(np.float64)
-    means = np.cumsum(values, axis=0) / np.maximum(counts, 1)
-    squares = np.cumsum(np.square(values), axis=0) / np.maximum(counts, 1) - np.square(means)
-    variances = np.where(counts > 1, np.maximum(squares, 0.0), np.nan)
-    return np.where(observed, rows, means).astype(rows.dtype), np.where(observed, 0.0, variances)

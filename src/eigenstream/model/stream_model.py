@@ -29,7 +29,7 @@ from .events import RankChange
 from .network import Network
 from .stamps import row_times
 from .stored_form import restored, stored
-from .time_filter import Forecast
+from .time_filter import FIRST_ROWS, Forecast
 from .tracker import FILLED, Tracker
 from .weights import Settling, network_response
 from .whole_calls import Callers, reverting, whole_call
@@ -212,8 +212,8 @@ class StreamModel(TrackedAttributes):
         found = self._callers.read(lambda: tracker.forecast(steps, times))
         if found is None:
             raise ValueError(
-                f"{tracker.time} rows say too little about time: forecasts begin after the first block of "
-                f"{tracker.learner.block} rows with missing='impute'"
+                f"{tracker.time} rows say too little about time: forecasts begin with the {FIRST_ROWS}th row, "
+                "if missing='impute' and something has varied"
             )
         return found
 

@@ -55,6 +55,10 @@ OFTEN, STRIDES = 8, (1, 2, 4, 8, 16)
 LEARNT_OFTEN = 16
 """Number of first blocks that are all learnt from, if nothing is forgotten; then every second, and so on."""
 
+# Rows. Four of them judge what the other four have told.
+FIRST_ROWS = 8
+"""Rows that a first model is made of at least, before a block has been learnt."""
+
 # Blocks. What a model of some hundred rows is off by says little about the rows after them.
 FIRST = 1
 """Blocks that do not count for the second mixture."""

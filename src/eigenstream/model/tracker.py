@@ -406,8 +406,7 @@ class Tracker(Marked):
 
         They come at these times, in seconds, or a usual step apart.
         """
-        time = self.blocks.time
-        dynamics = None if time is None or not time.started else self.blocks.dynamics()
+        dynamics = self.blocks.dynamics_now()
         filled, variances = filled_by(self.reading(), rows, dynamics, times)
         unseen = self._unseen()
         if unseen.any():
