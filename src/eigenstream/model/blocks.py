@@ -283,7 +283,7 @@ class Blocks(Marked):
     def _learn_in_time(self, time: TimeFilter, rows: Floats, steps: Steps) -> None:
         """`_learn` of a whole block from which the filter learns, too."""
         came: Floats = np.array(host(rows))  # the learner may learn in the memory that they wait in
-        own, gaps = came[:, : self.plan.width].astype(np.float64), bool(np.isnan(came).any())
+        own, gaps = came[:, : self.plan.width].astype(np.float64, copy=False), bool(np.isnan(came).any())
         first = not (self.learner.started and time.started)
         whole = not gaps and not time.in_doubt and bool((steps.weight > 0).all())
         judged = self._judged(came, steps) if not first and time.is_judged(gaps=gaps) else None

@@ -431,9 +431,10 @@ def follow(
         passed = int(steps[t - first, 2])
         phi, drift, scale = over[min(t - first, len(over) - 1)]
         new, forecast = course.new[t % len(course.new)], course.forecasts[t % len(course.forecasts)]
-        filled, came = course.rows[t], course.came[t]
-        variances_of, bins_of = course.variances[t], course.bins[t]
-        came[:], variances_of[:], bins_of[:] = True, 0.0, -1
+        kept = t % len(course.rows)
+        filled, came = course.rows[kept], course.came[kept]
+        variances_of, bins_of = course.variances[kept], course.bins[kept]
+        came[:], bins_of[:] = True, -1
         if weight == 0 and not np.isnan(row).any():  # nothing happened: it stands for rows of merged streams
             for i in range(n):
                 filled[i], new[i], forecast[i], came[i] = last[i] + mean[i], 0.0, np.nan, False

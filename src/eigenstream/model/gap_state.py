@@ -73,9 +73,9 @@ class Course(NamedTuple):
     """Rows since the last value of each input (n)."""
     came: NDArray[np.bool_]
     rows: Matrix
-    """Gaps filled (b, n)."""
+    """Gaps filled (b, n). It and the three that follow may have room for the last row alone (1, n)."""
     variances: Matrix
-    """Variance of each filled entry around its expectation; 0 where an entry came (b, n)."""
+    """Variance of each filled entry around its expectation; anything where an entry came (b, n)."""
     bins: NDArray[np.int8]
     """Bin of the age of each gap, see `judgement.BINS`; -1 where an entry came (b, n)."""
     new: Matrix
@@ -95,17 +95,19 @@ class Course(NamedTuple):
         rows: int,
         axes: int,
         *,
+        answers: bool = True,
         innovations: bool = False,
         forecasts: bool = False,
     ) -> Self:
         """Before the first row, with room for this many rows and axes; `follow` writes all of each row.
 
-        Innovations and forecasts of all rows are kept only where somebody reads them: memory that is written
-        takes as long as the filling itself.
+        Answers, innovations and forecasts of all rows are kept only where somebody reads them: to write that
+        much memory takes as long as the filling itself.
         """
-        n, kept = len(ages), (rows if innovations else 1, rows if forecasts else 1)
-        came, bins = np.empty((rows, n), dtype=bool), np.empty((rows, n), dtype=np.int8)
-        filled, variances, new, forecast = (np.empty((count, n)) for count in (rows, rows, *kept))
+        n, each = len(ages), rows if answers else 1
+        came, bins = np.empty((each, n), dtype=bool), np.empty((each, n), dtype=np.int8)
+        filled, variances = np.empty((each, n)), np.empty((each, n))
+        new, forecast = np.empty((rows if innovations else 1, n)), np.empty((rows if forecasts else 1, n))
         extra, along = np.zeros(rows), np.zeros((axes, axes))
         return cls(last, ages.copy(), came, filled, variances, bins, new, forecast, extra, along)
 
@@ -124,6 +126,7 @@ class OtherAnswer(NamedTuple):
     mixed: Matrix
     """Gaps filled by both (b, w)."""
     mixed_variances: Matrix
+    """Variance of each of these around the truth; anything where an entry came (b, w)."""
     most: Vector
     """Variance at the oldest age that is judged: in older gaps this answer weighs no less (w)."""
 

@@ -64,8 +64,14 @@ class OpenBlock:
             np.zeros(2, np.int64),
             np.full(n, np.inf),
         )
+        # Where all gaps have two answers, nobody asks for those of level alone but who judges both.
+        alone = past is None or past.width < n or not learns
         self.level = Course.begun(
-            np.zeros((2, n)), np.zeros(n, np.int64), block, learns * len(self.belief.axes)
+            np.zeros((2, n)),
+            np.zeros(n, np.int64),
+            block,
+            learns * len(self.belief.axes),
+            answers=alone,
         )
         """Gaps filled by the other inputs of their row."""
         self.came: Matrix = np.empty((block, n))
@@ -74,7 +80,7 @@ class OpenBlock:
         """Gaps filled by the rows before."""
         if past is not None:
             said, shape = past.course, past.course.rows.shape
-            mixed = np.empty(shape), np.zeros(shape)
+            mixed = np.empty(shape), np.empty(shape)
             self.other = OtherAnswer(
                 said.rows, said.variances, said.bins, past.dynamics.factors, *mixed, past.dynamics.judged
             )
@@ -107,16 +113,16 @@ class OpenBlock:
 
     def _told(self, level: Matrix, mixed: Matrix) -> Matrix:
         """Mix both answers where there are two, in the rows so far."""
-        told, (_, w) = level[: self.number].copy(), mixed.shape
-        if w:
-            told[:, :w] = np.where(np.isnan(self.came[: self.number, :w]), mixed[: self.number], told[:, :w])
-        return told
+        _, w = mixed.shape
+        if w == self.came.shape[1]:
+            return mixed[: self.number]
+        return np.hstack((mixed[: self.number], level[: self.number, w:])) if w else level[: self.number]
 
     @property
     def rows(self) -> Floats:
         """The rows so far, filled."""
         mixed, n = self.other.mixed, self.number
-        if mixed.shape[1] == self.level.rows.shape[1]:  # entries that came stand there as they came
+        if mixed.shape[1] == self.came.shape[1]:  # entries that came stand there as they came
             return mixed[:n].astype(self.dtype)
         return self._with(self._told(self.level.rows, mixed))
 
@@ -138,7 +144,8 @@ class OpenBlock:
     @property
     def variances(self) -> Matrix:
         """Variance of each of their entries around the truth; zero where an entry came."""
-        return self._told(self.level.variances, self.other.mixed_variances)
+        told = self._told(self.level.variances, self.other.mixed_variances)
+        return np.where(np.isnan(self.came[: self.number]), told, 0.0)
 
     def judged(self, truth: Floats) -> tuple[NDArray[np.int64], Floats]:
         """Bins of entries that were gaps here, and answers to them, as `TimeFilter.judge` takes them.
