@@ -203,6 +203,28 @@ def test_a_learner_restarts_from_what_another_knows(rng):
         assert again.trace == pytest.approx(known.trace, rel=1e-12)
 
 
+@pytest.mark.parametrize("standardize", [False, True])
+def test_what_filled_rows_lack_is_learnt_in_one_decomposition_with_them(standardize, rng, monkeypatch):
+    """It says the same as one after the other, and a mark keeps what was known before."""
+    X, found, leading = rng.standard_normal((192, 30)) @ rng.standard_normal((30, 30)), [], Subspace.leading
+    lacking = rng.standard_normal((5, 30))
+    each, learner = (Subspace(30, 30, 64, standardize=standardize) for _ in range(2))
+    for start in (0, 64):
+        each.learn(X[start : start + 64], Steps.even(64, 1.0))
+        each._spread(lacking)
+    monkeypatch.setattr(Subspace, "leading", lambda *given: found.append(1) or leading(*given))
+    learner.learn(X[:64], Steps.even(64, 1.0), lacking)  # the first block has no axes beside which to put it
+    mark, before = learner.mark(), learner.known().lam.copy()
+    for _ in range(2):
+        learner.learn(X[64:128], Steps.even(64, 1.0), lacking)
+        assert learner.known().trace == pytest.approx(each.known().trace, rel=1e-12)
+        np.testing.assert_allclose(learner.known().lam, each.known().lam, rtol=1e-9)
+        learner.revert(mark)
+        np.testing.assert_array_equal(learner.known().lam, before)
+    assert len(found) == 4
+    assert learner.room.shape == (64, 30)
+
+
 @pytest.mark.parametrize("capacity", [2, 25])
 @pytest.mark.parametrize("kind", [Scatter, Subspace])
 def test_what_was_taken_over_from_a_learner_with_other_axes_can_be_stored(kind, capacity, rng):
