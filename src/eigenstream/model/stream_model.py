@@ -212,7 +212,7 @@ class StreamModel(TrackedAttributes):
         found = self._callers.read(lambda: tracker.forecast(steps, times))
         if found is None:
             raise ValueError(
-                f"{tracker.time} rows say too little about time: forecasts begin with the {FIRST_ROWS}th row, "
+                f"{tracker.time} rows say too little about time: forecasts begin with row {FIRST_ROWS}, "
                 "if missing='impute' and something has varied"
             )
         return found
