@@ -111,10 +111,11 @@ class Reference:
         Squares count by their geometric mean over stretches: one that is far off does not set the weights.
         """
         axes, tiny = len(self.variances), np.finfo(np.float64).tiny
-        together = Likeness.together(parts)
-        likeness = Likeness(_of_as_many(together.sums, axes), together.counted)
+        # Learners that find their axes one by one may know another number of them in each part.
+        parts = [Likeness(_of_as_many(part.sums, axes), part.counted) for part in parts]
+        likeness = Likeness.together(parts)
         each = [np.log(np.maximum(part.sums[1] / max(part.counted, 1.0), tiny)) for part in parts]
-        grown = np.exp(_of_as_many(np.mean(each, axis=0), axes)) / TOLERATED_GROWTH
+        grown = np.exp(np.mean(each, axis=0)) / TOLERATED_GROWTH
         growth = np.clip(grown, 1.0, LARGEST_GROWTH)
         growth[-1] = growth[-1] if self.others else 1.0
         return replace(self, growth=growth, likeness=Likeness(likeness.sums / growth, likeness.counted))
