@@ -278,11 +278,11 @@ class Watch:
             Mean severity of many rows for the anchor, above 1 where there is a drift; NaN: none is known.
         """
         result, done = Followed(first, len(surprises)), 0
-        with np.errstate(invalid="ignore"):
-            seen = np.zeros(len(surprises), dtype=bool) if excess is None else excess > 1
-            lowest = line + self.line.now(first + len(surprises), line)  # rows that exceed only lift it
-            drifts = np.zeros(len(surprises), dtype=bool) if drift is None else drift > 1
-            candidates = np.flatnonzero((surprises > lowest) | seen | drifts)
+        # No comparison with NaN holds.
+        seen = np.zeros(len(surprises), dtype=bool) if excess is None else excess > 1
+        lowest = line + self.line.now(first + len(surprises), line)  # rows that exceed only lift it
+        drifts = np.zeros(len(surprises), dtype=bool) if drift is None else drift > 1
+        candidates = ((surprises > lowest) | seen | drifts).nonzero()[0]
         for i in candidates.tolist():
             row = first + i
             if surprises[i] > line + self.line.now(row, line):

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from ..learners.knowledge import Floats, Matrix, Vector
 from ..model.blocks import Missing
 from ..model.plan import Plan
-from .judging import Judged, distances, judge
+from .judging import Judged, Seen, distances, judge, see
 from .left_out import left_out
 from .likeness import Likeness
 from .limits import DISTANCE, Limits
@@ -50,6 +50,11 @@ LAST = 256
 # 256 kB of them: rows, projections, averages and squares of a part stay in the cache of a processor.
 LARGEST_PART = 1 << 15
 """Numbers that are judged at a time."""
+
+
+# 24 MB of each of five blocks, at most, while limits are found: judging them again takes twice as long.
+MOST_KEPT = 1 << 20
+"""Numbers of the rows of a block whose squares are kept until it is judged."""
 
 
 class FirstLearning(NamedTuple):
@@ -88,13 +93,12 @@ def first_learning(
         (parts[part], Reference.of(others, None, reference.rank))
         for part, others in left_out(parts, plan, missing, reference.rank)
     ]
-    seen = [_likeness(judging, block) for block, judging in apart]
-    likenesses = [likeness for likeness, _ in seen]
-    blocks = []
-    for i, ((block, judging), (_, far)) in enumerate(zip(apart, seen, strict=True)):
-        judging = judging.judging_by(likenesses[:i] + likenesses[i + 1 :])
-        # By the same weights the distances are those that were seen.
-        blocks.append((block, judging, far if (judging.growth == 1).all() else _distances(judging, block)))
+    blocks = [_Block.of(judging, block) for block, judging in apart]
+    likenesses = [block.likeness for block in blocks]
+    blocks = [
+        block.judged_by(block.reference.judging_by(likenesses[:i] + likenesses[i + 1 :]))
+        for i, block in enumerate(blocks)
+    ]
     reference = reference.judging_by(likenesses)
     limits, statistics = _calibrated(blocks, reference, rate)
     trail = None
@@ -103,25 +107,64 @@ def first_learning(
     return FirstLearning(reference, trail, limits, statistics)
 
 
-def _calibrated(
-    blocks: list[tuple[Floats, Reference, Matrix]], reference: Reference, rate: float
-) -> tuple[Limits, Matrix]:
-    """Limits from blocks, each with the reference that it is judged by and its distances, and statistics."""
-    found, first, distant = (Limits(rate, declared=True) for _ in range(3))
-    nothing = np.zeros((0, len(STATISTICS)))
+class _Block(NamedTuple):
+    """Rows that were left out, and the reference of all others that they are judged by."""
+
+    rows: Floats
+    reference: Reference
+    distances: Matrix
+    """Statistics of which only the distance is told (T, 5)."""
+    likeness: Likeness
+    """That of the rows to those before, by their squares."""
+    seen: list[Seen]
+    """The rows a part at a time, from the first on, as many as are kept."""
+
+    @classmethod
+    def of(cls, reference: Reference, rows: Floats) -> Self:
+        """Look at rows that a reference does not know, a part at a time."""
+        likeness, distances = Likeness.unknown(len(reference.variances)), _nothing_told(len(rows))
+        kept: list[Seen] = []
+        for start, seen in _seen_in_parts(reference, rows):
+            likeness = likeness.after(seen.squares())
+            distances[start : start + len(seen.usable), DISTANCE][seen.usable] = seen.distance
+            if start * len(reference.mean) < MOST_KEPT:
+                kept.append(seen._replace(averages=seen.averages[:0]))
+        return cls(rows, reference, distances, likeness, kept)
+
+    def judged_by(self, reference: Reference) -> Self:
+        """The same rows by a reference that differs in its likeness, and in the weights that tells."""
+        if (reference.growth == 1).all():  # the same weights
+            return self._replace(reference=reference)
+        return self._replace(reference=reference, distances=_distances(reference, self.rows), seen=[])
+
+    def statistics(self, gross: float) -> Matrix:
+        """The statistics of each row; what was seen is not computed again, if no row of it is gross."""
+        found, start, trail = [np.zeros((0, len(STATISTICS)))], 0, None
+        for seen in self.seen:
+            if (seen.distance > gross).any():
+                break
+            found.append(seen.statistics(self.reference))
+            start, trail = start + len(seen.usable), seen.trail
+        rest = judged_in_parts(self.reference, self.rows[start:], gross, trail, start)
+        return np.concatenate([*found, *(judged.statistics for judged in rest)])
+
+
+def _calibrated(blocks: list[_Block], reference: Reference, rate: float) -> tuple[Limits, Matrix]:
+    """Limits from blocks, for this reference, and the statistics of all rows."""
+    found, distant = Limits(rate, declared=True), Limits(rate, declared=True)
+    nothing = _nothing_told(0)
     # Distances alone tell which rows are gross, and averages depend on that.
-    values = [distant.values_of(far, judging) for _, judging, far in blocks]
+    values = [distant.values_of(block.distances, block.reference) for block in blocks]
     distant.count(_with_whole(np.concatenate((nothing, *values))), 1.0, reference)
     statistics, values = [nothing], []
-    for block, judging, _ in blocks:
-        parts = judged_in_parts(judging, block, distant.gross(judging))
-        statistics.append(np.concatenate([nothing, *(judged.statistics for judged in parts)]))
-        values.append(found.values_of(statistics[-1], judging))
-    together = _with_whole(np.concatenate((nothing, *values)))
-    first.count(together, 1.0, reference)
-    together[:, -1] = first.largest(together[:, :-1])[0]
-    found.count(together, 1.0, reference)
-    found.margin = _margin(found, together[:, -1], np.concatenate((nothing, *_as_predicted(values))))
+    for block in blocks:
+        statistics.append(block.statistics(distant.gross(block.reference)))
+        values.append(found.values_of(statistics[-1], block.reference))
+    together = np.concatenate((nothing, *values))
+    found.count(_with_whole(together), 1.0, reference)
+    largest = found.largest(together)[0]
+    found.count_whole(largest, reference)
+    found.margin = _margin(found, largest, np.concatenate((nothing, *_as_predicted(values))))
     return found, np.concatenate(statistics)
 
 
@@ -155,11 +198,16 @@ def _with_whole(values: Matrix) -> Matrix:
     return np.column_stack((values, np.full(len(values), np.nan)))
 
 
+def _nothing_told(rows: int) -> Matrix:
+    """Statistics of rows of which none is told."""
+    return np.full((rows, len(STATISTICS)), np.nan)
+
+
 def _distances(reference: Reference, rows: Floats) -> Matrix:
     """Statistics of rows of which only the distance is told."""
     known = np.flatnonzero(~np.isnan(rows).any(axis=1))
-    found = np.full((len(rows), len(STATISTICS)), np.nan)
-    step = max(LARGEST_PART // len(reference.mean), 1)
+    found = _nothing_told(len(rows))
+    step = _rows_in_a_part(reference)
     for start in range(0, len(known), step):
         part = known[start : start + step]
         found[part, DISTANCE] = distances(reference, rows[part], part)
@@ -167,24 +215,28 @@ def _distances(reference: Reference, rows: Floats) -> Matrix:
 
 
 def judged_in_parts(
-    reference: Reference, rows: Floats, gross: float = math.inf, trail: Trail | None = None
+    reference: Reference,
+    rows: Floats,
+    gross: float = math.inf,
+    trail: Trail | None = None,
+    place: int = 0,
 ) -> Iterator[Judged]:
     """Rows in sequence, judged a part at a time; parameters as of `judge`."""
-    step = max(LARGEST_PART // len(reference.mean), 1)
+    step = _rows_in_a_part(reference)
     for start in range(0, len(rows), step):
-        judged = judge(reference, rows[start : start + step], start, trail, gross=gross)
+        judged = judge(reference, rows[start : start + step], place + start, trail, gross=gross)
         trail = judged.trail
         yield judged
 
 
-def _likeness(reference: Reference, rows: Floats) -> tuple[Likeness, Matrix]:
-    """The squares of rows that a reference does not know, with their likeness to those before, and distances.
+def _seen_in_parts(reference: Reference, rows: Floats) -> Iterator[tuple[int, Seen]]:
+    """The first row of each part of a stretch of rows, and what is seen of the part."""
+    step, trail = _rows_in_a_part(reference), None
+    for start in range(0, len(rows), step):
+        seen = see(reference, rows[start : start + step], start, trail)
+        trail = seen.trail
+        yield start, seen
 
-    Distances are statistics of which nothing else is told.
-    """
-    found, far = Likeness.unknown(len(reference.variances)), np.full((len(rows), len(STATISTICS)), np.nan)
-    start = 0
-    for judged in judged_in_parts(reference, rows):
-        found, part = found.after(judged.squares), slice(start, start + len(judged.usable))
-        far[part, DISTANCE], start = judged.statistics[:, DISTANCE], part.stop
-    return found, far
+
+def _rows_in_a_part(reference: Reference) -> int:
+    return max(LARGEST_PART // len(reference.mean), 1)

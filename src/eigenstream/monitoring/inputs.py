@@ -156,20 +156,22 @@ class Inputs(Marked):
         if not np.einsum("ij,ij->", steps, steps) < np.inf:  # NaN, or nearly infinite
             missing = np.isnan(X)
             steps, last = self._steps_past_gaps(X, missing)
-        if self.runs[0].any() or np.count_nonzero(steps) < steps.size:
+        if self.runs[0].any() or not steps.all():
             same = (steps == 0) if missing is None else (steps == 0) & ~missing
         squares = np.square(steps, out=steps)
         if missing is not None:
             squares = np.nan_to_num(squares)
             missing = missing if missing.any() else None
-        early = np.asarray(normal | (first + np.arange(len(rows)) < FIRST * TILE))
+        early = len(rows) if normal else min(max(FIRST * TILE - first, 0), len(rows))
         found = []
-        called = names or [f"x{i}" for i in range(self.width)]
         for i, (kind, goes_on) in enumerate((("flat", same), ("gone", missing))):
-            flags = self._longer(i, goes_on, early, faulty, learn=learn)
-            found += self._noticed(kind, *flags, called, first + len(rows))
+            if goes_on is not None or self.runs[i].any():
+                flags = self._longer(i, goes_on, np.arange(len(rows)) < early, faulty, learn=learn)
+            else:
+                flags = _NOWHERE
+            found += self._noticed(kind, *flags, names, first + len(rows))
         lively = self._lively(squares, faulty, learn=learn)
-        found += self._noticed("lively", *lively, called, first + len(rows))
+        found += self._noticed("lively", *lively, names, first + len(rows))
         self.last, self.rows = last.copy(), first + len(rows)
         return found
 
@@ -238,14 +240,17 @@ class Inputs(Marked):
 
     def _lively(self, squares: Matrix, faulty: NDArray[np.bool_], *, learn: bool) -> Places:
         """Rows that end a tile in which an input has been too lively, and these inputs."""
-        tiles, spoilt = self._tiles(squares, faulty)
         number, first = (self.rows + len(squares)) // TILE, self.rows // TILE
+        if number == first:  # the tile goes on
+            for row in squares:
+                self.steps = self.steps + row
+            self.spoilt = self.spoilt or bool(faulty.any())
+            return _NOWHERE
+        tiles, spoilt = self._tiles(squares, faulty)
         self.steps, self.spoilt = np.zeros(self.width), False
         if len(tiles) > number - first:
             self.steps, self.spoilt = tiles[-1], bool(spoilt[-1])
         ended = tiles[: number - first]
-        if not len(ended):
-            return _NOWHERE
         lively = np.minimum(np.concatenate((self.before[None], ended[:-1])), ended)  # a step is no burst
         liveliness = np.log(np.maximum(lively, np.finfo(np.float64).tiny))
         self.before = ended[-1].copy()
@@ -272,9 +277,15 @@ class Inputs(Marked):
 
     def _count(self, liveliness: Matrix, usual: NDArray[np.bool_], *, ends: bool) -> None:
         """Count usual tiles of a group; at its end they join those of before."""
-        seen = np.where(usual, liveliness, 0.0)
-        added = np.concatenate((self.open[None, :3], np.stack((usual, seen, seen * seen), axis=1)))
-        most = np.maximum(self.open[3], np.where(usual, liveliness, -LARGEST).max(axis=0))
+        added = np.empty((1 + len(liveliness), 3, self.width))
+        added[0], largest = self.open[:3], liveliness
+        if usual.all():
+            added[1:, 0], added[1:, 1] = 1.0, liveliness
+        else:
+            added[1:, 0], added[1:, 1] = usual, np.where(usual, liveliness, 0.0)
+            largest = np.where(usual, liveliness, -LARGEST)
+        np.square(added[1:, 1], out=added[1:, 2])
+        most = np.maximum(self.open[3], np.maximum.reduce(largest))
         self.open = np.vstack((np.add.reduce(added), most))  # one by one: how rows are cut does not matter
         if ends:
             together = self.usual[:3] + self.open[:3]
@@ -288,13 +299,13 @@ class Inputs(Marked):
         """Sums of squared steps by tile, the open one first, and which tiles have rows of a fault."""
         offset, end = self.rows % TILE, self.rows % TILE + len(squares)
         number = -(-end // TILE)
+        if offset == 0 and end == number * TILE and not faulty.any():  # nothing to put in order
+            return _sums_of_tiles(squares), np.zeros(number, dtype=bool)
         room, odd = np.empty((number * TILE, self.width)), np.zeros(number * TILE, dtype=bool)
         room[:offset], room[offset:end], room[end:], odd[offset:end] = 0.0, squares, 0.0, faulty
         if offset:
             room[offset - 1] = self.steps
-        sums = room[::TILE].copy()
-        for i in range(1, TILE):  # one by one: how rows are cut does not matter
-            sums += room[i::TILE]
+        sums = _sums_of_tiles(room)
         spoilt: NDArray[np.bool_] = np.logical_or.reduce(odd.reshape(number, TILE), axis=1)
         spoilt[0] = spoilt[0] or self.spoilt
         return sums, spoilt
@@ -306,10 +317,11 @@ class Inputs(Marked):
 
         A notice ends after `CALM` rows in order: one that is told on and off with each pause helps nobody.
         """
+        if not self.on and not len(inputs):
+            return []
         number, found = KINDS.index(kind), []
         affected = {*inputs.tolist(), *(i for k, i in self.on if k == number)}
-        if not affected:
-            return []
+        names = names or [f"x{i}" for i in range(self.width)]
         on = dict(self.on)
         for i in sorted(affected):
             mine = rows[inputs == i]
@@ -376,6 +388,14 @@ def _nothing(width: int) -> Matrix:
     found = np.zeros((4, width))
     found[3] = -LARGEST
     return found
+
+
+def _sums_of_tiles(rows: Matrix) -> Matrix:
+    """Sum of the rows of each whole tile."""
+    sums = rows[::TILE].copy()
+    for i in range(1, TILE):  # one by one: how rows are cut does not matter
+        sums += rows[i::TILE]
+    return sums
 
 
 def _runs(same: NDArray[np.bool_], before: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -78,6 +78,69 @@ class _Squares(NamedTuple):
         return np.asarray(found)
 
 
+class Seen(NamedTuple):
+    """Squares of rows in sequence: all that their statistics need, and the likeness of rows."""
+
+    row: _Squares
+    """Of the rows."""
+    average: _Squares
+    """Of their averages."""
+    pair: _Squares
+    """Products of each row with its predecessor."""
+    first: _Squares
+    """Of the row before the first (1, r)."""
+    distance: Vector
+    """The distance of each row."""
+    averages: Matrix
+    """The averages, in coordinates of the reference."""
+    trail: Trail | None
+    """After these rows; None if there has never been any."""
+    usable: NDArray[np.bool_]
+    """True for rows without gaps; all of the above is of these alone."""
+
+    def squares(self) -> Squares:
+        """Argument of `Likeness.after`."""
+        return self.average.together(), self.row.together(), self.pair.together()
+
+    def statistics(self, reference: Reference) -> Matrix:
+        """The statistics by a reference with the same axes and weights, whatever its likeness (T, 5).
+
+        NaN in rows with gaps.
+        """
+        row, p, along = self.row, reference.rank, reference.weights[0]
+        found = np.empty((len(self.distance), len(STATISTICS)))
+        with np.errstate(over="ignore", invalid="ignore"):  # infinitely far off is an answer
+            found[:, 0] = np.einsum("ij->i", row.along[:, :p])
+            found[:, 1] = np.einsum("ij,j->i", row.along[:, p:], 1 / along[p:])
+            if row.beyond is not None:
+                found[:, 1] += row.beyond
+            found[:, 2] = self.distance
+            found[:, 3] = self.average.weighted(reference, reference.alike[0])
+            found[:, 4] = self._pairs(reference)
+        if len(found) == len(self.usable):
+            return found
+        statistics = np.full((len(self.usable), len(STATISTICS)), np.nan)
+        statistics[self.usable] = found
+        return statistics
+
+    def _pairs(self, reference: Reference) -> Vector:
+        """The distance of each row with its predecessor.
+
+        ``(y - f y')² / (1 - f²) + y'²`` is a sum of both rows' squares and of their product.
+        """
+        _, follows, news = reference.alike
+        if not len(self.distance):
+            return np.zeros(0)
+        gone = follows * follows * news
+        pair = self.row.weighted(reference, news) - 2 * self.pair.weighted(reference, follows * news)
+        pair[1:] += self.row.weighted(reference, gone)[:-1]
+        pair[0] += self.first.weighted(reference, gone)[0]
+        pair = np.where(np.isnan(pair), np.inf, np.maximum(pair, 0.0))  # infinite less infinite
+        pair[1:] += self.distance[:-1]
+        pair[0] += self.first.weighted(reference)[0]
+        return pair
+
+
 def judge(
     reference: Reference, rows: Floats, place: int, trail: Trail | None = None, *, gross: float = math.inf
 ) -> Judged:
@@ -96,8 +159,16 @@ def judge(
     gross
         Distance at which a row that is farther off enters the average (`Limits.gross`).
     """
+    seen = see(reference, rows, place, trail, gross=gross)
+    return Judged(seen.statistics(reference), seen.squares(), seen.usable, seen.averages, seen.trail)
+
+
+def see(
+    reference: Reference, rows: Floats, place: int, trail: Trail | None = None, *, gross: float = math.inf
+) -> Seen:
+    """The squares of rows in sequence; parameters as of `judge`."""
     usable, places = np.ones(len(rows), dtype=bool), np.arange(place, place + len(rows))
-    with np.errstate(over="ignore", invalid="ignore"):  # infinitely far off is an answer
+    with np.errstate(over="ignore", invalid="ignore"):
         if np.isnan(np.add.reduce(rows, axis=None)):
             usable = np.logical_not(np.isnan(rows).any(axis=1))
             rows, places = rows[usable], places[usable]
@@ -108,22 +179,9 @@ def judge(
         row = _Squares.of(reference, C)
         distance = row.weighted(reference)
         averages, after = trail.after(C, _capped(C, distance, gross))
-        average = _Squares.of(reference, averages)
-        pair, products = _pairs(reference, C, row, distance, trail)
-        p, along = reference.rank, reference.weights[0]
-        found = np.empty((len(C), len(STATISTICS)))
-        found[:, 0] = np.einsum("ij->i", row.along[:, :p])
-        found[:, 1] = np.einsum("ij,j->i", row.along[:, p:], 1 / along[p:])
-        if row.beyond is not None:
-            found[:, 1] += row.beyond
-        found[:, 2], found[:, 4] = distance, pair
-        found[:, 3] = average.weighted(reference, reference.alike[0])
-    statistics = found
-    if len(found) < len(usable):
-        statistics = np.full((len(usable), len(STATISTICS)), np.nan)
-        statistics[usable] = found
-    squares = average.together(), row.together(), products
-    return Judged(statistics, squares, usable, averages, None if nothing else after)
+        average, products = _Squares.of(reference, averages), _products(reference, C, trail.previous)
+        first = _Squares.of(reference, trail.previous[None])
+    return Seen(row, average, products, first, distance, averages, None if nothing else after, usable)
 
 
 def _capped(C: Matrix, distance: Vector, most: float) -> Matrix:
@@ -136,37 +194,20 @@ def _capped(C: Matrix, distance: Vector, most: float) -> Matrix:
     return capped
 
 
-def _pairs(
-    reference: Reference, C: Matrix, row: _Squares, distance: Vector, trail: Trail
-) -> tuple[Vector, Matrix]:
-    """The distance of each row with its predecessor, and the products of both.
-
-    ``(y - f y')² / (1 - f²) + y'²`` is a sum of both rows' squares and of their product.
-    """
-    r, (_, follows, news) = len(reference.variances), reference.alike
-    if not len(C):
-        return np.zeros(0), np.zeros((0, r + bool(reference.others)))
-    before, n = trail.previous, len(C)
+def _products(reference: Reference, C: Matrix, before: Vector) -> _Squares:
+    """Products of each row with its predecessor, in place of squares."""
+    r, n = len(reference.variances), len(C)
     products = np.empty((n, r))
-    np.multiply(C[0, :r], before[:r], out=products[0])
-    np.multiply(C[1:, :r], C[:-1, :r], out=products[1:])
-    first = _Squares.of(reference, before[None])
-    crossed = np.zeros(0)
-    if reference.others:
-        lengths = np.empty(n)
+    if n:
+        np.multiply(C[0, :r], before[:r], out=products[0])
+        np.multiply(C[1:, :r], C[:-1, :r], out=products[1:])
+    if not reference.others:
+        return _Squares(products, None)
+    lengths = np.empty(n)
+    if n:
         lengths[0] = np.einsum("i,i->", C[0, r:], before[r:])
         np.einsum("ij,ij->i", C[1:, r:], C[:-1, r:], out=lengths[1:])
-        crossed = lengths - np.einsum("ij,j->i", products, 1 / reference.weights[0])
-        products = np.column_stack((products, crossed))
-    gone = follows * follows * news
-    together = _Squares(products[:, :r], crossed if reference.others else None)
-    pair = row.weighted(reference, news) - 2 * together.weighted(reference, follows * news)
-    pair[1:] += row.weighted(reference, gone)[:-1]
-    pair[0] += first.weighted(reference, gone)[0]
-    pair = np.where(np.isnan(pair), np.inf, np.maximum(pair, 0.0))  # infinite less infinite
-    pair[1:] += distance[:-1]
-    pair[0] += first.weighted(reference)[0]
-    return pair, products
+    return _Squares(products, lengths - np.einsum("ij,j->i", products, 1 / reference.weights[0]))
 
 
 def distances(

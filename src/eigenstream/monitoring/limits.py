@@ -119,6 +119,8 @@ _BORDERS = np.column_stack(
     (LOWEST[:, None] + WIDTH[:, None] * np.arange(BINS + 1), np.full(len(LOWEST), 1000.0))
 )
 """Values at which surprises are tabulated: borders of bins, and one beyond all values."""
+_FIRSTS = np.arange(len(LOWEST)) * (BINS + 2)
+"""Position of the first of these of each histogram, where all are in one line."""
 _FARTHEST = np.append(np.full(len(STATISTICS), FARTHEST), FARTHEST_OF_WHOLE)
 _FARTHEST_DECLARED = np.append(np.full(len(STATISTICS), FARTHEST_DECLARED), FARTHEST_OF_WHOLE_DECLARED)
 
@@ -156,17 +158,18 @@ class Autocorrelation(Marked):
     def add(self, values: Matrix, discount: float) -> tuple[Matrix, Matrix]:
         """Count values (T, columns), NaN where there is none; returns what they add to sums and pairs."""
         known, first = np.concatenate((self.last, values)), len(self.last)
-        columns = np.ascontiguousarray(known.T)  # sums along memory are many times faster
+        some = np.flatnonzero(~np.isnan(values).all(axis=0))  # nothing is added to others
+        columns = np.ascontiguousarray(known.T[some])  # sums along memory are many times faster
         told = (~np.isnan(columns)).astype(np.float64)
         given = np.where(told > 0, columns, 0.0)
-        sums, pairs = np.empty(self.sums.shape), np.empty(self.pairs.shape)
+        sums, pairs = np.zeros(self.sums.shape), np.zeros(self.pairs.shape)
         now, here = given[:, first:], told[:, first:]
-        sums[0], pairs[0] = now.sum(axis=1), here.sum(axis=1)
-        sums[1] = np.einsum("ij,ij->i", now, now)
+        sums[0, some], pairs[0, some] = now.sum(axis=1), here.sum(axis=1)
+        sums[1, some] = np.einsum("ij,ij->i", now, now)
         for i, lag in enumerate(LAGS):
             past = slice(first - lag, len(known) - lag)
-            sums[2 + i] = np.einsum("ij,ij->i", now, given[:, past])
-            pairs[1 + i] = np.einsum("ij,ij->i", here, told[:, past])
+            sums[2 + i, some] = np.einsum("ij,ij->i", now, given[:, past])
+            pairs[1 + i, some] = np.einsum("ij,ij->i", here, told[:, past])
         self.sums, self.pairs = self.sums * discount + sums, self.pairs * discount + pairs
         self.last = known[-first:]
         return sums, pairs
@@ -250,6 +253,11 @@ class Limits(Marked):
         return self._known[:-1]
 
     @property
+    def settled(self) -> object:
+        """Another object each time that tails have been found anew."""
+        return self._surprises
+
+    @property
     def line(self) -> float:
         """The surprise at which rows alarm: that of the rate, or of the rarest row that can be told."""
         rests_on = max(float(self.independent[-1]), float(self.independent[:-1].max()))
@@ -263,35 +271,58 @@ class Limits(Marked):
     def values_of(self, statistics: Matrix, reference: Reference) -> Matrix:
         """Logarithms of statistics in units of what is expected; NaN where that is not known (T, 5)."""
         known = np.isfinite(reference.expected)
-        values = np.full(statistics.shape, np.nan)
         with np.errstate(divide="ignore", over="ignore"):
-            values[:, known] = np.log(statistics[:, known] / reference.expected[known])
-        return np.asarray(np.clip(values, -LARGEST_VALUE, LARGEST_VALUE))
+            if known.all():
+                values = np.log(statistics / reference.expected)
+            else:
+                values = np.full(statistics.shape, np.nan)
+                values[:, known] = np.log(statistics[:, known] / reference.expected[known])
+        return np.asarray(np.minimum(np.maximum(values, -LARGEST_VALUE), LARGEST_VALUE))
 
     def largest(self, values: Matrix) -> tuple[Vector, NDArray[np.intp]]:
         """The largest surprise of the statistics of each row, and whose it is; NaN where there is none."""
-        unknown = np.isnan(values) | ~self.told
-        surprises = self._looked_up(np.where(unknown, 0.0, values), slice(-1)) - BUDGET
-        surprises[unknown] = -np.inf
+        unknown = np.isnan(values)
+        unknown |= ~self.told
+        some = unknown.any()
+        surprises = self._looked_up(np.where(unknown, 0.0, values) if some else values, slice(-1)) - BUDGET
+        if some:
+            surprises[unknown] = -np.inf
         which = surprises.argmax(axis=1)
-        largest = surprises[np.arange(len(values)), which]
-        return np.where(np.isfinite(largest), np.maximum(largest, 0.0), np.nan), which
+        largest = np.maximum.reduce(surprises, axis=1)
+        return np.where(largest > -np.inf, np.maximum(largest, 0.0), np.nan), which
+
+    def surprise_of(self, which: int, found: Vector, reference: Reference) -> Vector:
+        """The surprise that the whole finds in rows of which this statistic alone is told."""
+        expected = float(reference.expected[which])
+        if not (self.told[which] and math.isfinite(expected)):
+            return np.full(len(found), np.nan)
+        with np.errstate(divide="ignore", over="ignore"):
+            values = np.clip(np.log(found / expected), -LARGEST_VALUE, LARGEST_VALUE)
+        unknown = np.isnan(values)
+        own = slice(which, which + 1)
+        surprises = self._looked_up(np.where(unknown, 0.0, values)[:, None], own)[:, 0] - BUDGET[which]
+        return self.of_whole(np.where(unknown, np.nan, np.maximum(surprises, 0.0)))
 
     def of_whole(self, largest: Vector) -> Vector:
         """The surprise that the largest of several surprises is worth."""
         if not self._known[-1]:
             return np.asarray(np.maximum(largest - UNCALIBRATED, 0.0))
-        found = self._looked_up(np.nan_to_num(largest)[:, None], slice(-1, None))[:, 0]
-        found = np.where(np.isnan(largest), np.nan, found)
-        return found if self.declared else np.clip(found, np.maximum(largest - APART, 0.0), largest)
+        unknown = np.isnan(largest)
+        found = self._looked_up(np.where(unknown, 0.0, largest)[:, None], slice(-1, None))[:, 0]
+        found[unknown] = np.nan
+        if self.declared:
+            return found
+        return np.minimum(np.maximum(found, np.maximum(largest - APART, 0.0)), largest)
 
     def _looked_up(self, values: Matrix, columns: slice) -> Matrix:
         """Surprises of values of these histograms: bins are even, so that none has to be searched for."""
         at = np.maximum((values - LOWEST[columns]) / WIDTH[columns], 0.0)
         bins = np.minimum(at, BINS).astype(np.intp)
         at -= bins
-        bins += np.arange(len(LOWEST))[columns] * (BINS + 2)
-        return np.asarray(self._surprises.take(bins) + at * self._rises.take(bins))
+        bins += _FIRSTS[columns]
+        at *= self._rises.take(bins)
+        at += self._surprises.take(bins)
+        return np.asarray(at)
 
     def limits_at(self, line: Vector, reference: Reference) -> Matrix:
         """The value of each statistic at which the whole is as surprising; infinite if not told (T, 5)."""
@@ -330,6 +361,13 @@ class Limits(Marked):
             self.counts = self.counts * discount + came
         self.settle()
         return added
+
+    def count_whole(self, largest: Vector, reference: Reference) -> None:
+        """Count the largest surprise of each row that was counted last, which these limits have told."""
+        values = np.full((len(largest), len(LOWEST)), np.nan)
+        values[:, -1], last = largest, self.memory.last
+        self.count(values, 1.0, reference)
+        self.memory.last = np.column_stack((last[:, :-1], self.memory.last[:, -1]))
 
     def settle(self) -> None:
         """Find the tails of the histograms."""

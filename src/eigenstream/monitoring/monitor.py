@@ -145,6 +145,8 @@ class Monitor(Marked):
     """Inputs to blame for the alarm that is on."""
     inputs: Inputs = field(init=False)
     """Each input for itself."""
+    limits_last: tuple[float, object, Reference, Matrix] | None = None
+    """The last limits with the line, tails and reference that they are for; not a part of the stored form."""
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -374,14 +376,15 @@ class Monitor(Marked):
         values, largest, which = self._surprises(statistics)
         line, surprises = self.limits.line, self.limits.of_whole(largest)
         surprises, elsewhere = by_modes(self.modes, judged, surprises, (1 - LOWEST) * line)
-        excess = usual = drift = np.full(len(rows), np.nan)
+        excess = usual = drift = nothing = np.full(len(rows), np.nan)
         if self.anchor is not None and self.reference is not None and found is not None and not self.frozen:
             self.anchor, (excess, usual, drift) = self.anchor.after(found, self.reference, first)
         followed = self.watch.follow(first, surprises, line, excess, usual, drift)
         exceeds, alarm = followed.exceeds, followed.exceeds & followed.counting
         limits = self._limits_at(followed.lines)
         severity = _severity(surprises, followed.lines)
-        severity[followed.prolonged] = np.maximum(severity, excess)[followed.prolonged]
+        if excess is not nothing:
+            severity[followed.prolonged] = np.maximum(severity, excess)[followed.prolonged]
         self._note_peaks(followed, severity, which)
         blamed: list[Contributors] = [()] * len(rows) if blame else []
         if self.reference is not None:
@@ -390,7 +393,7 @@ class Monitor(Marked):
         self.stretches.add(first, statistics, limits, severity, alarm)
         self.counts.came += len(rows)
         # Without any limit, nothing can exceed one.
-        unjudged = np.isnan(statistics[:, 2]) | ~np.isfinite(limits).any(axis=1)
+        unjudged = np.isnan(statistics[:, 2]) | ~(limits < np.inf).any(axis=1)
         self.counts.unjudged += int(np.count_nonzero(unjudged))
         self.counts.alarmed += int(np.count_nonzero(alarm))
         self.counts.alarms += sum(alarm.state == "began" for alarm in followed.told)
@@ -400,11 +403,10 @@ class Monitor(Marked):
             values[elsewhere] = largest[elsewhere] = np.nan
             self._note(found, values, largest, limits, followed)
             self._bring_up_to_date(followed, missing)
-        verdicts = Verdicts.of(
-            first, statistics, limits, severity, np.nan_to_num(drift), alarm, followed.since
-        )
+        verdicts = Verdicts.of(first, statistics, limits, severity, _or_zero(drift), alarm, followed.since)
         alarms = followed.told + [replace(alarm) for alarm in followed.ended]
         followed.notices += self.inputs.follow(rows, followed.faulty, self.names, learn=not self.frozen)
+        followed.notices.sort(key=lambda notice: notice.told)  # as if rows came one by one
         self._remember(followed.notices)
         return Findings(verdicts, alarms, changes, blamed, followed.notices)
 
@@ -424,11 +426,19 @@ class Monitor(Marked):
     def _limits_at(self, lines: Vector) -> Matrix:
         if self.reference is None:
             return np.full((len(lines), len(STATISTICS)), np.inf)
-        if len(lines) == 1:
-            return self.limits.limits_at(lines, self.reference)
-        starts = np.flatnonzero(np.diff(lines, prepend=np.nan))  # lines change seldom
+        if lines[0] == lines[-1] and (lines == lines[0]).all():  # lines change seldom
+            return np.repeat(self._limits_at_last(float(lines[0]), self.reference), len(lines), axis=0)
+        starts = np.flatnonzero(np.diff(lines, prepend=np.nan))
         limits = self.limits.limits_at(lines[starts], self.reference)
         return np.repeat(limits, np.diff(starts, append=len(lines)), axis=0)
+
+    def _limits_at_last(self, line: float, reference: Reference) -> Matrix:
+        """The limits at one line (1, 5), computed anew where the line, tails or reference have changed."""
+        last, settled = self.limits_last, self.limits.settled
+        if last is None or last[0] != line or last[1] is not settled or last[2] is not reference:
+            limits = self.limits.limits_at(np.array([line]), reference)
+            self.limits_last = last = line, settled, reference, limits
+        return last[3]
 
     def _excess(self, statistics: Matrix, limits: Matrix, exceeds: NDArray[np.bool_]) -> Vector:
         """The largest ratio of a statistic to its limit of rows that exceed; 1 for others."""
@@ -653,7 +663,12 @@ class Monitor(Marked):
 
 def _severity(surprises: Vector, line: Vector | float) -> Vector:
     """Surprises in units of the line; 0 where there is none, and only there."""
-    return np.where(np.isnan(surprises), 0.0, np.maximum(surprises / line, LEAST_SEVERITY))
+    return _or_zero(np.maximum(surprises / line, LEAST_SEVERITY))
+
+
+def _or_zero(values: Vector) -> Vector:
+    """Values, and 0 where there is none."""
+    return np.where(np.isnan(values), 0.0, values)
 
 
 def _name(notice: Notice) -> tuple[str, str, int]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..learners.knowledge import Floats, Matrix, Vector
 from .judging import distances
 from .limits import AVERAGE, DISTANCE, Limits
-from .reference import STATISTICS, Reference
+from .reference import Reference
 from .trail import TILE
 
 # Rows. The first normal of a stream that nobody declared normal rests on as many.
@@ -59,9 +59,7 @@ class Normal(NamedTuple):
         return self._surprises(AVERAGE, distances(self.reference, averages, places, inverse))
 
     def _surprises(self, which: int, found: Vector) -> Vector:
-        statistics = np.full((len(found), len(STATISTICS)), np.nan)
-        statistics[:, which] = found
-        return self.limits.of_whole(self.limits.largest(self.limits.values_of(statistics, self.reference))[0])
+        return self.limits.surprise_of(which, found, self.reference)
 
     def resembles(self, other: Normal) -> bool:
         """True if the mean of each is nothing unusual for the other."""
@@ -83,8 +81,10 @@ def by_modes(
 ) -> tuple[Vector, NDArray[np.bool_]]:
     """Surprises of rows, if they are above the least by the mode that they fit best, and which fit one."""
     elsewhere = np.zeros(len(rows), dtype=bool)
+    if not modes:
+        return surprises, elsewhere
     with np.errstate(invalid="ignore"):
-        odd = np.flatnonzero(surprises > least) if modes else elsewhere.nonzero()[0]
+        odd = np.flatnonzero(surprises > least)
     for mode in modes if len(odd) else ():
         # Each in the first place of a tile: bits do not depend on which of them come together.
         theirs = mode.surprises(rows[odd], TILE * np.arange(len(odd)))

@@ -34,9 +34,10 @@ Arrays = Mapping[str, NDArray[Any]]
 def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Arrays and document from which `restored` makes the same monitor of the same tracker."""
     watch, plan, anchor = monitor.watch, monitor.tracker.plan, monitor.anchor
+    stretches = monitor.stretches.merged()
     arrays: dict[str, NDArray[Any]] = {
         "pending": np.concatenate([np.zeros((0, len(STATISTICS) + 1)), *monitor.pending]),
-        "history": monitor.stretches.table,
+        "history": stretches.table,
         "recent": np.array(list(monitor.recent), plan.dtype).reshape(-1, plan.width),
         **_stored_limits("limits", monitor.limits),
         **{f"inputs.{name}": array for name, array in monitor.inputs.arrays().items()},
@@ -52,7 +53,7 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "usual_for_anchor": 1.0 if anchor is None else anchor.usual,
         "drifted": 0.0 if anchor is None else anchor.drifted,
         "counted": monitor.counted,
-        "stretch": monitor.stretches.length,
+        "stretch": stretches.length,
         "line": [watch.line.above, watch.line.at],
         "density": [watch.density, watch.at, watch.held_from],
         "drift": [watch.anchored, watch.began_above, watch.anchored_at, watch.drifting, watch.drifting_at],
