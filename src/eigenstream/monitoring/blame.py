@@ -84,6 +84,7 @@ def _reconstructed(reference: Reference, Z: Matrix) -> tuple[list[int], list[flo
     chosen: list[int] = []
     shares: list[float] = []
     steps: list[Vector] = []
+    columns: list[Vector] = []
     for _ in range(min(BLAMED, len(D))):
         gains = np.where(D > least, np.einsum("ij,ij->j", A, A) / np.maximum(D, least), 0.0)
         gains[chosen] = 0.0
@@ -91,7 +92,8 @@ def _reconstructed(reference: Reference, Z: Matrix) -> tuple[list[int], list[flo
         share = float(gains[i]) / total
         if chosen and not share >= LEAST:
             break
-        column = reference.precise(_units([i], len(D)))[0]
+        column = reference.precise_column(i)
+        columns.append(column)
         for step in steps:
             column = column - step * step[i]
         step = column / np.sqrt(D[i])
@@ -99,13 +101,6 @@ def _reconstructed(reference: Reference, Z: Matrix) -> tuple[list[int], list[flo
         chosen.append(i)
         shares.append(share)
         steps.append(step)
-    M = reference.precise(_units(chosen, len(D)))[:, chosen]
+    M = np.stack(columns)[:, chosen]
     errors = np.linalg.lstsq(M, reference.precise(Z.mean(axis=0)[None])[0][chosen], rcond=None)[0]
     return chosen, shares, errors.tolist(), total
-
-
-def _units(inputs: list[int], n: int) -> Matrix:
-    """One row per input: 1 for the input, 0 for others."""
-    rows = np.zeros((len(inputs), n))
-    rows[np.arange(len(inputs)), inputs] = 1.0
-    return rows

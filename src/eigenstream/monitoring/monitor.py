@@ -73,6 +73,12 @@ MOST_PENDING = 4096
 MOST_JUDGED = 1 << 20
 """Most numbers between corrections."""
 
+# 512 kB of them, and as much for their squares: they stay in the processor's cache. A frozen monitor of 30
+# inputs takes 1.2 us a row instead of 1.7, one of 64 takes 2.3 instead of 3.2. Each time costs .3 ms besides:
+# that is not worth it below 512 rows.
+AT_ONCE, LEAST_AT_ONCE = 1 << 16, 512
+"""Numbers that are judged at a time, but at least so many rows."""
+
 # As many as it takes to tell a fault from chance (`events.DENSE`), and more.
 LATE = 16
 """Number of last rows that the limits do not count yet: they may turn out to be those of a fault."""
@@ -316,7 +322,8 @@ class Monitor(Marked):
             severity = self._severities(statistics, self.reference)
             self.stretches.add(0, statistics, limits, severity, np.zeros(len(statistics), dtype=bool))
         self.corrected, self.correct_at = self.counts.came, self.counts.came + FIRST_CORRECTION
-        self._renew()
+        # With another rank than that of the last look, axes are found anew: kept ones come first.
+        self._renew(reading if reading.rank == tracker.decision.rank else None)
         self._steer()
         self._anchor()
         return changes
@@ -348,7 +355,8 @@ class Monitor(Marked):
         no look is due: if a pause has made it forget everything.
         """
         tracker, longest = self.tracker, self.settings.accept_after
-        most = max(min(MOST_JUDGED // tracker.plan.n, MOST_PENDING), 1)
+        n = tracker.plan.n
+        most = max(min(max(AT_ONCE // n, LEAST_AT_ONCE), MOST_JUDGED // n, MOST_PENDING), 1)
         if self.frozen:
             return most
         on = self.watch.on

@@ -235,6 +235,17 @@ class Reference:
             found += (Z - projections @ self.axes) * elsewhere
         return np.asarray(found)
 
+    def precise_column(self, i: int) -> Vector:
+        """Column of that matrix for one input (n)."""
+        along, elsewhere = self.weights
+        projections = self.axes[:, i]
+        found = (projections * along) @ self.axes
+        if self.others:
+            beyond = projections @ self.axes * -elsewhere
+            beyond[i] += elsewhere
+            found += beyond
+        return np.asarray(found)
+
     @cached_property
     def precision(self) -> Vector:
         """The diagonal of that matrix (n)."""
