@@ -48,13 +48,13 @@ LAST = 256
 """Last rows that the next one is judged by."""
 
 # 512 kB of them: rows, projections, averages and squares of a part stay in the cache of a processor. Half as
-# many take a tenth more time with 64 and 128 inputs; 4,096 rows of 64 inputs at once take 2.0 us each for .76.
+# many take a tenth more time with 64 and 128 inputs; 4,096 rows of 64 inputs at once 2.0 us each, not .76.
 LARGEST_PART = 1 << 16
 """Numbers that are judged at a time."""
 
 
-# 24 MB of each of five blocks, at most, while limits are found: judging them again takes twice as long.
-MOST_KEPT = 1 << 20
+# 6 MB of each of five blocks, at most, while limits are found: judging them again takes twice as long.
+MOST_KEPT = 1 << 18
 """Numbers of the rows of a block whose squares are kept until it is judged."""
 
 
