@@ -159,6 +159,8 @@ class Line:
         """The correction of this line at each of these rows if none of them exceeds."""
         if self.at is None:
             return np.full(len(rows), self._within(self.above, line))
+        if len(rows) == 1:
+            return np.array([self.now(int(rows[0]), line)])
         down = GRAIN * np.floor(STEP / GRAIN * self.rate * (rows - self.at))
         return np.asarray(np.clip(self.above - down, -LOWEST * line, FARTHEST * line))
 

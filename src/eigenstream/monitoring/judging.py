@@ -186,9 +186,10 @@ def see(
 
 def _capped(C: Matrix, distance: Vector, most: float) -> Matrix:
     """Rows as they enter the average: a gross row is drawn towards the mean before."""
-    gross = np.flatnonzero(distance > most)
-    if not len(gross):
+    far = distance > most
+    if not far.any():
         return C
+    gross = np.flatnonzero(far)
     capped = C.copy()
     capped[gross] *= np.sqrt(most / distance[gross])[:, None]
     return capped

@@ -60,6 +60,10 @@ class Likeness(NamedTuple):
         if not number:
             return self
         sums = self.sums.copy()
+        if number == 1:
+            for one, more in zip(sums, squares, strict=True):
+                one[:width] += more[0]
+            return Likeness(sums, self.counted + 1.0)
         for one, more in zip(sums, squares, strict=True):
             one[:width] = _added(one[:width], more)
         counted = _added(np.array([self.counted]), np.ones((number, 1)))[0]
