@@ -74,9 +74,9 @@ MOST_JUDGED = 1 << 20
 """Most numbers between corrections."""
 
 # 512 kB of them, and as much for their squares: they stay in the processor's cache. A frozen monitor of 30
-# inputs takes 1.2 us a row instead of 1.7, one of 64 takes 2.3 instead of 3.2. Each time costs .3 ms besides:
-# that is not worth it below 512 rows.
-AT_ONCE, LEAST_AT_ONCE = 1 << 16, 512
+# inputs takes 1.1 us a row instead of 1.7, one of 64 takes 2.1, not 3.1. Each time costs .3 ms besides: at
+# 128 and 256 inputs, 1,024 rows took less time than 512 and than 4,096.
+AT_ONCE, LEAST_AT_ONCE = 1 << 16, 1024
 """Numbers that are judged at a time, but at least so many rows."""
 
 # As many as it takes to tell a fault from chance (`events.DENSE`), and more.
