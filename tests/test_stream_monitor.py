@@ -536,10 +536,19 @@ def test_rows_with_gaps_are_skipped_or_filled(missing, judged):
     assert np.isnan(verdicts.t2[1000]) == (missing == "skip")
     assert not verdicts.alarm[1000]
     assert monitor.model_.n_samples_seen_ == judged
-    limits = np.column_stack((verdicts.t2_limit, verdicts.spe_limit, verdicts.distance_limit))
-    without = np.count_nonzero(~np.isfinite(limits).any(axis=1))
+    without = np.count_nonzero(~np.isfinite(verdicts.distance_limit))
     assert 64 <= without <= 192
     assert monitor._monitor.counts.unjudged == without + (missing == "skip")
+
+
+def test_rows_without_a_limit_of_their_distance_are_not_judged():
+    rng = np.random.default_rng(0)
+    X = 3 * rng.standard_normal((500, 1)) + rng.standard_normal((500, 6))
+    X[:, 5] = np.cumsum(rng.standard_normal(500))  # one slow input: limits of all inputs together are late
+    monitor = StreamMonitor(OnlineAdaptivePCA(standardize=True))
+    verdicts = monitor.learn_many(X)
+    assert np.isfinite(verdicts.t2_limit).sum() > np.isfinite(verdicts.distance_limit).sum()
+    assert monitor._monitor.counts.unjudged == np.count_nonzero(~np.isfinite(verdicts.distance_limit))
 
 
 def test_rows_with_times_are_forgotten_by_time():

@@ -45,7 +45,7 @@ from .history import Stretches
 from .inputs import Inputs
 from .judging import Judged, judge
 from .likeness import Likeness
-from .limits import Limits
+from .limits import DISTANCE, Limits
 from .normals import ANCHORED, Normal, by_modes, with_mode
 from .reference import ALONE, STATISTICS, Reference
 from .settings import MonitorSettings
@@ -400,8 +400,8 @@ class Monitor(Marked):
         self._keep_recent(rows, followed.since)
         self.stretches.add(first, statistics, limits, severity, alarm)
         self.counts.came += len(rows)
-        # Without any limit, nothing can exceed one.
-        unjudged = np.isnan(statistics[:, 2]) | ~(limits < np.inf).any(axis=1)
+        # Without a limit of the whole row's distance, most that is unusual exceeds nothing.
+        unjudged = np.isnan(statistics[:, DISTANCE]) | ~(limits[:, DISTANCE] < np.inf)
         self.counts.unjudged += int(np.count_nonzero(unjudged))
         self.counts.alarmed += int(np.count_nonzero(alarm))
         self.counts.alarms += sum(alarm.state == "began" for alarm in followed.told)
