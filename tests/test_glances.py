@@ -67,7 +67,7 @@ def test_where_nothing_moves_a_glance_is_not_needed(half_life, standardize, monk
     rng = np.random.default_rng(7)
     X = rng.standard_normal((8_000, 64))
     X += rng.standard_normal((8_000, 2)) * [9, 7] @ np.linalg.qr(rng.standard_normal((64, 2)))[0].T
-    X[4_000:] += 3 * np.random.default_rng(8).standard_normal((4_000, 1)) * np.eye(64)[5]
+    X[5_000:] += 5 * np.random.default_rng(8).standard_normal((3_000, 1)) * np.eye(64)[5]
     parameters = {"max_components": 8, "half_life": half_life, "standardize": standardize, "random_state": 0}
     found, is_still = [], Tracker._is_still
 

@@ -17,6 +17,7 @@ from eigenstream.rank import Evidence, NoiseEdge, ParallelAnalysis, VarianceShar
 from eigenstream.rank.advice import advice
 from eigenstream.rank.decision import decide
 from eigenstream.rank.edges import independence_edges
+from eigenstream.rank.unevenness import inputs_left
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rank has reached max_components:UserWarning")
 
@@ -86,6 +87,54 @@ def test_a_component_of_one_and_a_half_times_the_edge_is_counted(noise):
         X += rng.standard_normal((T, 3)) * np.sqrt(strengths) @ axes.T
         right += AdaptivePCA().fit(X).n_components_ == 3
     assert right >= 36
+
+
+@pytest.mark.parametrize("louder", [2.4, 3.0])
+def test_a_loud_input_that_shares_axes_with_components_adds_none(louder):
+    n, T, right = 50, 530, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        v = rng.exponential(1.0, n)
+        v[0] = louder * v[1:].max()
+        axes = np.linalg.qr(rng.standard_normal((n, 3)))[0]
+        strengths = rules.independence_edge(v, T) * np.array([6.0, 3.0, 1.7])
+        X = rng.standard_normal((T, n)) * np.sqrt(v)
+        X += rng.standard_normal((T, 3)) * np.sqrt(strengths) @ axes.T
+        right += AdaptivePCA().fit(X).n_components_ == 3
+    assert right >= 38
+
+
+def test_an_input_alone_is_a_component_if_it_is_far_louder_than_all_others():
+    found = []
+    for louder in (2.0, 3.5, 6.0, 20.0):
+        rng = np.random.default_rng(round(louder))
+        X = rng.standard_normal((500, 20)) * np.sqrt(np.r_[louder, np.ones(19)])
+        found.append(AdaptivePCA().fit(X).n_components_)
+    assert found == [0, 0, 1, 1]
+
+
+def test_an_input_alone_stays_in_the_noise_until_it_is_a_component():
+    """What components leave of inputs: two that are one component's, one by itself, and even ones."""
+    n = 12
+    C = np.eye(n)
+    C[0, 0], C[1:3, 1:3] = 9.0, [[4.0, 3.6], [3.6, 4.0]]
+    lam, V = np.linalg.eigh(C)
+    lam, U = lam[::-1], V.T[::-1]
+    left, mean = inputs_left(Profile.of(np.diag(C), np.sqrt(lam)[:, None] * U), n, 3)
+    np.testing.assert_allclose(left[0], np.diag(C))
+    np.testing.assert_allclose(mean, [lam[k:].sum() / (n - k) for k in range(3)])
+    assert left[1][0] == pytest.approx(mean[1])  # the first axis is this input
+    np.testing.assert_allclose(left[1][1:3], 4.0)
+    np.testing.assert_allclose(left[2][1:3], 1 / np.linalg.inv(C)[1, 1], atol=0.2)
+    np.testing.assert_allclose(left[2][3:], 1.0)
+
+
+def test_inputs_that_never_vary_change_no_rank():
+    rng = np.random.default_rng(3)
+    X = np.ones((500, 64))
+    X[:, ::4] = rng.standard_normal((500, 16)) + rng.standard_normal((500, 3)) @ rng.normal(0, 0.6, (3, 16))
+    for model in (AdaptivePCA, OnlineAdaptivePCA):
+        assert model().fit(X).n_components_ == model().fit(X[:, ::4]).n_components_ == 3
 
 
 def test_wide_input_is_judged_by_a_sample_of_its_inputs():
