@@ -123,10 +123,10 @@ def test_an_input_alone_stays_in_the_noise_until_it_is_a_component():
     left, mean = inputs_left(Profile.of(np.diag(C), np.sqrt(lam)[:, None] * U), n, 3)
     np.testing.assert_allclose(left[0], np.diag(C))
     np.testing.assert_allclose(mean, [lam[k:].sum() / (n - k) for k in range(3)])
-    assert left[1][0] == pytest.approx(mean[1])  # the first axis is this input
-    np.testing.assert_allclose(left[1][1:3], 4.0)
+    assert left[1][0] == pytest.approx(0, abs=1e-9)  # the first axis is this input
+    np.testing.assert_allclose(left[1][1:3], 4.0 * n / (n - 1))
     np.testing.assert_allclose(left[2][1:3], 1 / np.linalg.inv(C)[1, 1], atol=0.2)
-    np.testing.assert_allclose(left[2][3:], 1.0)
+    np.testing.assert_allclose(left[2][3:], n / (n - 2))
 
 
 def test_inputs_that_never_vary_change_no_rank():
