@@ -222,6 +222,12 @@ def test_time_at_the_right_rank_is_counted_after_settling():
     assert found["false"] == pytest.approx(1e4 / 300)
 
 
+def test_components_found_for_the_first_time_are_told_apart_from_other_changes():
+    course = {"right": [], "too many": [], "changes": [], "found late": []}
+    slow._follow(course, np.array([0, 0, 2, 2, 3, 2, 3, 4, 4, 5, 4]), 3, 4)
+    assert course == {"right": [0.375], "too many": [0.125], "changes": [7500], "found late": [2500]}
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_slow_inputs_have_the_variance_and_the_likeness_that_are_told(family):
     """Variance 1 and, where rows have a law of their own, the sum of squared autocorrelations."""

@@ -121,7 +121,7 @@ def _draws(T: int) -> int:
 def simulate(case: Slow) -> Table:
     """Rank less the truth by each method, one per draw, and of ours with a half-life its course."""
     found: dict[str, list[int]] = {}
-    course: dict[str, list[float]] = {"right": [], "too many": [], "changes": []}
+    course: dict[str, list[float]] = {"right": [], "too many": [], "changes": [], "found late": []}
     early = case.factors and case.half_life is None and FAMILIES[case.family].tau == 1
     found_at: dict[str, list[float]] = {"rows": [], "independent rows": []}
     for i in range(case.draws):
@@ -132,7 +132,7 @@ def simulate(case: Slow) -> Table:
         model.learn(X)
         ranks = {"online": model.model.n_components_}
         settled = SETTLE * case.half_life if case.half_life else case.T // 2
-        _follow(course, ranks_of(model.model)[settled:], stream.rank)
+        _follow(course, ranks_of(model.model), settled, stream.rank)
         if early:
             for way, row in _first_found(X, stream.rank).items():
                 found_at[way].append(row)
@@ -161,10 +161,18 @@ def simulate(case: Slow) -> Table:
     }
 
 
-def _follow(course: dict[str, list[float]], ranks: Array, truth: int) -> None:
+def _follow(course: dict[str, list[float]], ranks: Array, settled: int, truth: int) -> None:
+    """Note the course of the rank from a row on.
+
+    A rise towards the truth, to a rank that there was not before, is no change of what was settled: only then
+    has the stream shown enough of another component.
+    """
+    highest, ranks = np.maximum.accumulate(ranks)[settled:], ranks[settled:]
+    late = np.count_nonzero((np.diff(highest) > 0) & (highest[1:] <= truth))
     course["right"].append(float(np.mean(ranks == truth)))
     course["too many"].append(float(np.mean(ranks > truth)))
-    course["changes"].append(1e4 * np.count_nonzero(np.diff(ranks)) / len(ranks))
+    course["changes"].append(float(1e4 * np.count_nonzero(np.diff(ranks)) / len(ranks)))
+    course["found late"].append(float(1e4 * late / len(ranks)))
 
 
 def _first_found(X: Array, truth: int) -> dict[str, float]:

@@ -125,13 +125,19 @@ def _at_least(least: float, tables: Sequence[Table], what: str, *, too_many: boo
 
 
 def _changes(tables: Sequence[Table]) -> Claim:
-    changes = {name_of(t): mean(t["course"]["changes"]) for t in tables}
-    name = max(changes, key=lambda name: changes[name])
+    """Changes but for those by which a component is found for the first time, which only the text has."""
+    all_, found = (
+        {name_of(t): mean(t["course"][what]) for t in tables} for what in ("changes", "found late")
+    )
+    name = max(all_, key=lambda name: all_[name] - found[name])
+    most = all_[name] - found[name]
     return target(
         f"at most {MOST_CHANGES} changes of rank per 10,000 rows of a stationary stream",
-        f"changes after {SETTLE} half-lives, or without one in the second half of {LONG:,} rows and more",
-        f"at most {changes[name]:.2g} ({name})",
-        changes[name] <= MOST_CHANGES,
+        f"changes after {SETTLE} half-lives, or without one in the second half of {LONG:,} rows and more; "
+        "not those by which one of its components is found for the first time",
+        f"at most {most:.2g} ({name}); with components found for the first time at most "
+        f"{max(all_.values()):.2g} ({max(all_, key=lambda name: all_[name])})",
+        most <= MOST_CHANGES,
     )
 
 
