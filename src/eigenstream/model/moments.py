@@ -88,9 +88,10 @@ def likeness_of(rows: Any, k: int, axes: Floats) -> tuple[Vector | None, Moves |
     to a stretch take its slowest movement with them, and leave it more lively than it is.
     """
     T, n = rows.shape
-    block = BLOCK if T >= 2 * BLOCK else T
+    number = max(round(T / BLOCK), 1)
+    block = T // number  # so that all rows take part where there are few, in either direction of time
     most = max(min(STRETCHES, LARGEST_SAMPLE // (block * n)), 2)
-    starts = np.unique(np.linspace(0, T // block - 1, most).astype(np.int64)) * block
+    starts = np.linspace(0, T - block, min(number, most)).round().astype(np.int64)
     R = np.asarray(stretches_of(rows, starts, block), dtype=np.float64)
     lags, second = LagSums.none(n, min(k, n)), np.arange(len(R)) * RUNS // len(R) % 2 == 1
     for part, others in ((R[~second], R[second] if second.any() else R), (R[second], R[~second])):
