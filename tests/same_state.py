@@ -33,6 +33,8 @@ CACHES = {
     ("Plan", "window"): "cached property",
     ("Plan", "block"): "cached property",
     ("Steps", "fading"): "cached property",
+    ("Stretches", "room"): "rows that wait are compared as they are merged into the table",
+    ("Stretches", "number"): "rows that wait are compared as they are merged into the table",
     ("Monitor", "limits_last"): "follows from line, limits and reference",
     ("Reference", "moments"): "cached property",
     ("Reference", "degrees"): "cached property",
@@ -60,7 +62,8 @@ PARTS = {
     ("Waiting", "steps"): lambda waiting: waiting.first(waiting.number)[1],
     ("Scatter", "C"): lambda learner: np.tril(learner.C),  # the rest is memory
     ("Subspace", "rows"): lambda learner: learner.L,  # the rest is memory
-    ("Stretches", "room"): lambda stretches: stretches.room[: stretches.number],  # the rest is memory
+    ("Stretches", "table"): lambda stretches: stretches.merged().table,
+    ("Stretches", "length"): lambda stretches: stretches.merged().length,
     ("Monitor", "pending"): lambda monitor: np.concatenate((np.zeros((0, 6)), *monitor.pending)),
 }
 """Fields of which a part is state, and that part."""
