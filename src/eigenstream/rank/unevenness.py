@@ -68,9 +68,7 @@ def inputs_left(profile: Profile, n: int, number: int) -> tuple[Matrix, Vector]:
     """
     inputs, weights = profile.inputs[..., None, :], profile.weights
     held = np.ascontiguousarray(profile.held)  # products of other layouts have other bits
-    taken = np.zeros((*inputs.shape[:-2], number, inputs.shape[-1]))
-    np.cumsum(held[..., : number - 1, :], axis=-2, out=taken[..., 1:, :])
-    outside = np.maximum(inputs - taken, 0.0)
+    outside = np.maximum(inputs - _running_sums(held, number), 0.0)
     mean = (weights * outside).sum(axis=-1) / np.maximum(n - np.arange(number), 1)
     if number == 1:
         return outside, mean
@@ -78,7 +76,7 @@ def inputs_left(profile: Profile, n: int, number: int) -> tuple[Matrix, Vector]:
     unit = np.maximum(lam.max(axis=-1), TINY)[..., None]  # squares of sums of squares overflow or vanish
     lam, noise = np.maximum(lam / unit, ROUNDING), np.maximum(mean[..., 1:] / unit, ROUNDING)
     shares = held / (unit * lam)[..., None]
-    within = np.cumsum(shares[..., : number - 1, :], axis=-2)
+    within = _running_sums(shares, number)[..., 1:, :]
     rest = np.maximum(inputs - held.sum(axis=-2, keepdims=True), 0.0) / unit[..., None]
     own = np.minimum(unit[..., None] * _unexplained(shares, rest, lam, noise), inputs)
     mean[..., 1:] = unit * noise
@@ -87,6 +85,14 @@ def inputs_left(profile: Profile, n: int, number: int) -> tuple[Matrix, Vector]:
     share = np.clip((1 - within) / (1 - MOSTLY), 0.0, 1.0)
     outside[..., 1:, :] = left + share * np.maximum(own - left, 0.0)
     return outside, mean
+
+
+def _running_sums(parts: Matrix, number: int) -> Matrix:
+    """Sums of the first 0, 1, ... rows (number, w): NumPy's own function goes through them by columns."""
+    sums = np.zeros((*parts.shape[:-2], number, parts.shape[-1]))
+    for i in range(1, number):
+        np.add(sums[..., i - 1, :], parts[..., i - 1, :], out=sums[..., i, :])
+    return sums
 
 
 def _unexplained(shares: Matrix, rest: Vector, lam: Vector, noise: Vector) -> Matrix:
