@@ -84,7 +84,9 @@ def test_blocks_of_any_size_add_up_to_the_scatter_matrix(make, center, beta2, rn
 @pytest.mark.parametrize("half_life", [None, 300])
 @pytest.mark.parametrize("name", REAL)
 def test_exact_is_the_closed_form(name, half_life):
-    """Rank, variances and projector to 1e-10, on real data, at any moment.
+    """Rank, variances and projector to 1e-10, on real data, at any moment; thresholds to 1e-5.
+
+    Of inputs that others explain next to all, thresholds ask what is left: a difference of large numbers.
 
     Rows are shuffled: how alike rows in their own order are, a stream judges by the axes that it has had.
     """
@@ -95,7 +97,7 @@ def test_exact_is_the_closed_form(name, half_life):
         if half_life is None:
             closed = AdaptivePCA().fit(rows)
             assert model.n_components_ == closed.n_components_
-            assert model.threshold_ == pytest.approx(closed.threshold_, rel=1e-6)
+            assert model.threshold_ == pytest.approx(closed.threshold_, rel=1e-5)
         weights = model.beta_ ** (2.0 * np.arange(len(rows) - 1, -1, -1))
         centered = rows - weights @ rows / weights.sum()
         lam, axes = offline.spectrum(centered, model.max_components_, sample_weight=weights)

@@ -92,14 +92,14 @@ def test_scores_find_the_components():
 def test_a_new_feature_was_constant_so_far():
     rows = sample_stream(400)
     late = rows.copy()
-    late[:200, 10:] = rows[200, 10:]
+    late[:100, 10:] = rows[100, 10:]
     grown, always = StreamingPCA(max_components=8, seed=0), learnt(late, max_components=8)
-    for x in samples(rows[:200], NAMES[:10]) + samples(rows[200:]):
+    for x in samples(rows[:100], NAMES[:10]) + samples(rows[100:]):
         grown.learn_one(x)
     np.testing.assert_allclose(grown.model.spectrum_, always.model.spectrum_, rtol=1e-10)
     np.testing.assert_allclose(grown.model.mean_, always.model.mean_, rtol=1e-10)
     np.testing.assert_allclose(
-        np.abs(grown.model.components_ @ always.model.components_.T), np.eye(4), atol=1e-8
+        np.abs(grown.model.components_ @ always.model.components_.T), np.eye(3), atol=1e-8
     )
     assert grown.model.n_samples_seen_ == 400
     assert grown.model.tally_.learnt == 400

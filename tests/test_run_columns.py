@@ -17,7 +17,7 @@ from eigenstream.jobs.times import LIMIT, Times
 from tests.jobs import call
 
 ROWS = 600
-X = np.random.default_rng(0).standard_normal((ROWS, 4)) * [9, 3, 1, 1]
+X = np.random.default_rng(0).standard_normal((ROWS, 4)) * [9, 4, 1, 1]
 X[:, 1] += X[:, 0]
 STAMPS = [f"2024-01-{1 + i // 100:02} {i % 100 // 60:02}:{i % 100 % 60:02}" for i in range(ROWS)]
 

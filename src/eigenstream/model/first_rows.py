@@ -119,7 +119,7 @@ def fill_by_values_so_far(rows: Floats) -> tuple[Floats, Matrix]:
     --------
     >>> rows = np.array([[1.0, 5.0], [2.0, 4.0], [3.0, 3.0], [4.0, np.nan]])
     >>> fill_by_values_so_far(rows)[0][-1].round(2)
-    array([4. , 3.14])
+    array([4.  , 3.22])
     """
     observed = ~np.isnan(rows)
     values = np.where(observed, rows, 0.0).astype(np.float64)

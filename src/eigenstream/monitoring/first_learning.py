@@ -23,7 +23,7 @@ import numpy as np
 from ..learners.knowledge import Floats, Matrix, Vector
 from ..model.blocks import Missing
 from ..model.plan import Plan
-from .judging import Judged, Seen, distances, judge, see
+from .judging import Judged, SeenRows, distances, judge, see
 from .left_out import left_out
 from .likeness import Likeness
 from .limits import DISTANCE, Limits
@@ -117,14 +117,14 @@ class _Block(NamedTuple):
     """Statistics of which only the distance is told (T, 5)."""
     likeness: Likeness
     """That of the rows to those before, by their squares."""
-    seen: list[Seen]
+    seen: list[SeenRows]
     """The rows a part at a time, from the first on, as many as are kept."""
 
     @classmethod
     def of(cls, reference: Reference, rows: Floats) -> Self:
         """Look at rows that a reference does not know, a part at a time."""
         likeness, distances = Likeness.unknown(len(reference.variances)), _nothing_told(len(rows))
-        kept: list[Seen] = []
+        kept: list[SeenRows] = []
         for start, seen in _seen_in_parts(reference, rows):
             likeness = likeness.after(seen.squares())
             distances[start : start + len(seen.usable), DISTANCE][seen.usable] = seen.distance
@@ -230,7 +230,7 @@ def judged_in_parts(
         yield judged
 
 
-def _seen_in_parts(reference: Reference, rows: Floats) -> Iterator[tuple[int, Seen]]:
+def _seen_in_parts(reference: Reference, rows: Floats) -> Iterator[tuple[int, SeenRows]]:
     """The first row of each part of a stretch of rows, and what is seen of the part."""
     step, trail = _rows_in_a_part(reference), None
     for start in range(0, len(rows), step):

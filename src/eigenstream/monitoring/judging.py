@@ -78,7 +78,7 @@ class _Squares(NamedTuple):
         return np.asarray(found)
 
 
-class Seen(NamedTuple):
+class SeenRows(NamedTuple):
     """Squares of rows in sequence: all that their statistics need, and the likeness of rows."""
 
     row: _Squares
@@ -165,7 +165,7 @@ def judge(
 
 def see(
     reference: Reference, rows: Floats, place: int, trail: Trail | None = None, *, gross: float = math.inf
-) -> Seen:
+) -> SeenRows:
     """The squares of rows in sequence; parameters as of `judge`."""
     usable, places = np.ones(len(rows), dtype=bool), np.arange(place, place + len(rows))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -181,7 +181,7 @@ def see(
         averages, after = trail.after(C, _capped(C, distance, gross))
         average, products = _Squares.of(reference, averages), _products(reference, C, trail.previous)
         first = _Squares.of(reference, trail.previous[None])
-    return Seen(row, average, products, first, distance, averages, None if nothing else after, usable)
+    return SeenRows(row, average, products, first, distance, averages, None if nothing else after, usable)
 
 
 def _capped(C: Matrix, distance: Vector, most: float) -> Matrix:

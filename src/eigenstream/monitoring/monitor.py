@@ -77,7 +77,7 @@ MOST_JUDGED = 1 << 20
 # inputs takes 1.1 us a row instead of 1.7, one of 64 takes 2.1, not 3.1. Each time costs .3 ms besides: at
 # 128 and 256 inputs, 1,024 rows took less time than 512 and than 4,096.
 AT_ONCE, LEAST_AT_ONCE = 1 << 16, 1024
-"""Numbers that are judged at a time, but at least so many rows."""
+"""Most numbers that are judged at a time, and least number of rows."""
 
 # As many as it takes to tell a fault from chance (`events.DENSE`), and more.
 LATE = 16
