@@ -26,6 +26,26 @@ def with_walking_factors(X, strengths, seed):
     return X + factors * np.sqrt(strengths) @ axes_of(X.shape[1], len(strengths), seed)
 
 
+@pytest.mark.parametrize("half_life", [None, 300])
+@pytest.mark.parametrize(("factors", "said"), [(0, "no components"), (1, "1 component"), (2, "2 components")])
+def test_the_advice_says_how_many_components_differences_have(factors, said, half_life):
+    """Where levels are random walks of their own, and only steps have something in common."""
+    for seed in range(3):
+        rng = np.random.default_rng(SEED + seed)
+        common = 5 * rng.standard_normal((1500, factors)) @ axes_of(8, factors, seed)
+        X = 3 * walks(1500, 8, SEED + seed) + 3 * common
+        model = OnlineAdaptivePCA(half_life=half_life).fit(X)
+        assert model.n_components_ == 0
+        assert f"(they have {said})" in model.advice_
+        if half_life is None:
+            assert f"(they have {said})" in AdaptivePCA().fit(X).advice_
+
+
+def test_nothing_is_said_of_differences_that_are_not_known_in_all_directions():
+    assert "(they have" not in OnlineAdaptivePCA().fit(walks(1500, 30, SEED)).advice_
+    assert "(they have" not in OnlineAdaptivePCA(max_components=4).fit(walks(1500, 8, SEED)).advice_
+
+
 def close(one, two):
     for mine, other in zip(one, two, strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-6)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import Evidence, FixedRank, NoiseEdge, ParallelAnalysis, Rule, other_ranks
+from .moving import rank_of_moves
 
 # Samples per input. The edge of white noise lies at (1 + sqrt(1/4))^2 = 2.25 times its mean there.
 FEW_SAMPLES = 4
@@ -60,7 +61,7 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule, of_differences: i
     alpha
         The coefficient or the rule.
     of_differences
-        How many components the differences from row to row have; None: not known.
+        How many components the differences from row to row have; None: as the evidence says, if it does.
 
     Examples
     --------
@@ -72,7 +73,11 @@ def advice(evidence: Evidence, rank: int, alpha: float | Rule, of_differences: i
     if not evidence.variances.size or not evidence.variances[0] > 0:
         return "nothing varies: all inputs are constant so far" if rank == 0 else ""
     units = _units(evidence)
-    undecided = _undecided(evidence, rank, of_differences) if cannot_be_told(evidence, rank, alpha) else []
+    undecided: list[str] = []
+    if isinstance(alpha, Rule) and cannot_be_told(evidence, rank, alpha):
+        if of_differences is None:
+            of_differences = rank_of_moves(evidence, alpha)
+        undecided = _undecided(evidence, rank, of_differences)
     if rank == 0:
         told = undecided or _too_few(evidence) or [_flat(evidence), *_few(evidence, alpha)]
         return " ".join([*told, *units, _others(evidence, alpha)])

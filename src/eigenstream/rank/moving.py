@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..array_types import Matrix
+from ..learners.knowledge import Profile
 from ..learners.moves import Moves
 from .edges import TINY, edges_at, independence_edges, independent_samples
 from .evidence import Evidence, Vector
+from .rule import Rule
 
 # Differences per input. Of fewer, the edge is above twice the mean, and axes are those of a handful of rows.
 PER_INPUT = 2
@@ -72,6 +74,36 @@ def moving_ratios(evidence: Evidence, margins: Margins, neighbours: int, least: 
             ratios[:p] = along[0] / line
             break
     return ratios
+
+
+def rank_of_moves(evidence: Evidence, rule: Rule) -> int | None:
+    """Number of components that differences from row to row have by themselves, by the rule of the rows.
+
+    None where they are not known in all directions, as of wide input, or where there are none.
+    """
+    moves, n = evidence.moves, evidence.n_inputs
+    if moves is None or not moves.known or moves.along.shape[-1] < n or moves.shared.shape[-1] != n:
+        return None
+    count, inputs = float(moves.totals[0]), moves.inputs / float(moves.totals[0])
+    lam, V = np.linalg.eigh(moves.along[0] / count)
+    known = lam > ROUNDING * max(float(lam[-1]), TINY)
+    lam, V = lam[known][::-1], V[:, known][:, ::-1]
+    if not len(lam):
+        return None
+    held = np.square(V.T @ moves.shared / count) / lam[:, None]
+    rho = min(abs(float(moves.totals[2]) / count) / float(inputs.sum()), SLOWEST)
+    found = Evidence(
+        lam,
+        float(lam.sum()),
+        min(evidence.capacity, len(lam)),
+        n,
+        moves.number,
+        input_variances=inputs,
+        profile=Profile(inputs, held, np.ones(n)),
+        persistence=np.array([(1 + rho * rho) / (1 - rho * rho)]),
+        standardized=evidence.standardized,
+    )
+    return min(rule.judge(found).rank(), found.capacity)
 
 
 def _doubtful(moves: Moves, n: int, last: int) -> list[int]:
