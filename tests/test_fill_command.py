@@ -517,3 +517,20 @@ def test_text_of_two_bytes_a_character_stays_so(tmp_path, monkeypatch):
     call("fill", "a.csv", "--output", "whole.csv")
     call("fill", "wide.csv", "--output", "wide_whole.csv")
     assert Path("wide_whole.csv").read_bytes() == Path("whole.csv").read_bytes().decode().encode("utf-16")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_names_of_new_columns_are_quoted_as_those_of_the_file(tmp_path, delimiter):
+    names = ["Bahamas, The", "Gap; wide", 'the "third"', "plain"]
+    X, gone = plant(60)
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        lines = csv.writer(file, delimiter=delimiter)
+        lines.writerow(names)
+        lines.writerows(
+            ["" if m else f"{v:.2f}" for v, m in zip(*row, strict=True)] for row in zip(X, gone, strict=True)
+        )
+    call("fill", tmp_path / "a.csv", "--output", tmp_path / "b.csv", "--std", "--flag")
+    header, *rows = cells_of(tmp_path / "b.csv", delimiter)
+    assert header == [*names, *(f"{name}_std" for name in names), "filled"]
+    assert {len(row) for row in rows} == {9}
+    assert {name for row in rows for name in names if name in row[-1]} == set(names)

@@ -67,7 +67,7 @@ class CsvDialect:
 
     def head(self, line: bytes) -> bytes:
         more = [f"{name}_std" for name in self.names] * self.std + ["filled"] * self.flag
-        return self._with_more(line.decode(self.encoding, "surrogateescape"), more)
+        return self._with_more(line.decode(self.encoding, "surrogateescape"), list(map(self._cell, more)))
 
     def look(self, line: bytes) -> None:
         text = line.decode(self.encoding, "surrogateescape")
@@ -100,7 +100,10 @@ class CsvDialect:
         return word.replace(".", self.mark)
 
     def _cell(self, word: str) -> str:
-        return f'"{word}"' if self.parser.delimiter in word else word
+        """The word, quoted where it holds a sign that would end the cell, as `csv` reads it."""
+        if self.parser.delimiter not in word and '"' not in word:
+            return word
+        return '"' + word.replace('"', '""') + '"'
 
     def _with_more(self, text: str, more: Sequence[str]) -> bytes:
         """The line with cells at its end."""
