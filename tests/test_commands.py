@@ -418,3 +418,14 @@ def test_what_was_noticed_about_a_source_is_said(folder, X):
 def test_the_flag_to_use_is_named(folder, content, arguments, message):
     (folder / "awkward.csv").write_bytes(content)
     assert message in call("run", "awkward.csv", *arguments, code=1)
+
+
+def test_monitors_are_not_merged_and_told_so(tmp_path, X, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("rows.npy", X)
+    call("watch", "rows.npy", "--save", "a.mon", "--quiet")
+    call("run", "rows.npy", "--save", "b.model", "--quiet")
+    for given in (("a.mon", "a.mon"), ("b.model", "a.mon")):
+        said = call("merge", *given, "--save", "c.model", code=2)
+        assert "a.mon is a monitor, and monitors are not merged" in " ".join(said.split())
+    assert not Path("c.model").exists()

@@ -392,6 +392,7 @@ def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
         merge_into(models, save)
         return
     loaded = [load(path) for path in models]
+    _refuse_monitors(dict(zip(models, loaded, strict=True)))
     record, notes = merged_record([model.position_ for model in loaded], models)
     merged = merged_from(loaded)
     file = ModelFile(save)
@@ -403,3 +404,15 @@ def merge(models: tuple[str, ...], save: str, overwrite: bool) -> None:
     click.echo(f"{shown(save)}: {merged.n_samples_seen_:,} samples, rank {merged.n_components_}")
     for note in notes:
         click.echo(f"note: {shown(note)}", err=True)
+
+
+def _refuse_monitors(loaded: dict[str, Any]) -> None:
+    """Raise if one of these is a monitor: its limits hold for the rows that it has learnt them from."""
+    from .. import StreamMonitor
+
+    found = next((path for path, one in loaded.items() if isinstance(one, StreamMonitor)), None)
+    if found is not None:
+        raise click.UsageError(
+            f"{found} is a monitor, and monitors are not merged: limits hold for the rows they were learnt "
+            "from; watch all sources by one monitor: eigenstream watch SOURCE --model MONITOR --save MONITOR"
+        )
