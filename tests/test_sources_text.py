@@ -345,6 +345,7 @@ def test_an_index_that_pandas_wrote_is_noticed(tmp_path):
     frame.to_csv(tmp_path / "x.csv")
     (note,) = notes_of(tmp_path / "x.csv")
     assert "counts rows, as the index does that pandas writes" in note
+    assert "exclude=0 leaves it out" in note
     assert notes_of(tmp_path / "x.csv", exclude="0") == []
     frame.to_csv(tmp_path / "y.csv", index=False)
     assert notes_of(tmp_path / "y.csv") == []
@@ -426,3 +427,83 @@ def test_json_lines_are_read_at_once(lines):
 )
 def test_json_lines_that_need_care_are_left_to_it(lines):
     assert not agrees(JsonLines(lines[0], "x", ReadOptions(), 1), lines)
+
+
+YEARS = {
+    "a country": "Country Name,1960,1961,1962\nAruba,54211,55438,56225\nChad,1,2,3\n",
+    "a quoted line": '"","1940","1945","1950"\n"Food",22.2,44.5,59.6\n"Tobacco",10.5,15.5,1.6\n',
+    "a quoted line of numbers alone": '"1940","1945"\n22.2,44.5\n10.5,15.5\n',
+    "row names without a name": '"1940","1945"\n"Food",22.2,44.5\n"Tobacco",10.5,15.5\n',
+    "all quoted": '"Name","Code","1960","1961","1962",\n"A","B","1.5","2","3",\n"C","D","4","5","6",\n',
+    "a total": "Country,Total,1960,1961,1962\nAruba,3,54211,55438,56225\nChad,9,1,2,3\n",
+    "an index": ",1960,1961,1962\n0,1.5,2.5,3.5\n1,3.5,4.5,5.5\n",
+    "ages": "region,0,5,10,15\nnorth,1.5,2,4,3\nsouth,2.5,3,4,3\n",
+}
+DATA_LINES = {
+    "a plain file": "1,2,3,4\n5.5,6,7,8\n",
+    "years in a plain file": "1960,1961,1962,1963\n5.5,6,7,8\n",
+    "sensors near 1,500": "pump1,1500,1501,1502\npump2,1510,1498,1503\n",
+    "days": "2024-01-01,1,2,3,4\n2024-01-02,4,5,6,7.5\n",
+    "days and years": "2024-01-01,1960,1961,1962\n2024-01-02,4,5,6\n",
+    "keys and few numbers": "a,1,2,3\nb,1.5,2,4\n",
+    "keys and whole numbers": "a,1,2,3,4,5\nb,7,2,9,4,5\n",
+    "equal numbers": "a,5,5,5,5\nb,1.5,2,9,4\n",
+    "very long numbers": f"a,{'1' * 5000},{'1' * 5000},{'1' * 5000}\nb,1,2,3\n",
+    "one line": "a,1960,1961,1962\n",
+}
+
+
+@pytest.mark.parametrize("text", YEARS.values(), ids=YEARS)
+def test_a_first_line_of_years_is_taken_for_names(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    with sources.open(tmp_path / "x.csv", exclude="text") as source:
+        assert sum(len(batch.rows) for batch in source) == 2
+        assert {"1940", "1960", "5"} & set(source.names)
+        assert "the first line has" in source.notes[0]
+        assert "header=False reads it as data" in source.notes[0]
+
+
+@pytest.mark.parametrize("text", DATA_LINES.values(), ids=DATA_LINES)
+def test_a_first_line_of_data_stays_data(tmp_path, text):
+    (tmp_path / "x.csv").write_text(text)
+    options = {"exclude": "text", "on_bad_row": "skip"}
+    with sources.open(tmp_path / "x.csv", **options) as source:
+        assert sum(len(batch.rows) for batch in source) + source.skipped == text.count("\n")
+        assert not any("first line" in note for note in source.notes)
+
+
+def test_quotes_that_numbers_need_make_no_names(tmp_path):
+    (tmp_path / "x.csv").write_text('"7,58","1,5"\n7,2\n')
+    (tmp_path / "y.csv").write_text('"7,58","1"\n7,"2,5"\n')
+    for name in "xy":
+        assert len(rows_of(tmp_path / f"{name}.csv", delimiter=",", decimal=",")) == 2
+
+
+def test_a_word_above_numbers_proposes_the_header(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b,7\n1,2,3\n4,5,6\n")
+    with pytest.raises(SourceError, match="header takes the first line for names"):
+        list(sources.open(tmp_path / "x.csv"))
+
+
+def test_text_behind_gaps_is_excluded_as_text(tmp_path):
+    lines = [f"None,,{i},x" if i < 5 else f"Driver,left,{i},y" for i in range(200)]
+    (tmp_path / "x.csv").write_text("\n".join(["bags,side,a,b", *lines, ""]))
+    with sources.open(tmp_path / "x.csv", exclude="text") as source:
+        assert source.names == ["a"]
+    late = ["a,bags", *(f"{i},None" for i in range(150)), "1,Driver and Passenger", "2,None", ""]
+    (tmp_path / "y.csv").write_text("\n".join(late))
+    with pytest.raises(SourceError, match="exclude='text,bags' leaves the column out"):
+        list(sources.open(tmp_path / "y.csv", exclude="text", allow_nan=True))
+
+
+def test_names_of_a_model_that_a_file_does_not_have_are_noted(tmp_path):
+    (tmp_path / "x.csv").write_text("1,2.5\n3,4.5\n")
+    (note,) = notes_of(tmp_path / "x.csv", names=("flow", "heat"))
+    assert "columns are taken by their order for flow, heat" in note
+    assert notes_of(tmp_path / "x.csv", names=("x0", "x1")) == []
+
+
+def test_thousands_marks_are_named_where_they_leave_no_column(tmp_path):
+    (tmp_path / "x.csv").write_text("Jahr;Zahl\n2001;35.361,0\n2002;36.361,0\n")
+    with pytest.raises(SourceError, match=r"thousands='\.'"):
+        sources.open(tmp_path / "x.csv", exclude="text", time_column="Jahr")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .hints import say_when_compiling, without_a_value
+from .hints import in_flags, say_when_compiling, without_a_value
 from .options import keep_options, reading, require_enough, require_input, source_options
 from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
 
@@ -137,7 +137,7 @@ def fill(
             left += f"; {found.empty:,} empty lines at the end left as they are" if found.empty else ""
             said = f"{name}{found.rows:,} rows, {found.gaps:,} gaps: {found.filled:,} filled{left}"
             click.echo(said, err=output == "-")
-            for note in (*notes_on(found, ahead=ahead, several=len(pairs) > 1), *opened.notes):
+            for note in (*notes_on(found, ahead=ahead, several=len(pairs) > 1), *map(in_flags, opened.notes)):
                 click.echo(shown(f"note: {note}"), err=True)
         require_enough(ctx, opened, options["skip_at_most"])
     if save is not None:

@@ -21,6 +21,8 @@ WORDS = {
     "raise max_components": "raise --max-components",
     "standardize=True": "--standardize",
     "outliers='cap'": "--outliers cap",
+    "header=False reads": "--no-header reads",
+    "exclude=0 leaves": "--exclude 0 leaves",
 }
 """Python in messages of the library, and the flags to type instead."""
 

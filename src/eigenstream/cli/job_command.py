@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from .hints import say_when_compiling
+from .hints import in_flags, say_when_compiling
 from .options import KEYED_BATCH_ROWS, reading, require_enough, require_input, require_picture
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def _run(job: Job, watchers: list[Watcher], display: Watcher | None) -> tuple[Ou
         warnings.simplefilter("always", UserWarning)
         stack.enter_context(threads_for(source.width))
         outcome = job.run()
-    return outcome, [str(warning.message) for warning in caught] + source.notes
+    return outcome, [str(warning.message) for warning in caught] + list(map(in_flags, source.notes))
 
 
 @contextmanager

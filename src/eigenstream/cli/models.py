@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .hints import in_flags
 from .job_command import stated_options
 from .options import (
     KEEP_OPTIONS,
@@ -124,7 +125,7 @@ def transform(
         if opened.skipped:
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
         for note in opened.notes:
-            click.echo(f"note: {note}", err=True)
+            click.echo(f"note: {in_flags(note)}", err=True)
         if unknown := getattr(scorer, "unknown", {}):
             _say_unknown(unknown)
         require_enough(ctx, opened, options["skip_at_most"])

@@ -6,12 +6,13 @@ import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import cells
-from .batch import SKIP, Hint, SourceError, some_of
+from .batch import CHOOSE, NO_TEXT, SKIP, Hint, SourceError, some_of
 from .lines import WIDEST_TEXT, Complaint, Parser, Piece, refuse_wide, shortened
 from .options import GROUPED, ReadOptions
 from .time_formats import CLOCK, is_day
@@ -30,6 +31,14 @@ TO_POINT = bytes.maketrans(b".,\x01", b"\x01.,")
 TO_POINT_WORDS = {ord("."): "\x01", ord(","): ".", 1: ","}
 MARKER = re.compile(r"[^\d]{1,20}|#\w+.?")
 """Words that people write for a missing value; an error proposes them for `na`."""
+YEARS = range(1000, 3000)
+"""Whole numbers that are names of columns rather than values where they go on by equal steps."""
+FEWEST_YEARS, FEWEST_NUMBERS = 3, 4
+"""Least number of years, and of other whole numbers, in equal steps that are taken for names."""
+LONGEST_NAME = 16
+"""Signs that a whole number has less than to be taken for a name."""
+MOST_STEPS = 1000
+"""Numbers of the first line whose steps are compared."""
 SKIP_LINES = Hint("skip_lines", None, "says how many lines stand before the names")
 SAMPLE, SAMPLED = 64, 2**16
 """Rows that show where columns end, and the most cells of them, but two rows at least: enough that a value
@@ -79,8 +88,8 @@ class CsvParser(Parser):
         fields = self._fields(text)
         self.full = len(fields)
         self.settle(options.decimal or self._known_mark())
-        self.counting = False
-        """True if the names are the numbers from 0."""
+        self.counting = ""
+        """Why a first line with numbers is taken for names; empty if it is not."""
         known = set(options.names or ())
         self.titled = options.header or False
         if options.header is None:
@@ -107,7 +116,10 @@ class CsvParser(Parser):
             return self._fields(options.decoded(peek() or b"")) if self.titled else fields
 
         def without_numbers() -> list[int]:
-            return [i for i, field in enumerate(example()) if not self._is_value(field)]
+            data = rows if self.titled else [fields, *rows]
+            if not data or len(data[0]) != len(example()):
+                data = [example()]
+            return [i for i in range(len(data[0])) if not self._is_value(self._first_value(data, i))]
 
         self._emptied = 0
         """Number of columns at the end that have neither name nor value."""
@@ -116,7 +128,10 @@ class CsvParser(Parser):
         try:
             self.chosen, self._kept = options.choose(self.titles, columns, source, without_numbers, aside)
         except SourceError as error:
-            raise SourceError(error.what, *error.hints, *self._other_delimiter(peek() or b"")) from None
+            more = self._other_delimiter(peek() or b"")
+            if options.exclude is not None:  # as text, perhaps
+                more = more or self._grouped_in(example())
+            raise SourceError(error.what, *error.hints, *more) from None
         self.unknown = options.unknown(self.titles, columns, source, without_numbers, aside)
         if columns < self.full:
             self.chosen = list(self.chosen)  # a range stands for all fields
@@ -126,6 +141,13 @@ class CsvParser(Parser):
         self.numbers = list(self.chosen)
         self._seen = False
         """True once a line has been parsed."""
+        first_row = rows[0] if rows and not self.titled and options.header is None else []
+        self._heads = [
+            i
+            for i, below in enumerate(first_row[: len(fields)])
+            if self._is_number(below) and fields[i].strip() and not self._is_value(fields[i])
+        ]
+        """Columns in which the first line, though it is taken for data, has a word above a number."""
 
     def _known_mark(self) -> str | None:
         """Return the decimal mark, if other marks leave but one; None if numbers have to show it."""
@@ -159,7 +181,7 @@ class CsvParser(Parser):
         named = [title for title in titles if title]
         fits = len(titles) == len(fields) and len(set(named)) == len(named) and all(titles[: len(named)])
         if fits and any(map(self._is_number, fields)) and not any(map(self._is_number, titles)):
-            self.titles, self.titled, self.remarked, self.counting = titles, False, True, False
+            self.titles, self.titled, self.remarked, self.counting = titles, False, True, ""
 
     def _find_index(self, rows: Sequence[Sequence[str]]) -> bool:
         """Return True if rows have one field more than there are names, and it is the first that has none.
@@ -275,8 +297,13 @@ class CsvParser(Parser):
 
     def notes(self) -> list[str]:
         notes = list[str]()
+        if self.titles is None and self.options.names and not _are_numbers(self.options.names):
+            known = some_of(self.options.names)
+            notes.append(f"the first line has no names: columns are taken by their order for {known}")
         if self.counting:
-            notes.append("the first line counts from 0: it is taken for names; without a header it is data")
+            notes.append(
+                f"the first line {self.counting}: it is taken for names; header=False reads it as data"
+            )
         if self.remarked and self.titles:
             notes.append(f"the comment before the first row is taken for names ({some_of(self.titles)})")
         if self.indexed:
@@ -331,10 +358,20 @@ class CsvParser(Parser):
                 *(thousands if self.delimiter == "," and GROUPED[","].fullmatch(word) else ()),
             )
         if self._seen and MARKER.fullmatch(word):
-            return (Hint("na", word, "reads it as a missing value"), SKIP)
+            left_out = Hint("exclude", self._also_excluded(i), "leaves the column out")
+            return (Hint("na", word, "reads it as a missing value"), SKIP, left_out)
         if not self._seen and self.titled and not any(self._is_value(fields[i]) for i in self.chosen):
             return (SKIP,) if self.full > 1 else (SKIP_LINES,)  # a line of units, or one before the names
+        if not self._seen and self._heads and line.startswith(self.first):
+            return (Hint("header", None, "takes the first line for names"), CHOOSE, NO_TEXT)
         return ()
+
+    def _also_excluded(self, i: int) -> str:
+        """Return the columns that are left out, and this one."""
+        name, before = self.titles[i] if self.titles else str(i), self.options.exclude
+        name = str(i) if "," in name or not name or name.strip().isdigit() else name
+        listed = [before] if isinstance(before, str) else list(before or ())
+        return ",".join(map(str, [*listed, name]))
 
     def _time(self, i: int, fields: Sequence[str]) -> tuple[str, str]:
         """Return the name and the text of a column, of two if the next one holds a time of day."""
@@ -368,6 +405,10 @@ class CsvParser(Parser):
                 turned = (Hint("decimal", decimal, "reads the decimal mark"),) if other else ()
                 return (*turned, Hint("thousands", mark, "reads groups of three digits"))
         return ()
+
+    def _grouped_in(self, fields: Sequence[str]) -> tuple[Hint, ...]:
+        """Return hints for the first number with thousands marks in a line."""
+        return next(filter(None, (self._grouped(field.strip()) for field in fields)), ())
 
     def _other_delimiter(self, following: bytes) -> tuple[Hint, ...]:
         """Return a hint if the given delimiter is not in the first line, or less often than another."""
@@ -410,6 +451,13 @@ class CsvParser(Parser):
             return bool(DECIMAL_COMMA.fullmatch(field.strip()))
         return True
 
+    def _first_value(self, rows: Sequence[Sequence[str]], i: int) -> str:
+        """Return the first field of a column that is not missing; the first one if all are."""
+        found = (
+            row[i] for row in rows if i < len(row) and row[i].strip().lower() not in self.options.missing
+        )
+        return next(found, rows[0][i])
+
     def _is_number(self, field: str) -> bool:
         try:
             return not np.isnan(self._number(field))
@@ -450,15 +498,102 @@ class CsvParser(Parser):
         return " " if len(words) > 1 and any(map(_is_decimal, words)) else only
 
     def _is_header(self, fields: Sequence[str], peek: Callable[[], bytes | None]) -> bool:
-        """Return True for a line without a single number, or one that counts from 0."""
-        if not any(map(self._is_number, fields)):
+        """Return True for a line without a single number, or one whose numbers can only be names."""
+        numbers = [i for i, field in enumerate(fields) if self._is_number(field)]
+        if not numbers:
             return True
         counted = fields[1:] if not fields[0].strip() else fields
-        if len(counted) < 3 or [field.strip() for field in counted] != [str(i) for i in range(len(counted))]:
+        counts = len(counted) > 2 and [one.strip() for one in counted] == [
+            str(i) for i in range(len(counted))
+        ]
+        quoted, steps = self._are_quoted(numbers), _in_equal_steps([fields[i] for i in numbers])
+        if not (counts or quoted or steps):
             return False
-        following = self._fields(self.options.decoded(peek() or b""))
-        self.counting = len(following) == len(fields) and not all(map(_is_whole, following[1:]))
-        return self.counting
+        line = peek() or b""
+        following = self._fields(self.options.decoded(line))
+        if counts and len(following) == len(fields) and not all(map(_is_whole, following[1:])):
+            self.counting = "counts from 0"
+        elif quoted and self._begins_unquoted(line, numbers, len(fields)):
+            self.counting = "has quotes around its numbers, and the next one has none"
+        elif steps and self._is_below_names(fields, following, numbers):
+            first = ", ".join(fields[i].strip() for i in numbers[:2])
+            self.counting = f"has numbers that go on by equal steps ({first}, ...)"
+        return bool(self.counting)
+
+    def _are_quoted(self, numbers: Sequence[int]) -> bool:
+        """Return True if all fields of the first line with something in them are quoted, without need."""
+        raw = self._raw(self.first) if b'"' in self.first else []
+        if len(raw) <= numbers[-1] or any(self.delimiter in raw[i] for i in numbers):
+            return False
+        return all(one[0] == one[-1] == '"' and len(one) > 1 for one in raw if one)
+
+    def _begins_unquoted(self, line: bytes, numbers: Sequence[int], width: int) -> bool:
+        """Return True if a line has values without quotes where the first one has numbers."""
+        raw = self._raw(line)
+        raw = raw[1:] if len(raw) == width + 1 else raw  # a name of the row that the header lacks
+        below = [raw[i] for i in numbers] if len(raw) == width else []
+        return any(map(self._is_number, below)) and all(
+            '"' not in one and self._is_value(one) for one in below
+        )
+
+    def _raw(self, line: bytes) -> list[str]:
+        """Return the fields of a line with their quotes."""
+        text = self.options.decoded(line).rstrip("\r\n")
+        if self.delimiter == " ":
+            return BETWEEN_SPACES.findall(text)
+        return [one.strip() for one in re.findall(_field(self.delimiter), text)]
+
+    def _is_below_names(
+        self, fields: Sequence[str], following: Sequence[str], numbers: Sequence[int]
+    ) -> bool:
+        """Return True if words of the first line stand above words, and its numbers above other values.
+
+        A name of a year is a year, and then one other name may stand above numbers; where names are other
+        numbers, some values below them must have decimals.
+        """
+        if len(following) != len(fields):
+            return False
+        years = all(_is_year(fields[i]) for i in numbers)
+        others = [(fields[i].strip(), following[i].strip()) for i in range(len(fields)) if i not in numbers]
+        while others and others[-1] == ("", ""):  # lines that end in a delimiter
+            others.pop()
+        if not others or any(time_hints("", name) for name, _ in others):
+            return False
+        if years and others[0][0] == "" and others[0][1] in ("0", "1"):  # an index without a name
+            others[0] = ("", "row")
+        if any(self._is_number(below) and not (years and name) for name, below in others):
+            return False
+        values = [following[i] for i in numbers]
+        if all(self._is_value(below) for _, below in others) or not all(map(self._is_value, values)):
+            return False
+        if years:
+            return not all(map(_is_year, values))
+        return not all(_is_whole(one) for one in values if self._is_number(one))
+
+
+def _field(delimiter: str) -> re.Pattern[str]:
+    """Return a pattern of a field with what ends the one before it; a quoted one may hold the delimiter."""
+    end = re.escape(delimiter)
+    return re.compile(rf'(?:^|(?<={end}))(?:\s*"(?:[^"]|"")*"\s*|[^{end}]*)(?={end}|$)')
+
+
+def _in_equal_steps(words: Sequence[str]) -> bool:
+    """Return True for whole numbers in equal steps, enough of them to be names."""
+    if len(words) < FEWEST_YEARS or not all(_is_whole(word) and len(word) < LONGEST_NAME for word in words):
+        return False
+    if len(words) < FEWEST_NUMBERS and not all(map(_is_year, words)):
+        return False
+    numbers = [int(float(word)) for word in words[:MOST_STEPS]]
+    return numbers[1] != numbers[0] and len({b - a for a, b in pairwise(numbers)}) == 1
+
+
+def _is_year(word: str) -> bool:
+    return len(word.strip()) == 4 and _is_whole(word) and int(word) in YEARS
+
+
+def _are_numbers(names: Sequence[str]) -> bool:
+    """Return True for names that inputs without names have: x0, x1."""
+    return all(re.fullmatch(r"x\d+", name) for name in names)
 
 
 def _is_decimal(word: str) -> bool:

@@ -327,7 +327,7 @@ class LineReader(Reader):
         if len(self._first) > 1 and (np.diff(self._first) == 1).all():
             self._notes.append(
                 f"{self.name}: the first column has no name and counts rows, as the index does that pandas "
-                "writes; it is read like any other column unless it is excluded"
+                "writes; it is read like any other column: exclude=0 leaves it out"
             )
 
 

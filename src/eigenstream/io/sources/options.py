@@ -54,8 +54,8 @@ class ReadOptions:
     columns
         Names, numbers from 0 or ranges (``"a,b"``, ``"0:8"``); all columns if None.
     exclude
-        Columns to leave out: the same, patterns of names (``"*_id"``), or ``"text"`` for those that hold no
-        number in the first row.
+        Columns to leave out: the same, patterns of names (``"*_id"``), or ``"text"`` for those whose
+        first value is no number.
     rows
         The first row of data to read, and the row to stop before (None: the end).
     batch_rows
