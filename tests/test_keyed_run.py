@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from eigenstream.cli import main
-from eigenstream.keyed import Bank
+from eigenstream.keyed import Bank, Store
 from eigenstream.model import StreamModel
 from eigenstream.model.stored_form import stored
 from tests.environment import ENVIRONMENT
@@ -169,7 +169,7 @@ def test_events_carry_keys(folder):
         "event": "end", "rows": 4000, "learnt": 4000, "keys": 7, "samples": 4000, "seconds": 0,
         "saving": 0, "unsaved": 0,
         "new_keys": 7, "vanished_keys": 0, "left_out": 0, "signal": None, "notes": [],
-        "ranks": {"2": 7},
+        "ranks": {"2": 7}, "ranks_by": "all rows",
     }  # fmt: skip
 
 
@@ -201,3 +201,33 @@ def test_closing_lines_say_how_many_keys_are_at_which_rank(folder, rows, kept):
         run("x.csv", "--key", "unit", "--exclude", "when", *kept, "--overwrite", "--json").splitlines()[-1]
     )
     assert facts["ranks"] == {"0": 1, "2": 6}
+
+
+def inspect(*arguments):
+    done = CliRunner().invoke(main, ["inspect", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_ranks_of_a_bank_are_those_of_the_models(tmp_path, monkeypatch):
+    """Also where rows have come since the last look: the list, the closing lines and the model agree."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((50, 1)) @ rng.standard_normal((1, 4)) * 0.8 + rng.standard_normal((50, 4))
+    X[:32] = rng.standard_normal((32, 4))
+    X[32:, :] += 6 * rng.standard_normal((18, 1))
+    lines = [",".join(["one", *(f"{v:.3f}" for v in row)]) for row in X]
+    Path("x.csv").write_text("\n".join(["key,a,b,c,d", *lines, ""]))
+    told = run("x.csv", "--key", "key", "--save", "x.bank")
+    rank = json.loads(inspect("x.bank", "--key", "one", "--json"))["rank"]
+    assert rank == 1
+    assert Store("x.bank").models["one"].rank == 0  # as of the last look
+    assert "ranks: 1 key at rank 1" in told
+    listed = json.loads(inspect("x.bank", "--json"))
+    assert ([one["rank"] for one in listed["keys"]], listed["ranks_by"]) == ([1], "all rows")
+    assert inspect("x.bank").split()[-3:] == ["one", "50", "1"]
+    monkeypatch.setattr("eigenstream.keyed.bank.MOST_READ", 0)
+    told = run("x.csv", "--key", "key", "--save", "y.bank")
+    assert "ranks at the last look of each key: 1 key at rank 0" in told
+    listed = json.loads(inspect("x.bank", "--json"))
+    assert ([one["rank"] for one in listed["keys"]], listed["ranks_by"]) == ([0], "last look")

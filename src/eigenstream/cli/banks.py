@@ -12,6 +12,7 @@ from .summary import numbers, say, table
 
 if TYPE_CHECKING:
     from ..jobs.starting_point import StartingPoint
+    from ..keyed.store import Entry
 
 SHOWN = 20
 """Keys that are listed: about as many as a terminal shows without scrolling."""
@@ -25,22 +26,28 @@ def inspect_bank(path: str, as_json: bool) -> None:
     from ..io.files import shown
     from ..jobs.record import record_of
     from ..keyed import Store
+    from ..keyed.bank import may_be_read
 
     store = Store(path)
     store.close()  # what is shown of it has been read
     entries, samples, width = list(store.entries()), store.fact("samples"), store.fact("width")
+    shown_entries = entries if as_json else entries[:SHOWN]
+    by_all_rows = not as_json or may_be_read(len(entries), width or 0)
+    if by_all_rows:
+        shown_entries = _by_all_rows(path, shown_entries)
     if as_json:
         record = record_of(store.fact("position"))
         made_by = None if record is None else record.request.document()
         if made_by is not None:
             made_by |= made_by.pop("reading")
         facts = {"samples": samples, "features": width, "parameters": store.fact("parameters")}
-        print(json.dumps({**facts, "made_by": made_by, "keys": [entry._asdict() for entry in entries]}))
+        facts["ranks_by"] = "all rows" if by_all_rows else "last look"
+        print(json.dumps({**facts, "made_by": made_by, "keys": [entry._asdict() for entry in shown_entries]}))
         return
     console, what = Console(), "models" if store.fact("monitors") is None else "monitors"
     say(console, f"{path}: a bank of {len(entries):,} {what}, {samples:,} samples of {numbers(width or 0)}")
     listed = table("key", "samples", "rank")
-    for entry in entries[:SHOWN]:
+    for entry in shown_entries:
         listed.add_row(Text(shown(str(entry.key))), f"{entry.samples:,}", str(entry.rank))
     settings = [store.fact("alarms") and f"alarms: {store.fact('alarms'):,}"]
     if (record := record_of(store.fact("position"))) is not None:
@@ -53,6 +60,14 @@ def inspect_bank(path: str, as_json: bool) -> None:
     console.print(listed)
     if len(entries) > SHOWN:
         say(console, f"the {SHOWN} used last of {len(entries):,}; --json lists all, --key KEY shows one")
+
+
+def _by_all_rows(path: str, entries: list[Entry]) -> list[Entry]:
+    """Entries with the ranks by all rows: those in the file are as of the last look of each key."""
+    from ..keyed import open_bank
+
+    with open_bank(path) as bank:
+        return [entry._replace(rank=bank.model(entry.key).n_components_) for entry in entries]
 
 
 def model_of(path: str, key: str) -> Any:

@@ -110,7 +110,10 @@ def _facts(job: Job, before: dict[str, int]) -> dict[str, Any]:
             facts |= {"before_limits": stage.before_limits, "keys_without_limits": len(stage.waiting)}
             facts |= {"rows_without_limits": sum(stage.waiting.values())}
             return facts | {"alarms": model.alarms - stage.start["alarms"]}
-        return facts | {"ranks": {str(rank): keys for rank, keys in sorted(model.ranks().items())}}
+        read = model.ranks_by_all_rows()
+        ranks = model.ranks() if read is None else read
+        facts["ranks_by"] = "last look" if read is None else "all rows"
+        return facts | {"ranks": {str(rank): keys for rank, keys in sorted(ranks.items())}}
     if job.request.watches:
         return watched(model, before)
     return described(model, job.names or job.source.names)
@@ -132,7 +135,8 @@ def _say_all(
         rows, keys = facts["unjudged"], facts["unjudged_keys"]
         say(console, f"rows not judged: {rows:,}, of {keys:,} keys without a monitor that has limits")
     if keyed and not watches and facts["ranks"]:
-        say(console, f"ranks: {_ranks(facts['ranks'])}", "bold")
+        at = "" if facts["ranks_by"] == "all rows" else " at the last look of each key"
+        say(console, f"ranks{at}: {_ranks(facts['ranks'])}", "bold")
     if keyed and watches:
         if facts["before_limits"]:
             say(console, _early(facts))
