@@ -165,3 +165,56 @@ def test_the_usual_step_does_not_depend_on_chunks_and_survives_a_position():
 def test_times_that_were_written_are_read(format):
     for seconds in (1.7e9, 1_700_000_000.25, 12.5, -86_400.0):
         assert Clock(format).read([written(seconds, format)])[0] == pytest.approx(seconds, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("first", "frequency", "expected"),
+    [
+        ("2000-01-01", "MS", ["2012-07-01", "2012-08-01", "2012-09-01", "2012-10-01"]),
+        ("2000-01-31", pd.offsets.MonthEnd(), ["2012-07-31", "2012-08-31", "2012-09-30", "2012-10-31"]),
+        ("1970-01-15", "QS", ["2008-01-01", "2008-04-01", "2008-07-01", "2008-10-01"]),
+        ("1860-01-01", pd.offsets.YearBegin(), ["2010-01-01", "2011-01-01", "2012-01-01", "2013-01-01"]),
+    ],
+)
+def test_months_and_years_go_on_by_the_calendar(X, first, frequency, expected):
+    times = pd.date_range(first, periods=151 if frequency == "QS" else 150, freq=frequency)
+    frame(X[: len(times)], times.strftime("%Y-%m-%d")).to_csv("s.csv", index=False)
+    call("run", "s.csv", "--time-column", "when", "--missing", "impute", "--save", "m", "--quiet")
+    assert [str(one)[:10] for one in forecast("m")["when"]] == expected
+
+
+def test_months_go_on_where_some_are_missing_and_days_do_not(X):
+    months = pd.date_range("2000-01-01", periods=200, freq="MS").delete([20, 60, 61, 140])
+    for times, step in ((months, None), (pd.date_range("2000-01-01", periods=150, freq="30D"), 30)):
+        frame(X[: len(times)], times.strftime("%Y-%m-%d")).to_csv("s.csv", index=False)
+        call(
+            "run",
+            "s.csv",
+            "--time-column",
+            "when",
+            "--missing",
+            "impute",
+            "--save",
+            "m",
+            "--quiet",
+            "--overwrite",
+        )
+        ahead = pd.to_datetime(forecast("m")["when"])
+        wanted = pd.date_range(times[-1], periods=STEPS + 1, freq="MS" if step is None else f"{step}D")[1:]
+        assert list(ahead) == list(wanted)
+
+
+def test_years_are_read_as_years(X):
+    frame(X[:60], np.arange(1959, 2019)).to_csv("s.csv", index=False)
+    told = call("run", "s.csv", "--time-column", "when", "--missing", "impute", "--save", "m")
+    assert "times in 'when' are read as years" in told
+    assert forecast("m")["when"].tolist() == [2019, 2020, 2021, 2022]
+    for text, seconds in (("1499", 1499.0), ("2200", 2200.0), ("1959.5", 1959.5), ("12", 12.0)):
+        assert Clock().read([text]).tolist() == [seconds]
+    one_by_one = Clock()
+    assert [one_by_one.read([text])[0] for text in ("1970", "1971", "2300")] == [
+        0.0,
+        365 * 86400.0,
+        10413792000.0,
+    ]
+    assert Clock("s").read(["1959"]).tolist() == [1959.0]

@@ -26,8 +26,8 @@ from .keyed_models import KeyedModels, factorized, grouped, refuse_count
 from .models import Call, Models, cores
 from .store import Entry, Store
 
-# Keys times squared inputs, 64 at least: half a second for 500 keys (.6 ms each of 8 inputs, 1 ms of 64), as a
-# job that is stopped by a signal has to end within seconds.
+# Keys times squared inputs, 64 at least: half a second for 500 keys (.6 ms each of 8 inputs, 1 ms of 64):
+# a job stopped by a signal must end within seconds.
 MOST_READ = 500 * 64**2
 """Work up to which the rank of each key is read by all of its rows; beyond, it is that of its last look."""
 

@@ -23,6 +23,7 @@ Times = NDArray[np.float64]
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Seconds per unit."""
+YEAR = "%Y"
 WORDS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 LARGEST_SECONDS = 1e11
 """Largest number taken for seconds since 1970: the year 5138; a larger one is in a finer unit."""
@@ -35,6 +36,8 @@ as many rows as fit in the step; less would hold back rows that are merely late.
 VOTES = 3
 """Rows on one side that decide whether a row far ahead is right: two wrong ones in sequence are outvoted, and
 a row after a pause waits for some three more."""
+YEARS = range(1500, 2200)
+"""Whole numbers that are years where the first time of a source is one, rather than seconds since 1970."""
 GOOD, BEFORE, AHEAD, OPEN = range(4)
 """Verdicts on the time of a row: in order, before an earlier row, ahead of the rows behind it, undecided."""
 
@@ -65,7 +68,8 @@ class Clock:
     format
         ``"iso"`` (``2024-01-31 12:00:00.5+01:00``, UTC where it does not say), ``"s"``, ``"ms"``, ``"us"`` or
         ``"ns"`` since 1970, an example (``"31.12.2024 23:59"``), or a format of `datetime.strptime`. If None,
-        detected from the first time; of day and month, which comes first may show in a later one.
+        detected from the first time (``1959`` is a year); of day and month, which comes first may show in a
+        later one.
 
     Examples
     --------
@@ -98,7 +102,7 @@ class Clock:
     def taken(self) -> str | None:
         """Format of the times in words; None until it is detected."""
         if self.format is None or "%" in self.format:
-            return self.format
+            return "years" if self.format == YEAR else self.format
         return "ISO 8601" if self.format == "iso" else f"{WORDS[self.format]} since 1970"
 
     def read(self, texts: Sequence[str]) -> Times:
@@ -279,6 +283,8 @@ def _likely(text: str) -> str | None:
         number = abs(_number(text))
     except ValueError:
         return None if np.isnan(_or_nan(_iso, text)) else "iso"
+    if len(text.strip()) == 4 and number in YEARS:
+        return YEAR
     return next((unit for unit, length in UNITS.items() if number * length < LARGEST_SECONDS), None)
 
 
