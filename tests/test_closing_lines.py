@@ -108,3 +108,23 @@ def test_with_several_files_an_alarm_names_its_file_and_the_row_there(tmp_path, 
     single = said("watch", files[0], "--confirm", "2/3")
     assert " of normal.csv)" not in single
     assert '"file"' not in said("watch", files[0], "--confirm", "2/3", "--json")
+
+
+@pytest.mark.parametrize("command", ["run", "watch"])
+def test_a_number_that_may_mean_a_gap_is_noted(tmp_path, X, command):
+    X[::20, 3] = -999
+    source = table(tmp_path / "x.csv", X)
+    told = said(command, source)
+    assert "note: -999 stands there 30 times, in c3 for one, far from all other values: if that means" in told
+    assert "--na -999 reads it as missing; --missing impute fills it in" in told
+    assert "-999 stands" not in said(command, source, "--na", "-999", "--missing", "impute")
+    assert "stands there" not in said(command, table(tmp_path / "y.csv", X[:, :3]))
+
+
+def test_only_the_first_rows_are_looked_at_for_such_numbers(tmp_path, X, monkeypatch):
+    X[::20, 3] = -999
+    monkeypatch.setattr("eigenstream.jobs.stand_ins.MOST_ROWS", 300)
+    source = table(tmp_path / "x.csv", X)
+    assert "-999 stands there 15 times in the first 300 rows, in c3" in said(
+        "run", source, "--batch-rows", 200
+    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .hints import in_flags, say_when_compiling, without_a_value
+from .hints import in_flags, of_stand_in, say_when_compiling, without_a_value
 from .options import keep_options, reading, require_enough, require_input, source_options
 from .sections import SAMPLES_OR_DURATION, Section, SectionedCommand
 
@@ -160,11 +160,7 @@ def notes_on(found: FillOutcome, *, ahead: bool, several: bool) -> list[str]:
         notes.append(f"left, as {why}: {where} (the first row is row 0){'' if ahead else then}")
     notes += without_a_value(found.valueless)
     if (often := found.stand_in) is not None:
-        value, name = f"{often.value:.15g}", found.names[often.column]
-        notes.append(
-            f"{value} stands there {often.times:,} times, in {name} for one, far from all other values: if "
-            f"that means a gap, --na {value} fills it"
-        )
+        notes.append(of_stand_in(often, found.names[often.column], "fills it"))
     return notes
 
 

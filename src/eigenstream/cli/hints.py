@@ -50,6 +50,15 @@ def without_a_value(names: Sequence[str]) -> list[str]:
     return [f"{listed(names)} {have} no value at all: --exclude {flag} leaves {them} out"]
 
 
+def of_stand_in(often: Any, name: str, effect: str, where: str = "") -> str:
+    """A note on a number that may stand for a missing value, and the flag that says so."""
+    value = f"{often.value:.15g}"
+    return (
+        f"{value} stands there {often.times:,} times{where}, in {name} for one, far from all other values: "
+        f"if that means a gap, --na {value} {effect}"
+    )
+
+
 def say_when_compiling() -> None:
     """Say on a terminal that kernels are compiled, as soon as one has to be: there are seconds of silence."""
     from ..learners.compiling import call_once

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from .hints import in_flags, say_when_compiling
+from .hints import GAPS, in_flags, of_stand_in, say_when_compiling
 from .options import KEYED_BATCH_ROWS, reading, require_enough, require_input, require_picture
 
 if TYPE_CHECKING:
     from ..jobs import Job, Outcome, Watcher
     from ..jobs.notices import Notices
     from ..jobs.shelving import Shelving
+    from ..jobs.stand_ins import StandInWatcher
     from ..live import Page
 
 ALARMED = 3
@@ -65,8 +66,10 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
         words = sys.stderr if watches or given["output"] == "-" else sys.stdout
         telling = [*_alarm_lines(given, job), *([] if notices is None else [notices])]
         shelving = _shelving(given, job, telling)
-        outcome, notes = _run(job, [shelving, *watchers], _display(job, given, words))
+        numbers = _stand_ins(job)
+        outcome, notes = _run(job, [shelving, *numbers, *watchers], _display(job, given, words))
         job.handling.close()
+        notes = [note for one in numbers for note in _on_stand_in(one, job)] + notes
         notes += shelving.in_words()
         if notices is not None:
             notices.wait()
@@ -81,6 +84,25 @@ def carry_out(ctx: click.Context, given: dict[str, Any], parameters: tuple[str, 
         ctx.exit(ALARMED)
     useless = outcome.learnt == 0 and (not watches or _skipped(job) - skipped == outcome.rows)
     require_enough(ctx, job.source, given["skip_at_most"], outcome.rows if useless else 0)
+
+
+def _stand_ins(job: Job) -> list[StandInWatcher]:
+    """Watcher for numbers that may mean a gap; none for the built-in stream, and for keys of many levels."""
+    from ..jobs.stand_ins import StandInWatcher
+
+    return [] if job.request.source is None or job.request.key is not None else [StandInWatcher()]
+
+
+def _on_stand_in(numbers: StandInWatcher, job: Job) -> list[str]:
+    """A note on a number that may mean a gap, and was learnt as a value."""
+    often = numbers.found
+    if often is None:
+        return []
+    effect = "reads it as missing"
+    if job.request.parameters.get("missing", "raise") == "raise":
+        effect += f"; {GAPS}"
+    where = f" in the first {numbers.rows:,} rows" if numbers.ended else ""
+    return [of_stand_in(often, _inputs(job)[often.column], effect, where)]
 
 
 def _skipped(job: Job) -> int:

@@ -70,6 +70,35 @@ class Extreme:
 
 
 @dataclass
+class StandIns:
+    """Numbers that may stand for missing values, among the rows that were seen."""
+
+    extremes: list[Extreme] = field(default_factory=list)
+    """The smallest numbers, and the smallest of all with their signs changed."""
+
+    def see(self, rows: NDArray[np.float64], gaps: NDArray[np.bool_]) -> None:
+        """Take in rows, with True for each value that is missing."""
+        new = [Extreme.of(np.where(gaps, np.inf, one)) for one in (rows, -rows)]
+        self.extremes = [a + b for a, b in zip(self.extremes, new, strict=True)] if self.extremes else new
+
+    @property
+    def likeliest(self) -> StandIn | None:
+        """The number that most likely stands for a missing value; None if there is none."""
+        found = Counter[float]()
+        where: dict[float, tuple[int, int]] = {}
+        for sign, extreme in zip((1, -1), self.extremes, strict=False):
+            values = set((sign * extreme.least[extreme.suspicious()]).tolist())
+            for i in np.flatnonzero(np.isin(sign * extreme.least, list(values))).tolist():
+                value, times = sign * float(extreme.least[i]), int(extreme.times[i])
+                found[value] += times
+                where[value] = max(where.get(value, (0, 0)), (times, i))
+        if not found:
+            return None
+        value, times = found.most_common(1)[0]
+        return StandIn(value, times, where[value][1])
+
+
+@dataclass
 class FillOutcome:
     """Outcome of filling."""
 
@@ -88,8 +117,8 @@ class FillOutcome:
     """Names of the columns."""
     valued: set[int] = field(default_factory=set)
     """Columns that have a value in any row."""
-    extremes: list[Extreme] = field(default_factory=list)
-    """The smallest numbers, and the smallest of all with their signs changed."""
+    numbers: StandIns = field(default_factory=StandIns)
+    """Numbers that may stand for missing values."""
 
     @property
     def left(self) -> int:
@@ -114,18 +143,7 @@ class FillOutcome:
     @property
     def stand_in(self) -> StandIn | None:
         """The number that most likely stands for a missing value; None if there is none."""
-        found = Counter[float]()
-        where: dict[float, tuple[int, int]] = {}
-        for sign, extreme in zip((1, -1), self.extremes, strict=False):
-            values = set((sign * extreme.least[extreme.suspicious()]).tolist())
-            for i in np.flatnonzero(np.isin(sign * extreme.least, list(values))).tolist():
-                value, times = sign * float(extreme.least[i]), int(extreme.times[i])
-                found[value] += times
-                where[value] = max(where.get(value, (0, 0)), (times, i))
-        if not found:
-            return None
-        value, times = found.most_common(1)[0]
-        return StandIn(value, times, where[value][1])
+        return self.numbers.likeliest
 
     def see(self, rows: NDArray[Any]) -> None:
         """Take in rows as they were read."""
@@ -133,8 +151,7 @@ class FillOutcome:
         gaps = np.isnan(X)
         self.gaps += int(np.count_nonzero(gaps))
         self.valued.update(np.flatnonzero(~gaps.all(axis=0)).tolist())
-        new = [Extreme.of(np.where(gaps, np.inf, one)) for one in (X, -X)]
-        self.extremes = [a + b for a, b in zip(self.extremes, new, strict=True)] if self.extremes else new
+        self.numbers.see(X, gaps)
 
     def leave(self, row: int, columns: list[int]) -> None:
         """Note gaps of this row that were left."""
