@@ -429,3 +429,34 @@ def test_monitors_are_not_merged_and_told_so(tmp_path, X, monkeypatch):
         said = call("merge", *given, "--save", "c.model", code=2)
         assert "a.mon is a monitor, and monitors are not merged" in " ".join(said.split())
     assert not Path("c.model").exists()
+
+
+def test_models_of_the_same_columns_in_another_order_are_told_so(folder):
+    for name, columns in (("one", "a,b,c"), ("other", "c,b,a")):
+        call("run", "sensors.csv", "--columns", columns, "--save", f"{name}.model", "--quiet")
+    said = call("merge", "one.model", "other.model", "--save", "both.model", code=1)
+    assert "the same columns in another order" in said
+    assert "--columns in the order of the first" in said
+    call("run", "sensors.csv", "--columns", "c,b,d", "--save", "third.model", "--quiet")
+    assert "other columns: a, b, c; c, b, d" in call(
+        "merge", "one.model", "third.model", "--save", "both.model", code=1
+    )
+
+
+def test_transform_at_rank_0_says_that_all_scores_are_0(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("noise.npy", np.random.default_rng(0).standard_normal((400, 5)))
+    call("run", "noise.npy", "--save", "noise.model", "--quiet")
+    said = call("transform", "noise.model", "noise.npy", "--output", "scores.csv")
+    assert "note: all scores are 0: noise.model keeps no component (rank 0)" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['[{"a":1,"b":2},{"a":3,"b":5}]\n', '[\n{"a":1,"b":2},\n{"a":3,"b":5}\n]\n', '[{"a":1},\n{"a":3}]\n'],
+)
+def test_a_json_array_of_rows_is_called_by_its_name(tmp_path, text):
+    (tmp_path / "x.json").write_text(text)
+    said = call("run", tmp_path / "x.json", code=1)
+    assert "a JSON array of rows is not read" in said
+    assert "jq -c '.[]'" in said

@@ -126,6 +126,12 @@ def transform(
             click.echo(f"rows left out: {opened.skipped:,}", err=True)
         for note in opened.notes:
             click.echo(f"note: {in_flags(note)}", err=True)
+        if not point.is_bank and options["respond"] is None and not point.model.n_components_:
+            click.echo(
+                f"note: all scores are 0: {model} keeps no component (rank 0); eigenstream inspect {model} "
+                "says what other rules keep, and --components with a number keeps that many",
+                err=True,
+            )
         if unknown := getattr(scorer, "unknown", {}):
             _say_unknown(unknown)
         require_enough(ctx, opened, options["skip_at_most"])

@@ -46,6 +46,12 @@ def merged_record(positions: Sequence[Any], models: Sequence[str]) -> tuple[Reco
         return None, []
     learnt, notes = list[Identity](), list[str]()
     for record, path in zip(known, models, strict=True):
+        if sorted(record.names or []) == sorted(known[0].names or []) and record.names != known[0].names:
+            raise RunError(
+                f"{models[0]} and {path} have learnt from the same columns in another order: learn the "
+                "second anew, with --columns in the order of the first, or go on from the first, which finds "
+                f"columns by name: eigenstream run SOURCE --model {models[0]}"
+            )
         if record.names != known[0].names:
             first, other = (", ".join(names or ["unnamed"]) for names in (known[0].names, record.names))
             raise RunError(f"{models[0]} and {path} have learnt from other columns: {first}; {other}")

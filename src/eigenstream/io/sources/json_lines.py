@@ -42,6 +42,14 @@ class JsonLines(Parser):
         if _most_values(first) > MOST_VALUES:
             raise SourceError(f"{source}, line {line}: more than {MOST_VALUES:,} values")
         example = _loaded(first)
+        objects = (
+            isinstance(example, list) and bool(example) and all(isinstance(one, dict) for one in example)
+        )
+        if objects or (example is None and first.strip().startswith(b"[")):
+            raise SourceError(
+                f"{source}, line {line}: a JSON array of rows is not read: write one object on each line "
+                "instead, as jq -c '.[]' FILE > rows.jsonl does"
+            )
         if not isinstance(example, dict | list) or not example:
             raise SourceError(
                 f"{source}, line {line}: expected a JSON object or array of numbers on each line; "
