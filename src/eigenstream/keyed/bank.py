@@ -282,5 +282,5 @@ class Bank(KeyedModels):
 
 
 def may_be_read(keys: int, width: int) -> bool:
-    """True if the ranks of so many keys are read by all of their rows within half a second."""
+    """True if the ranks of this number of keys can be read by all of their rows within half a second."""
     return keys * max(width, 64) ** 2 <= MOST_READ

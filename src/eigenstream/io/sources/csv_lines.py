@@ -89,7 +89,7 @@ class CsvParser(Parser):
         self.full = len(fields)
         self.settle(options.decimal or self._known_mark())
         self.counting = ""
-        """Why a first line with numbers is taken for names; empty if it is not."""
+        """Reason for which a first line with numbers is taken for names; empty if it is not."""
         known = set(options.names or ())
         self.titled = options.header or False
         if options.header is None:
