@@ -120,7 +120,7 @@ def test_an_input_alone_stays_in_the_noise_until_it_is_a_component():
     C[0, 0], C[1:3, 1:3] = 9.0, [[4.0, 3.6], [3.6, 4.0]]
     lam, V = np.linalg.eigh(C)
     lam, U = lam[::-1], V.T[::-1]
-    left, mean = inputs_left(Profile.of(np.diag(C), np.sqrt(lam)[:, None] * U), n, 3)
+    left, mean = inputs_left(Profile.of(np.diag(C), np.sqrt(lam)[:, None] * U), n, 3, 1e12)
     np.testing.assert_allclose(left[0], np.diag(C))
     np.testing.assert_allclose(mean, [lam[k:].sum() / (n - k) for k in range(3)])
     assert left[1][0] == pytest.approx(0, abs=1e-9)  # the first axis is this input
