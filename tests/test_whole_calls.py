@@ -238,6 +238,12 @@ def test_a_fault_in_a_bank(name, monkeypatch):
     check_some(case, Calls(monkeypatch, ALLOCATING + MAKING), 8)
 
 
+@pytest.mark.slow
+def test_a_fault_at_nearly_any_point_of_a_bank():
+    """Two of seven thousand points lost a key, between being taken out of its place and put behind others."""
+    check_some(BankCase(), Bytecodes(), 4000)
+
+
 def test_a_fault_in_a_thread_of_a_bank(monkeypatch):
     check_some(BankCase(workers=2), Calls(monkeypatch, LAPACK, np.linalg.LinAlgError), 3)
 

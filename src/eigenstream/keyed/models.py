@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
@@ -57,7 +58,7 @@ class Models:
     def __init__(self, plan: Plan, scores: str, missing: Any, workers: int) -> None:
         self.plan, self.scores, self.missing, self.workers = plan, scores, missing, workers
         self.fleet = Fleet(plan, scores)
-        self._places: dict[Key, int | Tracker] = {}
+        self._places: OrderedDict[Key, int | Tracker] = OrderedDict()
         """Slots in the fleet, and trackers that cannot be there."""
         self._marks: list[tuple[Tracker, Mark]] = []
         """Trackers outside the fleet that the last call concerned, as they were before."""
@@ -141,7 +142,7 @@ class Models:
                 self._places[key] = self.fleet.taken_out(place)
                 self.fleet.free(place)
         for key in call.rows:
-            self._places[key] = self._places.pop(key)  # behind all that are idle for longer
+            self._places.move_to_end(key)  # behind all that are idle for longer; nothing comes in between
         together = [key for key in call.rows if not isinstance(self._places[key], Tracker)]
         alone = [key for key in call.rows if isinstance(self._places[key], Tracker)]
         self.fleet.mark(np.array([self._places[key] for key in together], dtype=np.intp))
