@@ -70,7 +70,8 @@ FIRST_USE = 1.2
 """Times as long as with IncrementalPCA a first use may take."""
 INTRO = f"""Microseconds per row, float64, one BLAS thread, one process at a time, best of the repeats.
 Ours is `OnlineAdaptivePCA(max_components=k).fit(X)` and reading the rank; IncrementalPCA is
-scikit-learn's `fit` with batches of {BATCH} rows, which neither forgets nor standardizes. FSM, CCIPCA, Oja
+scikit-learn's `fit` with batches of {BATCH} rows, which neither forgets nor standardizes. Each has three turns, and fits short
+streams several times in each. FSM, CCIPCA, Oja
 and SPIRIT are compiled; the others are NumPy; all are handed 100 rows at a time and have k components.
 Rivals but IncrementalPCA are timed on as many of the first rows as take 0.3 s. FRAHST is left out where a
 row takes it 10 ms. *Bare products* are a loop over blocks of {BLOCK} rows that computes what any method of
@@ -78,6 +79,11 @@ this kind has to: the scatter matrix of narrow input, or the three products of a
 directions of wide input; nothing is centered, decomposed or decided. Row by row, ours is `learn_one`. A
 *new process* imports the library, fits the digits and transforms them."""
 ENOUGH = 0.3
+
+# Seconds. The first of several fits of 1,000 rows takes a third longer than the others, whoever fits: after
+# somebody else's turn, a processor has other code and other numbers at hand.
+IN_SEQUENCE = 0.05
+"""A turn is as many fits in sequence as take this long, one at least; the fastest counts."""
 WIDEST_FOR_FRAHST = 4096
 
 
@@ -156,10 +162,18 @@ def _fits(case: Case) -> dict[str, list[float]]:
     for _ in range(case.repeats):
         for name, call in calls.items():
             rows = X if name in (OURS, "IncrementalPCA", PRODUCTS) else X[: enough[name]]
-            start = perf_counter()
-            call(rows)
-            taken[name].append(1e6 * (perf_counter() - start) / len(rows))
+            taken[name].append(1e6 * _fastest(call, rows) / len(rows))
     return taken
+
+
+def _fastest(call: Callable[[Array], object], rows: Array) -> float:
+    """Seconds that the fastest of the fits of one turn takes."""
+    times: list[float] = []
+    while sum(times) < IN_SEQUENCE:
+        start = perf_counter()
+        call(rows)
+        times.append(perf_counter() - start)
+    return min(times)
 
 
 def products(n: int, k: int) -> Callable[[Array], object]:
