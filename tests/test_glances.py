@@ -7,11 +7,13 @@ from eigenstream import OnlineAdaptivePCA, load
 from eigenstream.keyed import Bank
 from eigenstream.learners.bounds import largest_beyond, moments_of, turned
 from eigenstream.model.tracker import Tracker
-from eigenstream.rank.standing import GLANCES
+from eigenstream.rank import Evidence, NoiseEdge
+from eigenstream.rank.standing import GLANCES, Standing, may_have_crossed
 from tests.marks import slow
 from tests.same_state import differences
 
-WIDTHS = {"exact": 64, "subspace": 100}
+WIDTHS = {"exact": 64, "narrow": 20, "subspace": 100}
+SOLVERS = {"narrow": "exact"}
 
 
 def stream(kind, n, T=1_800, seed=0):
@@ -44,12 +46,12 @@ def followed(X, monkeypatch, *, glances, **parameters):
     return model, number
 
 
-@pytest.mark.parametrize("solver", ["exact", "subspace"])
+@pytest.mark.parametrize("solver", ["exact", "narrow", "subspace"])
 @pytest.mark.parametrize("half_life", [None, 150])
 @pytest.mark.parametrize("kind", ["regimes", "noise", slow("alike"), slow("steady"), slow("uneven")])
 def test_a_glance_decides_as_a_look_does(kind, half_life, solver, monkeypatch):
     X = stream(kind, WIDTHS[solver])
-    parameters = {"max_components": 8, "half_life": half_life, "solver": solver}
+    parameters = {"max_components": 8, "half_life": half_life, "solver": SOLVERS.get(solver, solver)}
     one, (glances, others) = followed(X, monkeypatch, glances=True, **parameters)
     other, _ = followed(X, monkeypatch, glances=False, **parameters)
     assert one._model.tracker.changes == other._model.tracker.changes
@@ -59,6 +61,41 @@ def test_a_glance_decides_as_a_look_does(kind, half_life, solver, monkeypatch):
         assert glances > 0
     if kind == "noise" and half_life is not None:
         assert glances > 3 * others
+
+
+@pytest.mark.parametrize("n", [2, 5, 8, 12, 30, slow(3), slow(20), slow(40), slow(47)])
+@pytest.mark.parametrize("half_life", [None, 100, slow(300), slow(1000)])
+def test_narrow_input_has_the_same_ranks_with_glances(n, half_life, monkeypatch):
+    """There gaps in the spectrum decide often. Of 2,000 such streams, three had a change 64 rows later."""
+    later = seen = 0
+    for kind in ("regimes", "uneven", "alike"):
+        X = stream(kind, max(n, 4), 2_500, seed=1)[:, :n]
+        parameters = {"max_components": min(n, 8), "half_life": half_life}
+        one, (glances, _) = followed(X, monkeypatch, glances=True, **parameters)
+        other, _ = followed(X, monkeypatch, glances=False, **parameters)
+        assert [change[1:] for change in one._model.tracker.changes][-1:] == [
+            change[1:] for change in other._model.tracker.changes
+        ][-1:]
+        later += one._model.tracker.changes != other._model.tracker.changes
+        seen += glances
+    assert later <= 1 < seen
+
+
+def test_what_comes_near_its_line_is_looked_at():
+    evidence = Evidence(np.array([9.0, 2.0, 1.0, 1.0]), 13.0, 4, 4, 500)
+    standing = Standing((1.0, 1.0), (9.0,), 1.0, spectrum=(9.0, 2.0, 1.0, 1.0), unit=1.0, margin=0.5)
+    standing = standing._replace(unit=NoiseEdge().units(evidence, 1))
+    assert not may_have_crossed(standing, NoiseEdge(), evidence)
+    for i, factor in ((0, 0.8), (1, 1.25), (3, 0.75)):
+        moved = evidence.variances.copy()
+        moved[i] *= factor
+        assert may_have_crossed(standing, NoiseEdge(), evidence._replace(variances=moved))
+        assert not may_have_crossed(
+            standing._replace(margin=2.0), NoiseEdge(), evidence._replace(variances=moved)
+        )
+    assert may_have_crossed(standing, NoiseEdge(), evidence._replace(n_samples=20))
+    assert may_have_crossed(standing, NoiseEdge(), evidence._replace(variances=evidence.variances[:3]))
+    assert not may_have_crossed(standing._replace(spectrum=()), NoiseEdge(), evidence)
 
 
 @pytest.mark.parametrize(("half_life", "standardize"), [(None, False), (300, False), (300, True)])

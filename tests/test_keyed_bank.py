@@ -96,6 +96,14 @@ def test_each_model_is_what_it_would_be_by_itself(parameters, dtype):
         assert bank.samples == KEYS * 330
 
 
+def test_wide_input_with_a_fixed_rank_has_the_same_bits():
+    X = streams(200, width=64)[:2]
+    with Bank(n_components=2) as bank:
+        for key, rows in enumerate(X):
+            bank.learn_many([f"key {key}"] * len(rows), rows)
+        assert_models_of_their_own(bank, X, n_components=2)
+
+
 @pytest.mark.parametrize("missing", ["skip", "impute"])
 def test_gaps_are_each_models_own(missing):
     X = streams(200)
@@ -326,7 +334,7 @@ def test_decisions_together_are_those_one_by_one(data):
     ]
     memory = Memories(*np.array([one.memory for one in before]).T)
     held = Decisions(np.full(m, 0.1), np.full(m, 0.2), np.array([one.rank for one in before]), memory)
-    made = decide_together(kind, rule, evidence, held)
+    made, _ = decide_together(kind, rule, evidence, held)
     for i, one in enumerate(before):
         own = evidence._replace(
             variances=lam[i],

@@ -70,9 +70,9 @@ FIRST_USE = 1.2
 """Times as long as with IncrementalPCA a first use may take."""
 INTRO = f"""Microseconds per row, float64, one BLAS thread, one process at a time, best of the repeats.
 Ours is `OnlineAdaptivePCA(max_components=k).fit(X)` and reading the rank; IncrementalPCA is
-scikit-learn's `fit` with batches of {BATCH} rows, which neither forgets nor standardizes. Each has three turns, and fits short
-streams several times in each. FSM, CCIPCA, Oja
-and SPIRIT are compiled; the others are NumPy; all are handed 100 rows at a time and have k components.
+scikit-learn's `fit` with batches of {BATCH} rows, which neither forgets nor standardizes. Each has three
+turns, and fits short streams several times in each. FSM, CCIPCA, Oja and SPIRIT are compiled; the others are
+NumPy; all are handed 100 rows at a time and have k components.
 Rivals but IncrementalPCA are timed on as many of the first rows as take 0.3 s. FRAHST is left out where a
 row takes it 10 ms. *Bare products* are a loop over blocks of {BLOCK} rows that computes what any method of
 this kind has to: the scatter matrix of narrow input, or the three products of a block with k + 8

@@ -22,15 +22,16 @@ from ..learners.lags import are_alike, block_sums, persistence, projections_on, 
 from ..learners.learner import Steps, center_block
 from ..learners.marks import Mark
 from ..learners.scatter import Scatter
-from ..learners.symmetric import add_products
+from ..learners.symmetric import WIDE, add_products
 from ..model.events import RankChange
 from ..model.plan import Plan
 from ..model.reading import SCORES
 from ..model.tracker import Tracker
 from ..offline import fixed_signs
-from ..rank import Evidence, Rule
+from ..rank import Evidence, Judgement, Rule
 from ..rank.decision import Decision, Memory, decide
 from ..rank.stacked_decisions import Decisions, Memories, decide_together
+from ..rank.standing import standing_of
 from .stacks import Stacks
 
 Slots = NDArray[np.intp]
@@ -286,17 +287,15 @@ class Fleet:
         if moves is not None:
             stacks.take_moves(whose, earlier.after(faded, strides, moves))
         elif earlier.known.any():
-            stacks.take_moves(whose, earlier.after(faded, np.zeros(len(whose)), earlier))
+            stacks.take_moves(whose, earlier.faded(faded))
         stacks.lag_blocks[whose] += 1
         stacks.lag_faded[whose] = 1.0
 
     def _look(self, slots: Slots) -> list[tuple[int, RankChange]]:
-        """A look at each of them, all of the same age; `Tracker.look` for the few that are special.
-
-        It serves those that may be glanced at, too: most of their looks cost less than a share of this one.
-        """
-        if self.plan.glances:
+        """A look at each of them, all of the same age; `Tracker.look` for the few that are special."""
+        if self.plan.n >= WIDE:  # a learner by itself finds the eigenpairs of these in another way
             return self._look_at_each(slots)
+        slots = slots[[not self._stands(slot) for slot in slots.tolist()]]
         n, k, C, count = self.plan.n, self.plan.k, self.stacks.C[slots], self.stacks.count[slots]
         lam, V = np.linalg.eigh(C)
         whole = lam[:, 0] > n * np.finfo(np.float64).eps * np.maximum(lam[:, -1], 0.0)
@@ -338,6 +337,18 @@ class Fleet:
             self._see(slot)
         return changes
 
+    def _stands(self, slot: int) -> bool:
+        """`Tracker.stands`, of the tracker in this slot."""
+        tracker = self.tracker(slot)
+        seen = tracker.last_look.kept
+        if not tracker.stands():
+            return False
+        if tracker.last_look.kept is seen:  # nothing has moved
+            self.stacks.look_at[slot] = tracker.look_at
+        else:
+            self._see(slot)
+        return True
+
     def _decisions(self, trackers: list[Tracker], evidence: Evidence) -> list[Decision]:
         rule, before = self.plan.alpha, [tracker.decision for tracker in trackers]
         if not isinstance(rule, Rule):
@@ -348,7 +359,7 @@ class Fleet:
             ]
         alpha, threshold, rank, memory, _ = zip(*before, strict=True)
         held = Decisions(np.array(alpha), np.array(threshold), np.array(rank), Memories(*np.array(memory).T))
-        made = decide_together(self.plan.kind, rule, evidence, held)
+        made, judgement = decide_together(self.plan.kind, rule, evidence, held)
         memories = zip(*(column.tolist() for column in made.memory), strict=True)
         columns = (
             made.alpha.tolist(),
@@ -356,7 +367,13 @@ class Fleet:
             made.rank.tolist(),
             map(Memory._make, memories),
         )
-        return [Decision(*row) for row in zip(*columns, strict=True)]
+        decisions = [Decision(*row) for row in zip(*columns, strict=True)]
+        if not self.plan.glances:
+            return decisions
+        return [
+            one._replace(standing=standing_of(rule, Judgement(*judged), about, one.rank, one.threshold))
+            for one, about, *judged in zip(decisions, evidence.each(), *judgement, strict=True)
+        ]
 
     def _look_at_each(self, slots: Slots) -> list[tuple[int, RankChange]]:
         changes = []

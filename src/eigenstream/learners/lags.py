@@ -251,7 +251,7 @@ class LagSums(NamedTuple):
         if block.moves is not None:
             moves = moves.after(faded, stride, block.moves)
         elif moves.known:
-            moves = moves.after(faded, 0.0, moves)
+            moves = moves.faded(faded)
         return type(self)(sums, pairs, inputs, moves, self.blocks + 1, alike=bool(are_alike(sums, pairs)))
 
     def discounted(self, factor: float) -> Self:

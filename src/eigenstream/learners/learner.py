@@ -339,6 +339,9 @@ class Glancing(Protocol):
     def moments(self, rank: int) -> SpectrumMoments | None:
         """Numbers that stay where nothing changes, per sample; None where a glance costs no more."""
 
+    def spectrum(self) -> Knowledge | None:
+        """All eigenvalues, and totals, of narrow input; None elsewhere."""
+
 
 @runtime_checkable
 class KnowsLeading(Protocol):

@@ -67,6 +67,14 @@ class Moves(NamedTuple):
             fades * mine.totals + weighs * block.totals,
         )
 
+    def faded(self, factor: Any) -> Self:
+        """The same after everything has faded by this factor, or those of m streams by a factor each."""
+        f = np.asarray(factor)[..., None]
+        fades = np.concatenate((f, f * f, f), axis=-1)
+        return type(self)(
+            f[..., None, None] * self.along, f[..., None] * self.shared, f * self.inputs, fades * self.totals
+        )
+
     def turned(self, overlap: Matrix) -> Self:
         """The same along other axes, of which each is the sum of those before with these weights (k', k)."""
         Q = np.zeros_like(self.along[0])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..offline import fixed_signs
-from .axes import matched
+from .axes import matched_overlap
 from .bounds import SpectrumMoments, largest_beyond, moments_of, turned
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums, projections_on
@@ -63,6 +63,9 @@ AT_ONCE = 32
 # stay near the processor, and are memory that a model takes.
 TOGETHER = 2**15
 """Numbers in the blocks that are learnt at a time."""
+
+
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 class Decomposed(NamedTuple):
@@ -246,8 +249,11 @@ class Scatter(Marked):
     def glance(self, rank: int) -> Glance | None:
         """Bounds by a few products of C with the axes of the last look and the direction beyond them.
 
-        None where axes have turned too far for it, or where decomposing C costs as much.
+        None where axes have turned too far for it, or where decomposing C costs as much. Narrow input is
+        decomposed: these bounds are exact.
         """
+        if self.n < WIDE:
+            return self._exact_glance(rank)
         number = min(rank + 1, len(self.axes))
         if not rank <= number or not 0 < number <= self.n * MOST_GLANCED:
             return None
@@ -261,8 +267,29 @@ class Scatter(Marked):
             below, beyond = largest_beyond(self._times, U)
             U = U if rank else U.copy()
             U[rank], lam[rank] = beyond, below
+        return Glance(Knowledge(lam, U, self.count, self._trace(), self._mean), below)
+
+    def spectrum(self) -> Knowledge | None:
+        if self.n >= WIDE:
+            return None
+        if self._spectra:
+            lam = self._spectra[0].lam
+        else:
+            lam = self._told(np.linalg.eigvalsh(self._standardized()).astype(np.float64, copy=False))
+        return Knowledge(lam, self.axes[:0], self.count, self._trace(), self._mean)
+
+    def _exact_glance(self, rank: int) -> Glance | None:
+        """`glance` by all eigenvalues; None where there are fewer than before."""
+        lam, U = self._first_pairs()
+        if len(U) < len(self.axes):
+            return None
+        known = Knowledge(lam, U, self.count, self._trace(), self._mean)
+        return Glance(known, float(self._decomposed().lam[rank:].max(initial=0.0)))
+
+    def _trace(self) -> float:
+        """Sum of all eigenvalues of (standardized) C."""
         sums = self.C.diagonal() if self._gain is None else self.C.diagonal() * np.square(self._gain)
-        return Glance(Knowledge(lam, U, self.count, float(sums.sum()) + self.extra, self._mean), below)
+        return float(sums.sum()) + self.extra
 
     def moments(self, rank: int) -> SpectrumMoments:
         """Numbers that stay where nothing changes, per sample."""
@@ -360,11 +387,16 @@ class Scatter(Marked):
                     lam, V = (leading_eigenpairs_in_place if alone else leading_eigenpairs)(C, self.k)
                 else:
                     lam, V = np.linalg.eigh(C)
-            known = int(np.count_nonzero(lam > self.n * np.finfo(np.float64).eps * max(lam[-1], 0.0)))
-            lam, V = lam[::-1][:known], V[:, ::-1][:, :known]
+            lam, V = self._told(lam), V[:, ::-1]
+            V = V[:, : len(lam)]
             axes = self._rows(V[:, : self.k])
             kept.append(Decomposed(lam, axes, None if few else V[:, self.k :]))
         return kept[0]
+
+    def _told(self, lam: Vector) -> Vector:
+        """Eigenvalues (smallest first) that rounding can tell from zero, largest first."""
+        line = self.n * EPSILON * max(float(lam[-1]), 0.0)
+        return lam[::-1][: int(np.count_nonzero(lam > line))]
 
     def _behind(self, lam: Vector, axes: Matrix) -> Matrix:
         """Eigenvectors behind the first ones as columns.
@@ -387,7 +419,7 @@ class Scatter(Marked):
         """The first k eigenpairs in the order and with the signs of those of the last look."""
         lam, U, _ = self._decomposed()
         lam = lam[: self.k]
-        order, signs = matched(U, lam, self.axes, self.aligned)
+        order, signs = matched_overlap(U @ self.axes.T, lam, self.aligned, np.ones(len(lam)))
         return lam[order], U[order] * signs[:, None]
 
     def _knowledge(self, lam: Vector, U: Matrix) -> Knowledge:

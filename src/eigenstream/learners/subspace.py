@@ -43,6 +43,7 @@ from .marks import Mark, Marked
 from .scale import complete_count, gain_of, scale_of
 from .sparse import SparseRows
 from .stored import LARGEST_VALUE, stored_array
+from .symmetric import WIDE
 from .threads import one_thread
 from .warm import MOST_WARM, warm_pairs
 
@@ -284,16 +285,22 @@ class Subspace(Marked):
 
     def glance(self, rank: int) -> Glance | None:
         """Bounds that are exact: eigenvalues are known anyway."""
+        return Glance(self._eigenvalues(), float(self.lam[rank:].max(initial=0.0)))
+
+    def _eigenvalues(self) -> Knowledge:
+        """Eigenvalues and totals, without axes."""
         sums = self.inputs if self.gain is None else self.inputs * np.square(self.gain)
         trace = float(sums.sum()) + self.extra
-        known = Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean)
-        return Glance(known, float(self.lam[rank:].max(initial=0.0)))
+        return Knowledge(self.lam, np.zeros((self.r, 0)), self.count, trace, self.mean)
 
     def adopt(self, axes: Matrix, rank: int) -> None:
         self.align(rank, 0.0)
 
     def moments(self, rank: int) -> None:
         return None
+
+    def spectrum(self) -> Knowledge | None:
+        return None if self.width >= WIDE else self._eigenvalues()
 
     def seen(self, rank: int) -> Seen:
         return Seen(self.mean, self.L[:rank], self.gain, np.sqrt(self.lam[:rank]))

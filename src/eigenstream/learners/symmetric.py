@@ -61,6 +61,8 @@ def add_products(C: Matrix, R: Matrix, decay: float) -> None:
 
 def product(C: Matrix, B: Floats) -> Matrix:
     """``C B`` with columns B (n, m), or a vector."""
+    if len(C) < WIDE:
+        return C @ B
     if B.ndim == 1:
         return np.asarray(_blas().dsymv(1.0, C.T, B))
     return np.asarray(_blas().dsymm(1.0, C.T, B))
@@ -154,8 +156,11 @@ def lower(C: Matrix) -> Matrix:
 
 
 def squared_norm(C: Matrix) -> float:
-    """Sum of the squares of all entries, from `WIDE` on."""
-    entries, diagonal = C.ravel(), C.diagonal()
+    """Sum of the squares of all entries."""
+    entries = C.ravel()
+    if len(C) < WIDE:
+        return float(entries.dot(entries))
+    diagonal = C.diagonal()
     return 2 * float(entries.dot(entries)) - float(diagonal.dot(diagonal))
 
 

@@ -40,10 +40,6 @@ window is so short that axes turn too far between looks for glances, so that loo
 PER_INPUT = 2
 """Window from which on glances at the scatter matrix are enough most of the time."""
 
-# Inputs. At this width a glance takes about as long as an `eigh`.
-GLANCED = 48
-"""Least width of an input that the exact learner has glances at."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -103,12 +99,8 @@ class Plan:
 
     @property
     def glances(self) -> bool:
-        """True if looks may be glances: what changes nothing decomposes nothing.
-
-        Narrow input is decomposed in no time, and many trackers of it together, in a bank.
-        """
-        wide = self.solver == "subspace" or (self.solver == "exact" and self.n >= GLANCED)
-        return wide and isinstance(self.alpha, Rule) and self.alpha.patient
+        """True if looks may be glances: what changes nothing is not decided anew."""
+        return self.solver != "network" and isinstance(self.alpha, Rule) and self.alpha.patient
 
     @cached_property
     def beta2(self) -> float:

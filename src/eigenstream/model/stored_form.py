@@ -173,8 +173,10 @@ def _written_standing(standing: Standing) -> list[Any]:
 
 
 def _restored_standing(written: Any) -> Standing:
-    *parts, noise, persistence, glances, room, last = written
-    lines, kept, tau = (tuple(_real("line", line) for line in part) for part in (*parts, persistence))
+    *parts, noise, persistence, glances, room, spectrum, unit, margin, last = written
+    lines, kept, tau, variances = (
+        tuple(_real("line", line) for line in part) for part in (*parts, persistence, spectrum)
+    )
     number = whole({"number of glances": glances}, "number of glances")
     if not (lines or not (kept or tau)) or (lines and len(kept) != len(lines) - 1):
         raise ValueError(f"its {len(lines)} lines and {len(kept)} components do not fit together")
@@ -183,7 +185,10 @@ def _restored_standing(written: Any) -> Standing:
         last = Last(samples, rest, spread, tuple(_real("moment", each) for each in last[3]))
         if not (last.rest > 0 and last.samples > 0 and len(last.kept) == len(kept)):
             raise ValueError("the moments of its last glance do not fit together")
-    return Standing(lines, kept, _real("noise", noise), tau, number, _real("room", room), last)
+    if variances and not (min(variances) > 0 and _real("unit", unit) > 0):
+        raise ValueError("the variances of its last look at everything are not all positive")
+    standing = Standing(lines, kept, _real("noise", noise), tau, number, _real("room", room), last=last)
+    return standing._replace(spectrum=variances, unit=_real("unit", unit), margin=_real("margin", margin))
 
 
 def _columns(steps: Steps) -> tuple[NDArray[np.float64], ...]:

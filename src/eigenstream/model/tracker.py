@@ -32,7 +32,7 @@ from ..learners.threads import threads_for
 from ..rank import Evidence, Rule
 from ..rank.advice import advice, second_opinion, worth
 from ..rank.decision import Decision, decide, decide_at_a_glance, decide_unmoved
-from ..rank.standing import Last, is_still
+from ..rank.standing import Last, is_still, may_have_crossed
 from .blocks import Blocks, Missing
 from .delays import embedded, last_rows
 from .events import RankChange, Tally
@@ -527,9 +527,9 @@ class Tracker(Marked):
 
     def look(self) -> list[RankChange]:
         """Decide about threshold and rank, and note what has changed."""
-        learner = self.blocks.caught_up()
-        if learner is self._glanced_at and self._stands(learner):
+        if self.stands():
             return []
+        learner = self.blocks.caught_up()
         if learner.started and provides(learner, KnowsLeading):
             learner.decompose()
         known, early = learner.known(axes=False), None
@@ -544,12 +544,23 @@ class Tracker(Marked):
             kept = early.kept_variances.astype(np.float64)
         return self.note(known, decision, kept, early)
 
-    def _stands(self, learner: Glancing) -> bool:
+    def stands(self) -> bool:
         """True if a glance shows that the rank stays, which is then all that there was to look for."""
+        learner = self._glanced_at
+        return learner is not None and not self.blocks.waiting.number and self._stands(learner)
+
+    def _stands(self, learner: Glancing) -> bool:
+        """`stands`, of a learner that can be glanced at and has learnt all rows."""
         rank, rule, standing = self.decision.rank, self.plan.alpha, self.decision.standing
         if not standing.is_fresh or not isinstance(rule, Rule):
             return False
         if learner.lags.alike and not standing.persistence:  # since then rows have become alike
+            return False
+        whole = learner.spectrum()
+        if whole is not None and (
+            not whole.effective > 0
+            or may_have_crossed(standing, rule, self._evidence_at_a_glance(whole, len(whole.lam)))
+        ):
             return False
         if self._is_still(learner):
             return True
@@ -557,10 +568,7 @@ class Tracker(Marked):
         if glance is None or not glance.known.effective > 0:
             return False
         known, below = glance.known, glance.below / glance.known.effective
-        pace = self.pace if self.plan.seconds is not None else EvenPace()
-        evidence = evidence_at_a_glance(
-            known, self.plan, rank, self._n_inputs(known), self.time, pace, standing.persistence
-        )
+        evidence = self._evidence_at_a_glance(known, rank)
         decision = decide_at_a_glance(self.plan.kind, rule, evidence, below, self.decision)
         if decision is None:
             return False
@@ -573,6 +581,12 @@ class Tracker(Marked):
         self.note(known, decision, evidence.variances)
         return True
 
+    def _evidence_at_a_glance(self, known: Knowledge, number: int) -> Evidence:
+        """Evidence in this many eigenvalues, and in the persistence of rows as of the last full look."""
+        pace = self.pace if self.plan.seconds is not None else EvenPace()
+        tau = self.decision.standing.persistence
+        return evidence_at_a_glance(known, self.plan, number, self._n_inputs(known), self.time, pace, tau)
+
     def _is_still(self, learner: Glancing) -> bool:
         """True if nothing has moved since the last glance: then there is nothing to note either."""
         standing = self.decision.standing
@@ -581,7 +595,7 @@ class Tracker(Marked):
         now = learner.moments(self.decision.rank)
         if now is None or not is_still(standing, now, learner.count, self._n_varying()):
             return False
-        self.last_look.decision = decide_unmoved(self.decision, self.time - self.plan.center)
+        self.last_look.decision = decide_unmoved(self.decision, self.time - self.plan.center, self.plan.beta2)
         self.history.repeat(self.time)
         self.look_at = self.plan.next_look(self.time, self.plan.window)
         return True

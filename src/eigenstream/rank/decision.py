@@ -171,22 +171,26 @@ def decide_at_a_glance(
     clear = clear_of(before.standing, rule, evidence, rank, below)
     if clear is None:
         return None
-    since = min(before.memory.since, evidence.effective)
-    if _is_clear(evidence, 0.0, False, since):
-        since = evidence.effective
-    # While the window fills, there are looks at which the rank is decided anew.
-    filled = evidence.beta2 == 1 or since >= FILLED * effective_samples(math.inf, evidence.beta2)
-    standing = before.standing._replace(
-        glances=before.standing.glances + 1, room=clear.room if filled else 0.0, last=None
-    )
+    since = _since(before.memory.since, evidence.effective, evidence.beta2)
+    standing = before.standing._replace(glances=before.standing.glances + 1, room=clear.room, last=None)
     alpha = automatic_alpha(kind, evidence.variances[:rank], evidence.total, clear.threshold)
     return Decision(alpha, clear.threshold, rank, Memory(evidence.n_samples, since), standing)
 
 
-def decide_unmoved(before: Decision, samples: float) -> Decision:
+def decide_unmoved(before: Decision, samples: float, beta2: float) -> Decision:
     """The decision of before once more, after this number of samples: nothing has moved (`is_still`)."""
     standing = before.standing._replace(glances=before.standing.glances + 1)
-    return before._replace(memory=before.memory._replace(samples=samples), standing=standing)
+    since = _since(before.memory.since, effective_samples(samples, beta2), beta2)
+    return before._replace(memory=before.memory._replace(samples=samples, since=since), standing=standing)
+
+
+def _since(since: float, effective: float, beta2: float) -> float:
+    """`Memory.since` after a look at which the rank stood: now, if it would have been decided anew."""
+    since = min(since, effective)
+    if beta2 == 1:
+        return effective
+    full = effective_samples(math.inf, beta2)
+    return effective if effective < YOUNG * full or _is_due(since, effective, full) else since
 
 
 def _remembered(judgement: Judgement, evidence: Evidence, before: Decision) -> tuple[int, Memory]:
@@ -235,10 +239,15 @@ def _is_clear(evidence: Evidence, deviations: float, more: bool, since: float) -
     full = effective_samples(math.inf, evidence.beta2)
     if evidence.effective < YOUNG * full:
         return True
-    if since < FILLED * full and evidence.effective >= min(2 * since, FILLED * full):
+    if _is_due(since, evidence.effective, full):
         return True
     enter = ENTER_ALIKE if evidence.alike else ENTER
     return deviations > (enter if more else LEAVE)
+
+
+def _is_due(since: float, effective: float, full: float) -> bool:
+    """True if the number of samples has doubled since the rank was decided, as long as the window fills."""
+    return since < FILLED * full and effective >= min(2 * since, FILLED * full)
 
 
 def _window(beta2: float) -> float:

@@ -84,14 +84,14 @@ class Evidence(NamedTuple):
 
     def each(self) -> Iterator[Self]:
         """The evidence about each of m streams."""
-        inputs, profile = self.input_variances, self.profile
+        inputs, profile, tau, alike = self.input_variances, self.profile, self.persistence, self.alike
         for i, (variances, total) in enumerate(zip(self.variances, np.asarray(self.total), strict=True)):
             yield self._replace(
                 variances=variances,
                 total=float(total),
                 input_variances=None if inputs is None else inputs[i],
                 profile=profile and profile._replace(inputs=profile.inputs[i], held=profile.held[i]),
-                persistence=None if self.persistence is None else self.persistence[i],
+                persistence=tau[i] if tau is not None and alike[i] else None,
                 moves=self.moves and self.moves.each(i),
             )
 

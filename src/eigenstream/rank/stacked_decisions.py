@@ -44,8 +44,10 @@ class Decisions(NamedTuple):
     memory: Memories
 
 
-def decide_together(kind: type[Regularizer], rule: Rule, evidence: Evidence, before: Decisions) -> Decisions:
-    """`decide` for many streams at once, to the same bits.
+def decide_together(
+    kind: type[Regularizer], rule: Rule, evidence: Evidence, before: Decisions
+) -> tuple[Decisions, Judgement]:
+    """`decide` for many streams at once, to the same bits; also what they rest on.
 
     Parameters
     ----------
@@ -73,7 +75,8 @@ def decide_together(kind: type[Regularizer], rule: Rule, evidence: Evidence, bef
     )
     if r2:
         alpha = np.minimum(alpha, LARGEST_ALPHA)
-    return Decisions(alpha, threshold, np.count_nonzero(lam > threshold[:, None], axis=1), memory)
+    rank = np.count_nonzero(lam > threshold[:, None], axis=1)
+    return Decisions(alpha, threshold, rank, memory), judgement
 
 
 def _remembered_together(

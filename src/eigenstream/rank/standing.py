@@ -13,12 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..learners.bounds import SpectrumMoments
-from .evidence import Evidence
+from ..learners.symmetric import WIDE
+from .evidence import Evidence, Vector
+from .noise import NEIGHBOURS
 from .rule import Judgement, Rule
 
 # A ratio. From look to look a line moves by a few per cent of itself, beyond what noise and samples explain.
 CLEAR = 1.1
 """Factor by which eigenvalues have to stay on their side of a line for a glance to be enough."""
+LOG_CLEAR = math.log(CLEAR)
 
 # A ratio. Noise that grows or fades by more may have become uneven, and lines with it.
 SAME_NOISE = 1.25
@@ -51,6 +54,10 @@ MIXED = 0.04
 # A share. What has come may have grown while others have faded.
 OF_ROOM = 0.5
 """Share of the squares that a component at its line would add, by which squares may grow."""
+
+# A logarithm. Beyond a factor of e^10 nothing comes near.
+LARGEST_MARGIN = 10.0
+"""Margins larger than this count as this: they have to be numbers."""
 
 # A ratio. Where all but rounding is kept, lines are those of rounding.
 ABOVE_GROUND = 2.0
@@ -88,6 +95,12 @@ class Standing(NamedTuple):
     room: float = 0.0
     """Growth of the squares of all that is not kept, in units of its squared mean, by which nothing can have
     come near its line since the last glance. 0: the next look has to be a glance at least."""
+    spectrum: tuple[float, ...] = ()
+    """Variances that decide, of narrow input; empty elsewhere."""
+    unit: float = 0.0
+    """Line of even noise of variance 1 before the first component."""
+    margin: float = 0.0
+    """Logarithm of the factor by which the nearest variance is clear of its line, on either side."""
     last: Last | None = None
     """Moments of the last glance, where there is room."""
 
@@ -111,7 +124,45 @@ def standing_of(
     units, kept = even * noise, evidence.variances[:rank]
     lines = np.append(kept / judgement.ratios[:rank], threshold) / units
     persistence = () if tau is None else tuple(tau[: rank + 1].tolist())
-    return Standing(tuple(lines.tolist()), tuple((kept / units[:-1]).tolist()), float(noise[-1]), persistence)
+    spectrum, unit, margin = evidence.variances, float(units[0] / noise[0]), 0.0
+    deciding = 0
+    if len(spectrum) < WIDE:
+        # Components are in the upper half of a spectrum, and are compared with what follows.
+        deciding = evidence.n_inputs // 2 + NEIGHBOURS
+        margin = _margin(judgement.ratios, rank, evidence.capacity)
+    return Standing(
+        tuple(lines.tolist()),
+        tuple((kept / units[:-1]).tolist()),
+        float(noise[-1]),
+        persistence,
+        spectrum=tuple(spectrum[:deciding].tolist()),
+        unit=unit,
+        margin=margin,
+    )
+
+
+def _margin(ratios: Vector, rank: int, capacity: int) -> float:
+    """`Standing.margin`, of ratios of variances to their lines; at full capacity others do not matter."""
+    nearest = float(ratios[:rank].min(initial=math.inf))
+    if rank < capacity and rank < len(ratios) and ratios[rank] > 0:
+        nearest = min(nearest, 1 / float(ratios[rank]))
+    return min(math.log(nearest), LARGEST_MARGIN) if nearest > 1 else 0.0
+
+
+def may_have_crossed(standing: Standing, rule: Rule, evidence: Evidence) -> bool:
+    """True if some variance may be on the other side of its line, by how far all of them have moved since.
+
+    A line is in proportion to the variances behind it: both have moved by no more than the one that has moved
+    most. So has the ratio of two neighbours, by which a gap counts. False where variances are not known.
+    """
+    before, unit = standing.spectrum, rule.units(evidence, 1)
+    if not before:
+        return False
+    if unit is None or len(evidence.variances) < len(before):
+        return True
+    moved = np.log(evidence.variances[: len(before)] / before)
+    samples = math.log(float(np.asarray(unit).flat[0]) / standing.unit)
+    return not 2 * float(np.abs(moved).max()) + abs(samples) + LOG_CLEAR < standing.margin
 
 
 class Clear(NamedTuple):
