@@ -78,9 +78,9 @@ class Shelving(Watcher):
         for watcher in self.watchers:
             watcher.judged(verdicts)
 
-    def judged_keys(self, keys: Any, severity: Any, blamed: Any) -> None:
+    def judged_keys(self, keys: Any, severity: Any, on: Any) -> None:
         for watcher in self.watchers:
-            watcher.judged_keys(keys, severity, blamed)
+            watcher.judged_keys(keys, severity, on)
 
     def rank_changed(self, change: Any, key: Any = None) -> None:
         for watcher in self.watchers:

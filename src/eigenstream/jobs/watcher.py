@@ -229,11 +229,11 @@ class Watcher:
         """Rows of a batch have been judged, by a job that watches."""
 
     def judged_keys(
-        self, keys: Sequence[Key], severity: NDArray[np.float64], blamed: Mapping[Key, Contributors]
+        self, keys: Sequence[Key], severity: NDArray[np.float64], on: Mapping[Key, Alarm]
     ) -> None:
         """Rows of a batch have been judged, each by the monitor of its key.
 
-        ``blamed`` has the inputs to blame for the alarms that are on, of keys in this batch.
+        ``on`` has the alarms that are on, of keys in this batch, in row numbers of their monitors.
         """
 
     def alarmed(self, event: AlarmEvent) -> None:
