@@ -81,7 +81,8 @@ function drawKeys() {
     row.dataset.shelved = String(shelved.length > 0)
     row.ariaSelected = String(fleet.keys[number] == link.key)
     const [name, line, now, events, why] = row.children
-    name.textContent = name.title = fleet.keys[number]
+    name.textContent = fleet.keys[number]
+    name.title = [fleet.keys[number], ...(fleet.seen[number] ? ["acknowledged"] : []), ...shelved].join("; ")
     spark(line, number)
     now.textContent = value < 0 ? "–" : fleet.of == "rank" ? String(value) : value.toPrecision(3)
     events.textContent = fleet.events[number] ? String(fleet.events[number]) : ""
