@@ -11,6 +11,7 @@ from playwright.sync_api import sync_playwright
 from eigenstream import OnlineAdaptivePCA, streams
 from eigenstream.io.example_files import FAULTS, SENSORS
 from eigenstream.io.sources import Batch
+from eigenstream.jobs.handling import Handling, Places
 from eigenstream.jobs.traces import Traces
 from eigenstream.jobs.watcher import in_words
 from eigenstream.keyed import MonitorBank
@@ -47,8 +48,8 @@ def watch(page: Page) -> None:
     page.finish("6,400 rows")
 
 
-def watch_fleet(page: Page) -> None:
-    """Sixty trucks, of which two go wrong."""
+def watch_fleet(page: Page, desk: Handling) -> None:
+    """Sixty trucks, of which two go wrong: the alarm of one is acknowledged, and an input of it shelved."""
     trucks, rng = [f"truck-{i}" for i in range(60)], np.random.default_rng(0)
     bank, overview = MonitorBank(standardize=True, features=SENSORS), Overview()
     bank.on_alarm = lambda key, alarm: overview.alarmed(
@@ -61,6 +62,13 @@ def watch_fleet(page: Page) -> None:
     for block in range(0, len(rows), 6000):
         keys = trucks * 100
         overview.take_in(keys, bank.judge_many(keys, rows[block : block + 6000]).severity)
+    on = bank.model("truck-17").alarms_[-1]
+    overview.goes_on("truck-17", on.began, in_words(on.contributors))
+    desk.offer(SENSORS, timed=False, keys=bank)
+    desk.list_alarms({"truck-17": [on.began]})
+    desk.take({"acknowledge": on.began, "key": "truck-17"})
+    desk.take({"shelve": on.contributors[0][0], "time": "10000", "key": "truck-17"})
+    desk.begin(Places((20417, None), {"truck-17": (20417, None)}))
     page.update_fleet(bank, overview, rows_per_second=5000.0, lag=0)
     page.finish("24,000 rows")
 
@@ -79,16 +87,17 @@ def photograph(browser: Any, page: Page, name: str, scheme: str, click: str = ""
 
 
 if __name__ == "__main__":
+    desk = Handling()
     pages = (
         Page("sensors.csv"),
         Page("plant.csv", SENSORS, watching=True),
-        Page("fleet.csv", SENSORS, watching=True, fleet=True),
+        Page("fleet.csv", SENSORS, watching=True, fleet=True, desk=desk),
     )
     with pages[0] as learning, pages[1] as watching, pages[2] as fleet, sync_playwright() as playwright:
         learn(Page())  # compiles
         learn(learning)
         watch(watching)
-        watch_fleet(fleet)
+        watch_fleet(fleet, desk)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for scheme, name in NAMES.items():
             photograph(browser, learning, name, scheme)

@@ -13,13 +13,14 @@ import pytest
 from eigenstream.cli.display import AlarmLines
 from eigenstream.io.sources import Batch, ReadOptions
 from eigenstream.jobs import Request, Watcher, prepare
-from eigenstream.jobs.handling import ROWS, TIMES, Handling
+from eigenstream.jobs.handling import ROWS, TIMES, Handling, Places
 from eigenstream.jobs.record import LONGEST_SHELF, MOST_ROWS, Record
 from eigenstream.jobs.shelves import shelf_of
 from eigenstream.jobs.shelving import Shelving
 from eigenstream.jobs.starting_point import StartingPoint
 from eigenstream.jobs.watcher import AlarmEvent, ShelfEvent
 from eigenstream.monitoring import Alarm, load
+from eigenstream.monitoring.handled import Subject
 from eigenstream.streams import Fault
 from tests.jobs import Crash, Crashing
 from tests.plant_files import NAMES, VALVE, write_plant
@@ -31,7 +32,15 @@ BATCH = 100
 def offered(record: Any = None, *, timed: bool = True) -> Handling:
     handling = Handling(record)
     handling.offer(NAMES, timed=timed)
-    handling.forget(0, 0.0, [1200, 1600])
+    handling.list_alarms({None: [1200, 1600]})
+    return handling
+
+
+def offered_fleet(record: Any = None) -> Handling:
+    """What people may do about two keys, of which they look at the first."""
+    handling = Handling(record)
+    handling.offer(NAMES, timed=True, keys=("a", "b"))
+    handling.list_alarms({"a": [1200, 1600]})
     return handling
 
 
@@ -44,6 +53,8 @@ def offered(record: Any = None, *, timed: bool = True) -> Handling:
         {"shelve": ["valve"], "time": "2h"}, {"unshelve": "valve"}, {"unshelve": {}},
         {"acknowledge": 1201}, {"acknowledge": "1200"},
         {"acknowledge": -1}, {"acknowledge": None}, {"acknowledge": [1200]}, {"acknowledge": 1e300},
+        {"acknowledge": 1200, "key": "a"}, {"shelve": "valve", "time": "2h", "key": "a"},
+        {"shelve": "", "time": "2h", "key": "a"},
     ],
     ids=str,
 )  # fmt: skip
@@ -55,17 +66,36 @@ def test_what_cannot_have_been_clicked_is_left(message: Any) -> None:
     assert handling.record() is None
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"shelve": "valve", "time": "2h"}, {"shelve": "valve", "time": "2h", "key": "c"},
+        {"shelve": "", "time": "2h"}, {"shelve": "", "time": "2h", "key": ""},
+        {"shelve": "valv", "time": "2h", "key": "a"}, {"shelve": "", "time": "9h", "key": "a"},
+        {"shelve": "valve", "time": "2h", "key": ["a"]}, {"shelve": "valve", "time": "2h", "key": 1},
+        {"unshelve": "valve", "key": "a"}, {"unshelve": "", "key": "a"}, {"unshelve": "", "key": {}},
+        {"acknowledge": 1200}, {"acknowledge": 1200, "key": "b"}, {"acknowledge": 1201, "key": "a"},
+        {"acknowledge": 1200, "key": None}, {"acknowledge": 1200, "key": ["a"]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_have_been_clicked_in_a_fleet_is_left(message: Any) -> None:
+    handling = offered_fleet()
+    assert not handling.take(message)
+    assert handling.record() is None
+
+
 def test_a_click_is_noted_once() -> None:
     handling = offered()
     assert handling.take({"acknowledge": 1200})
     assert not handling.take({"acknowledge": 1200})  # the first time stays
-    assert list(handling.handled().acknowledged) == [1200]
+    assert list(handling.handled().acknowledged) == [(None, 1200)]
     for _ in range(1000):
         assert handling.take({"shelve": "valve", "time": "8h"})
         assert handling.take({"shelve": "heat", "time": "30min"})
     assert [shelf.name for shelf in handling.shelves] == ["valve", "heat"]
-    assert handling.handled().shelved["valve"] == "8 h after the next row"
-    handling.forget(10, 0.0, [1600])  # no longer in the list
+    assert handling.handled().shelved[Subject("valve")] == "8 h after the next row"
+    handling.list_alarms({None: [1600]})
     assert not handling.handled().acknowledged
     handling.close()
     assert not handling.take({"acknowledge": 1600})
@@ -80,31 +110,31 @@ def test_nothing_is_taken_before_it_is_offered() -> None:
 def test_a_shelf_begins_with_the_next_row_and_ends_in_time() -> None:
     handling = offered()
     handling.take({"shelve": "valve", "time": "30min"})
-    begun, ended = handling.begin(500, 1e9)
+    begun, ended = handling.begin(Places((500, 1e9)))
     assert [(shelf.name, shelf.row, shelf.time, shelf.by) for shelf in begun] == [("valve", 500, 1e9, "page")]
     assert ended == []
-    assert handling.begin(501, 1e9 + 1) == ([], [])  # it is said once
-    handling.forget(600, 1e9 + 1799, [])
-    assert handling.handled().shelved == {"valve": "2001-09-09 02:16:40"}
-    handling.forget(601, 1e9 + 1800, [])
+    assert handling.begin(Places((501, 1e9 + 1))) == ([], [])  # it is said once
+    handling.forget(Places((600, 1e9 + 1799)))
+    assert handling.handled().shelved == {Subject("valve"): "2001-09-09 02:16:40"}
+    handling.forget(Places((601, 1e9 + 1800)))
     assert handling.handled().shelved == {}
     handling.take({"shelve": "valve", "time": "2h"})
     assert handling.take({"unshelve": "valve"})
-    assert handling.begin(602, 1e9 + 1801) == ([], ["valve"])
+    assert handling.begin(Places((602, 1e9 + 1801))) == ([], [Subject("valve")])
     by_rows = offered(timed=False)
     assert not by_rows.take({"shelve": "valve", "time": "2h"})
     assert by_rows.take({"shelve": "valve", "time": "1000"})
-    by_rows.begin(7, None)
-    assert by_rows.handled().shelved == {"valve": "row 1,007"}
+    by_rows.begin(Places((7, None)))
+    assert by_rows.handled().shelved == {Subject("valve"): "row 1,007"}
 
 
 def test_a_clock_that_begins_anew_does_not_lengthen_a_shelf() -> None:
     """Nor does a file that says that a shelf began in a thousand years."""
     handling = Handling({"acknowledged": [], "shelves": [("valve", None, 1800.0, 500, 1e12)]})
-    handling.begin(0, 100.0)
-    handling.forget(9, 1899.0, [])
+    handling.begin(Places((0, 100.0)))
+    handling.forget(Places((9, 1899.0)))
     assert [shelf.time for shelf in handling.shelves] == [100.0]
-    handling.forget(10, 1900.0, [])
+    handling.forget(Places((10, 1900.0)))
     assert handling.shelves == ()
 
 
@@ -116,7 +146,7 @@ def test_the_longest_times_are_those_that_a_record_may_hold() -> None:
 def test_the_record_holds_what_was_clicked() -> None:
     handling = offered()
     handling.take({"shelve": "valve", "time": "2h"})
-    handling.begin(500, 1e9)
+    handling.begin(Places((500, 1e9)))
     handling.take({"shelve": "heat", "time": "8h"})  # begins with the next row, maybe after a resume
     handling.take({"acknowledge": 1600})
     handling.shelve([shelf_of("flow=2h")])  # the next command says so again
@@ -125,7 +155,10 @@ def test_the_record_holds_what_was_clicked() -> None:
     again = Handling(stored.handled)
     assert again.handled().acknowledged == handling.handled().acknowledged
     assert again.shelves == handling.shelves[:2]
-    assert [shelf.name for shelf in again.begin(501, 1e9 + 1)[0]] == ["valve", "heat"]  # said once more
+    assert [shelf.name for shelf in again.begin(Places((501, 1e9 + 1)))[0]] == [
+        "valve",
+        "heat",
+    ]  # said once more
     assert "handled" not in Record(Request(None), {}, None, None, handled=Handling().record()).document()
 
 
@@ -133,7 +166,8 @@ def test_the_record_holds_what_was_clicked() -> None:
     "handled",
     [
         5, {}, {"acknowledged": [], "shelves": 5}, {"acknowledged": [[-1, 0.0]], "shelves": []},
-        {"acknowledged": [[1, "x"]], "shelves": []}, {"acknowledged": [[1, 1.0]] * 1001, "shelves": []},
+        {"acknowledged": [[1, "x"]], "shelves": []}, {"acknowledged": [[1, 1.0, 7]], "shelves": []},
+        {"acknowledged": [[1, 1.0]] * 1001, "shelves": []},
         *(
             {"acknowledged": [], "shelves": [shelf]}
             for shelf in (
@@ -141,6 +175,7 @@ def test_the_record_holds_what_was_clicked() -> None:
                 ["valve", None, 1e9, None, None], ["valve", 10**9, None, None, None],
                 ["valve", None, 60.0, 7, None], ["valve", None, -1.0, None, None], [5, 5, None, None, None],
                 ["valve", None, 60.0, 7, 1e300], ["valve", 0, None, None, None],
+                ["", 5, None, None, None], ["", 5, None, None, None, ""], ["valve", 5, None, None, None, 7],
             )
         ),
     ],
@@ -193,6 +228,7 @@ def watch(
     told = Told()
     with prepare(asked, save=save, resume=resume, every_rows=300, every_seconds=1e9) as job:
         job.handling.offer(NAMES, timed=True)
+        job.handling.list_alarms({None: [1200]})
         clicking = Clicking(job.handling, at, *messages)
         crashing = [] if crash_after is None else [Crashing(crash_after)]
         job.watchers = (Shelving([told], job.handling), clicking, *crashing)
@@ -224,8 +260,8 @@ def test_a_click_changes_who_is_told_and_nothing_in_the_result(plant: None) -> N
     assert models[0].alarms_ == models[1].alarms_
     records = [dict(model.position_) for model in models]
     assert "handled" not in records[0]
-    assert [row for row, _ in records[1]["handled"]["acknowledged"]] == [1200]
-    assert records[1]["handled"]["shelves"] == [["valve", None, 1800.0, 1500, shelf.time]]
+    assert [mark[::2] for mark in records[1]["handled"]["acknowledged"]] == [[1200, None]]
+    assert records[1]["handled"]["shelves"] == [["valve", None, 1800.0, 1500, shelf.time, None]]
 
 
 def test_a_click_before_a_checkpoint_survives_a_kill(plant: None) -> None:
@@ -255,7 +291,7 @@ def test_the_next_source_goes_on_with_times_and_not_with_rows() -> None:
     for resumed, names in ((True, ["valve", "heat"]), (False, ["valve"])):
         handling = StartingPoint(None, record, resumed=resumed).handling
         assert [shelf.name for shelf in handling.shelves] == names
-        assert list(handling.handled().acknowledged) == [1200]
+        assert list(handling.handled().acknowledged) == [(None, 1200)]
 
 
 def test_a_shelf_of_a_fleet_ends_for_each_key_by_its_own_clock() -> None:

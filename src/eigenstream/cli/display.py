@@ -271,7 +271,7 @@ class AlarmLines(Watcher):
         """Key, row, file and time of an event, in front of what has happened."""
         facts = [] if of_file is None else [f"row {of_file[1]:,} of {of_file[0].name}"]
         facts += [] if event.time is None else [when(event.time, self._clock)]
-        key = "" if isinstance(event, ShelfEvent) or event.key is None else f"{event.key}, "
+        key = "" if event.key is None else f"{event.key}, "
         more = f" ({', '.join(facts)})" if facts else ""
         return f"{key}row {event.row:,}{more}: "
 

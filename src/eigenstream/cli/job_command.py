@@ -20,6 +20,7 @@ from .options import KEYED_BATCH_ROWS, reading, require_enough, require_input, r
 if TYPE_CHECKING:
     from ..jobs import Job, Outcome, Watcher
     from ..jobs.notices import Notices
+    from ..jobs.shelves import Shelf
     from ..jobs.shelving import Shelving
     from ..jobs.stand_ins import StandInWatcher
     from ..live import Page
@@ -206,26 +207,33 @@ def _notices(given: dict[str, Any]) -> Notices | None:
 
 
 def _shelving(given: dict[str, Any], job: Job, telling: list[Any]) -> Shelving:
-    """The filter that drops events of shelved inputs before anybody is told."""
-    from ..jobs.shelves import shelf_of
+    """The filter that drops events of shelved inputs and keys before anybody is told."""
     from ..jobs.shelving import Shelving
 
+    job.handling.shelve([_shelf(one, job) for one in given.get("shelve") or ()])
+    return Shelving(telling, job.handling)
+
+
+def _shelf(given: str, job: Job) -> Shelf:
+    """The shelf that a text asks for; an error if there is no such input, or no clock for its time."""
+    from ..jobs.shelves import of_fleet, shelf_of
+
     try:
-        shelves = [shelf_of(one) for one in given.get("shelve") or ()]
+        asked = shelf_of(given)
     except ValueError as error:
         raise click.UsageError(f"--shelve: {error}") from None
-    names = _inputs(job)
-    for shelf in shelves:
-        if shelf.name not in names:
-            known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-            raise click.UsageError(f"--shelve: there is no input {shelf.name!r}; inputs are {known}")
-        if shelf.seconds is not None and job.source.clock is None:
-            raise click.UsageError(
-                f"--shelve {shelf.name}: a time needs rows that say when they were taken: name their column "
-                f"with --time-column, or give a number of rows, such as {shelf.name}=500"
-            )
-    job.handling.shelve(shelves)
-    return Shelving(telling, job.handling)
+    names, keyed = _inputs(job), job.request.key is not None
+    shelf = of_fleet(asked, names) if keyed else asked
+    if shelf.key is None and shelf.name not in names:
+        known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        of_key = f"; an input of one key is KEY/{names[0]}, a whole key is KEY/" if keyed else ""
+        raise click.UsageError(f"--shelve: there is no input {asked.name!r}; inputs are {known}{of_key}")
+    if shelf.seconds is not None and job.source.clock is None:
+        raise click.UsageError(
+            f"--shelve {asked.name}: a time needs rows that say when they were taken: name their column "
+            f"with --time-column, or give a number of rows, such as {asked.name}=500"
+        )
+    return shelf
 
 
 def _inputs(job: Job) -> list[str]:
@@ -338,9 +346,9 @@ def _page(given: dict[str, Any], job: Job, stack: ExitStack) -> Page:
     unit, watching = source.reader.unit, job.request.watches
     fleet = job.request.key is not None
     timed = timed and (watching or not fleet)  # models of many keys do not remember when rows came
-    desk = job.handling if watching and not fleet else None
+    desk = job.handling if watching else None
     if desk is not None:
-        desk.offer(_inputs(job), timed=timed, clock=_clock(job))
+        desk.offer(_inputs(job), timed=timed, clock=_clock(job), keys=job.model if fleet else None)
     settings: dict[str, Any] = {
         "lag_unit": unit,
         "timed": timed,

@@ -206,7 +206,9 @@ def run(ctx: click.Context, /, **given: Any) -> None:
         metavar="NAME=TIME",
         multiple=True,
         help="Tell nobody of alarms that blame this input first, nor of notices about it, for a time (2h) or "
-        "rows (500) from the first row on. They are recorded as ever, and counted. May be repeated.",
+        "rows (500) from the first row on. They are recorded as ever, and counted. With --key, NAME is of "
+        "all keys, KEY/NAME of one, and KEY/ is a whole key; both from the key's first row on. May be "
+        "repeated.",
     ),
     output="Write the verdict on each row to NAME.csv, NAME.jsonl or NAME.parquet: statistics, limits, "
     "severity, alarm, the row at which it began, and the inputs to blame.",

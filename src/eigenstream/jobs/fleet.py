@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..io.sources import Batch
     from ..keyed.bank_file import Key
     from ..model import RankChange
-    from ..monitoring import Contributors
+    from ..monitoring import Alarm
 
 
 class FleetOverview(Watcher):
@@ -46,16 +46,14 @@ class FleetOverview(Watcher):
             self.overview.changed(key, _in_words(change))
 
     def judged_keys(
-        self, keys: Sequence[Key], severity: NDArray[np.float64], blamed: Mapping[Key, Contributors]
+        self, keys: Sequence[Key], severity: NDArray[np.float64], on: Mapping[Key, Alarm]
     ) -> None:
         self.overview.take_in(keys, severity)
-        for key, contributors in blamed.items():
-            self.overview.blame(key, in_words(contributors))
+        for key, alarm in on.items():
+            self.overview.goes_on(key, alarm.began, in_words(alarm.contributors))
 
     def alarmed(self, event: AlarmEvent) -> None:
-        if event.key is not None and event.state == "lasts":
-            self.overview.blame(event.key, in_words(event.alarm.contributors))
-        elif event.key is not None:
+        if event.key is not None and event.state != "lasts":
             self.overview.alarmed(event.key, event.state == "began", in_words(event.alarm.contributors))
 
 

@@ -227,7 +227,7 @@ class Job:
             if self._stage.verdicts is not None:
                 watcher.judged(self._stage.verdicts)
             if isinstance(self._stage, KeyedJudging) and batch.keys is not None:
-                watcher.judged_keys(batch.keys, self._stage.severity, self._stage.blamed)
+                watcher.judged_keys(batch.keys, self._stage.severity, self._stage.on)
             events: list[AlarmEvent | NoticeEvent] = [*self._stage.events, *self._stage.notices]
             for event in sorted(events, key=attrgetter("row")):
                 if isinstance(event, AlarmEvent):

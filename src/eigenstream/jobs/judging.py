@@ -213,8 +213,8 @@ class KeyedJudging(KeyedStage):
         self.names = names
         self.severity = np.zeros(0)
         """Of each row of the last batch."""
-        self.blamed: dict[Any, Contributors] = {}
-        """Inputs to blame for the alarms of its keys that are on."""
+        self.on: dict[Any, Alarm] = {}
+        """Alarms of its keys that are on, in row numbers of their monitors."""
         self.unjudged: dict[Any, int] = {}
         """Rows of each key that a frozen bank has no monitor for, or none with limits."""
         self.before_limits = 0
@@ -229,15 +229,14 @@ class KeyedJudging(KeyedStage):
         assert batch.texts is not None
         numbers = np.tile(UNJUDGED, (len(batch.rows), 1))
         texts = np.hstack((batch.texts, np.full((len(batch.rows), 1), "", dtype=object)))
-        on, severity, frozen = False, np.zeros(len(batch.rows)), self.request.parameters.get("frozen")
+        severity, frozen = np.zeros(len(batch.rows)), self.request.parameters.get("frozen")
         keys, notices = self._keys(batch), list[NoticeEvent]()
-        self.blamed = {}
+        self.on = {}
         unjudged, early = dict[Any, int](), dict[Any, list[NDArray[np.bool_]]]()
         # A frozen bank learns nothing, so it begins no monitors either.
         known = np.flatnonzero([key in self.model for key in keys]) if frozen else np.arange(len(keys))
 
         def judge(key: Any, monitor: MonitoredModel, own: Any) -> list[AlarmEvent]:
-            nonlocal on
             rows = known[own]
             if frozen and not _can_freeze(monitor):
                 unjudged[key] = unjudged.get(key, 0) + len(rows)
@@ -259,9 +258,9 @@ class KeyedJudging(KeyedStage):
             severity[rows] = stage.verdicts.severity
             early.setdefault(key, []).append(~stage.verdicts.limited)
             alarms = monitor.alarms_
-            self.blamed.pop(key, None)
+            self.on.pop(key, None)
             if alarms and alarms[-1].ended is None:
-                on, self.blamed[key] = True, alarms[-1].contributors
+                self.on[key] = alarms[-1]
             notices.extend(event._replace(key=key) for event in stage.notices)
             return [event._replace(key=key) for event in stage.events]
 
@@ -276,7 +275,7 @@ class KeyedJudging(KeyedStage):
         self.severity = severity
         self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
         self.notices = sorted(notices, key=lambda event: event.row)
-        if on or self.events:
+        if self.on or self.events:
             self.start = {**self.start, "alarmed": True}
         return Said(numbers, texts) if scored else None
 

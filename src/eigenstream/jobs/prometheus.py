@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from threading import Thread
@@ -21,7 +21,8 @@ from .watcher import AlarmEvent, Watcher
 
 if TYPE_CHECKING:
     from ..io.sources import Batch, Source
-    from ..monitoring import Monitor, Verdicts
+    from ..keyed.bank_file import Key
+    from ..monitoring import Alarm, Monitor, Verdicts
     from .notices import Notices
     from .stage import Model
 
@@ -49,7 +50,7 @@ MEANINGS = {
     "inputs_out_of_order": ("gauge", "Inputs that are flat, lively or gone."),
     "drift_on": ("gauge", "1 while only the anchor sees most rows, else 0."),
     "keys": ("gauge", "Keys that have a model."),
-    "keys_alarmed": ("gauge", "Keys with an alarm on that began since this job was started."),
+    "keys_alarmed": ("gauge", "Keys with an alarm on, of those with rows since this job was started."),
     "notices_told": ("counter", "Notices of alarms that reached a command or a web server."),
     "notices_failed": ("counter", "Notices of alarms that reached nobody."),
 }
@@ -188,6 +189,9 @@ class Metrics(Watcher):
     def judged(self, verdicts: Verdicts) -> None:
         names = (*STATISTICS, *(f"{name}_limit" for name in STATISTICS), "severity")
         self._last = {name: float(getattr(verdicts, name)[-1]) for name in names}
+
+    def judged_keys(self, keys: Any, severity: Any, on: Mapping[Key, Alarm]) -> None:
+        self._alarmed |= on.keys()
 
     def alarmed(self, event: AlarmEvent) -> None:
         if event.key is not None and event.state == "began":

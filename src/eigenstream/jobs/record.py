@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict
 
 import msgspec
 
@@ -153,22 +153,42 @@ LONGEST_SHELF = 8 * 3600.0
 """Seconds for which the page shelves an input at most; a file that asks for more was not written by us."""
 MOST_ROWS = 100_000
 """The same in rows."""
-MOST_SHELVES = 10_000
-"""Inputs that may be shelved at once: as many as a page could list."""
+# The page's thread looks at all of them four times a second: 2 % of a core for a thousand, 30 % for ten.
+MOST_SHELVES = 1000
+"""Inputs and keys that may be shelved at once on the page: more than anybody would click."""
+MOST_MARKS = 1000
+"""Alarms that stay acknowledged, the latest: those that one monitor remembers, or of all keys of a fleet."""
 
 Name = Annotated[str, msgspec.Meta(max_length=10_000)]
 Rows = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=LONGEST_SHELF)]
 Moment = Annotated[float, msgspec.Meta(ge=-1e18, le=1e18)]
-StoredShelf = tuple[Name, Rows | None, Seconds | None, Count | None, Moment | None]
-"""Fields of a `Shelf`, but for who has asked for it."""
+
+
+class StoredShelf(NamedTuple):
+    """Fields of a `Shelf`, but for who has asked for it."""
+
+    name: Name
+    rows: Rows | None
+    seconds: Seconds | None
+    row: Count | None
+    time: Moment | None
+    key: Name | None = None
+
+
+class StoredMark(NamedTuple):
+    """An alarm that was acknowledged."""
+
+    row: Count
+    """Its first row, by the monitor's count."""
+    when: Moment
+    key: Name | None = None
 
 
 class HandledRecord(TypedDict):
-    """Alarms that were acknowledged and inputs that were shelved, on the page."""
+    """Alarms that were acknowledged, and inputs and keys that were shelved, on the page."""
 
-    acknowledged: Annotated[list[tuple[Count, Moment]], msgspec.Meta(max_length=1000)]
-    """First rows of alarms, by the monitor's count, and when they were acknowledged."""
+    acknowledged: Annotated[list[StoredMark], msgspec.Meta(max_length=MOST_MARKS)]
     shelves: Annotated[list[StoredShelf], msgspec.Meta(max_length=MOST_SHELVES)]
 
 
@@ -243,11 +263,13 @@ _LATER = ("fleet", "handled")
 
 
 def _check_shelves(handled: HandledRecord | None) -> None:
-    """Raise if a shelf has no length or two of them, or a duration that begins at no time."""
-    for shelf in () if handled is None else handled["shelves"]:
-        _, rows, seconds, row, time = shelf
-        if (rows is None) == (seconds is None) or (seconds is not None and (row is None) != (time is None)):
-            raise ValueError(f"the stored shelf cannot be read: {shelf!r}"[:200])
+    """Raise if a shelf has no length or two of them, a duration that begins at no time, or no subject."""
+    for fields in () if handled is None else handled["shelves"]:
+        shelf = StoredShelf(*fields)
+        no_length, no_subject = (shelf.rows is None) == (shelf.seconds is None), not (shelf.name or shelf.key)
+        no_time = shelf.seconds is not None and (shelf.row is None) != (shelf.time is None)
+        if no_length or no_time or no_subject:
+            raise ValueError(f"the stored shelf cannot be read: {fields!r}"[:200])
 
 
 def record_of(position: Any) -> Record | None:

@@ -1,17 +1,20 @@
-"""A shelf: an input of which nobody is told for a while."""
+"""A shelf: an input, or a key of a fleet, of which nobody is told for a while."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from ..io.durations import seconds, when
+from ..monitoring.handled import Subject
 from .watcher import AlarmEvent, NoticeEvent
 
 
 class Shelf(NamedTuple):
-    """An input, how long it is shelved, and from when on."""
+    """An input or a key that is shelved, how long, and from when on."""
 
     name: str
+    """The input; empty: the whole key."""
     rows: int | None
     """Rows, or None if it is a duration."""
     seconds: float | None
@@ -19,6 +22,8 @@ class Shelf(NamedTuple):
     """Row of the source at which it began; None: it begins with the next."""
     time: float | None = None
     """Time of that row, if it is known."""
+    key: str | None = None
+    """The key by whose rows it begins and ends; None: all keys, or there is one monitor."""
     by: Literal["command", "page"] = "command"
 
     def begun(self, row: int, time: float | None) -> Shelf:
@@ -32,9 +37,15 @@ class Shelf(NamedTuple):
         earlier = self.time if self.time is None or time is None else min(self.time, time)
         return self._replace(row=min(self.row, row), time=earlier)
 
+    @property
+    def subject(self) -> Subject:
+        return Subject(self.name, self.key)
+
     def holds(self, event: AlarmEvent | NoticeEvent) -> bool:
-        """True if an event is about this input and within the time."""
-        return self.name == blamed(event) and self.lasts(event.row, event.time)
+        """True if an event is about this input or key, and within the time."""
+        if (self.key is not None and self.key != event.key) or (self.name and self.name != blamed(event)):
+            return False
+        return self.lasts(event.row, event.time)
 
     def lasts(self, row: int, time: float | None) -> bool:
         """True if a row, with its time, is within the time."""
@@ -99,6 +110,26 @@ def shelf_of(given: str) -> Shelf:
             raise ValueError(f"{given!r}: the number of rows must be at least 1")
         return Shelf(name, int(how_long), None)
     return Shelf(name, None, seconds(how_long))
+
+
+def of_fleet(shelf: Shelf, names: Collection[str]) -> Shelf:
+    """The shelf that a name asks for in a fleet with these inputs: ``KEY/NAME``, ``KEY/``, or an input.
+
+    A name that asks for none of them stays as it is. Keys and inputs may have slashes of their own.
+
+    Examples
+    --------
+    >>> names = ["valve", "flow"]
+    >>> [of_fleet(shelf_of(f"{name}=2h"), names).subject for name in ("valve", "unit 7/valve", "unit 7/")]
+    [Subject(name='valve', key=None), Subject(name='valve', key='unit 7'), Subject(name='', key='unit 7')]
+    """
+    parts = shelf.name.split("/")
+    splits = [("/".join(parts[:i]), "/".join(parts[i:])) for i in range(1, len(parts))]
+    if shelf.name not in names:
+        for key, name in splits:
+            if key and (name in names or not name):
+                return shelf._replace(name=name, key=key)
+    return shelf
 
 
 def blamed(event: AlarmEvent | NoticeEvent) -> str:

@@ -104,7 +104,7 @@ class NoticeEvent(NamedTuple):
 
 
 class ShelfEvent(NamedTuple):
-    """An input that somebody has shelved on the page, or taken off. Row numbers are those of the source."""
+    """An input or a key that somebody has shelved on the page, or taken off; in rows of the source."""
 
     state: Literal["shelved", "unshelved"]
     row: int
@@ -112,10 +112,13 @@ class ShelfEvent(NamedTuple):
     time: float | None
     """Time of that row, in seconds since 1970, if known."""
     input: str
+    """The input; empty: the whole key."""
     until_row: int | None = None
     """The first row after it, of one that counts rows."""
     until: float | None = None
     """The time of its end, of one that has a duration."""
+    key: Key | None = None
+    """The key, with one monitor per key."""
 
 
 MEANINGS = {
@@ -160,24 +163,27 @@ def notice_in_words(event: NoticeEvent) -> str:
 
 def shelf_document(event: ShelfEvent) -> dict[str, Any]:
     """A shelf as plain values: a line of ``watch --json``."""
-    facts: dict[str, Any] = {"event": event.state, "row": event.row, "input": event.input, "by": "page"}
+    facts: dict[str, Any] = {"event": event.state, "row": event.row, "by": "page"}
+    facts |= {} if event.key is None else {"key": event.key}
+    facts |= {"input": event.input} if event.input else {}
     facts |= {} if event.time is None else {"time": _stamp(event.time)}
     facts |= {} if event.until is None else {"until": _stamp(event.until)}
     return facts | ({} if event.until_row is None else {"until_row": event.until_row})
 
 
 def shelf_in_words(event: ShelfEvent, clock: str = "time") -> str:
-    """A shelf as a text, with the name of the column of times.
+    """A shelf as a text behind its key, with the name of the column of times.
 
     Examples
     --------
     >>> shelf_in_words(ShelfEvent("shelved", 7, None, "valve", until_row=1007))
     'valve is shelved until row 1,007 (by the page): nobody is told of it'
     """
+    subject = event.input or "the key"
     if event.state == "unshelved":
-        return f"{event.input} is no longer shelved (by the page)"
+        return f"{subject} is no longer shelved (by the page)"
     until = f"row {event.until_row:,}" if event.until is None else when(event.until, clock)
-    return f"{event.input} is shelved until {until} (by the page): nobody is told of it"
+    return f"{subject} is shelved until {until} (by the page): nobody is told of it"
 
 
 def alarm_document(event: AlarmEvent) -> dict[str, Any]:
@@ -229,11 +235,11 @@ class Watcher:
         """Rows of a batch have been judged, by a job that watches."""
 
     def judged_keys(
-        self, keys: Sequence[Key], severity: NDArray[np.float64], blamed: Mapping[Key, Contributors]
+        self, keys: Sequence[Key], severity: NDArray[np.float64], on: Mapping[Key, Alarm]
     ) -> None:
         """Rows of a batch have been judged, each by the monitor of its key.
 
-        ``blamed`` has the inputs to blame for the alarms that are on, of keys in this batch.
+        ``on`` has the alarms that are on, of keys in this batch, in row numbers of their monitors.
         """
 
     def alarmed(self, event: AlarmEvent) -> None:
@@ -249,7 +255,7 @@ class Watcher:
         """A drift or an input out of order began or ended."""
 
     def shelved(self, event: ShelfEvent) -> None:
-        """Somebody has shelved an input on the page, or taken it off."""
+        """Somebody has shelved an input or a key on the page, or taken it off."""
 
     def saved(self, samples: int) -> None:
         """The model has been saved, with this number of samples."""

@@ -25,6 +25,8 @@ class KeysAtOnce(NamedTuple):
     """Severity or rank, as of the last row of each; NaN before the first (K)."""
     on: NDArray[np.bool_]
     """True while an alarm is on (K)."""
+    began: NDArray[np.int64]
+    """First row of the last alarm that was on behind a batch, by the count of its monitor; -1: none (K)."""
     events: NDArray[np.int32]
     """Alarms that began to count, or changes of the rank, since this job was started (K)."""
     rows: NDArray[np.int64]
@@ -94,6 +96,7 @@ class Overview:
 
     _now: NDArray[np.float32]
     _on: NDArray[np.bool_]
+    _began: NDArray[np.int64]
     _events: NDArray[np.int32]
     _rows: NDArray[np.int64]
     _stride: NDArray[np.int64]
@@ -112,6 +115,7 @@ class Overview:
         fresh: dict[str, NDArray[Any]] = {
             "_now": np.full(size, np.nan, np.float32),
             "_on": np.zeros(size, np.bool_),
+            "_began": np.full(size, -1, np.int64),
             "_events": np.zeros(size, np.int32),
             "_rows": np.zeros(size, np.int64),
             "_stride": np.ones(size, np.int64),
@@ -168,9 +172,14 @@ class Overview:
         self._events[number] += began
         self._why[number] = why
 
-    def blame(self, key: Key, why: str) -> None:
-        """Note the inputs to blame for an alarm that is on: they change as it goes on."""
-        self._why[self._of(key)] = why
+    def goes_on(self, key: Key, began: int, why: str) -> None:
+        """Note an alarm that is on, its first row and the inputs to blame: they change as it goes on.
+
+        It may have begun before this job was started.
+        """
+        number = self._of(key)
+        self._on[number], self._began[number] = True, began
+        self._why[number] = why
 
     def changed(self, key: Key, why: str) -> None:
         """Note a change of the rank."""
@@ -185,6 +194,7 @@ class Overview:
             tuple(self._number),
             self._now[:n].copy(),
             self._on[:n].copy(),
+            self._began[:n].copy(),
             self._events[:n].copy(),
             self._rows[:n].copy(),
             self._past[:n].copy(),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -129,7 +129,7 @@ class Shown:
     message: str | None = None
     """The message for a stream that has ended."""
     handled: Handled | None = None
-    """Acknowledged alarms and shelved inputs; None: the page has no buttons for them."""
+    """Acknowledged alarms, and what is shelved; None: the page has no buttons for it."""
 
 
 class Desk(Protocol):
@@ -137,6 +137,9 @@ class Desk(Protocol):
 
     def take(self, message: Any) -> bool:
         """Note what was clicked; anything may come, what cannot be is left."""
+
+    def list_alarms(self, alarms: Mapping[str | None, Iterable[int]]) -> None:
+        """Take in the first rows of the alarms that the page lists, by their keys, as of `Handling`."""
 
     def handled(self) -> Handled:
         """Return what was acknowledged and shelved, and the times that are on offer."""
@@ -183,10 +186,16 @@ class Board:
         start = monotonic()
         try:
             self.latest = self._snapshot(*self._seen)
+            if self.desk is not None:
+                self.desk.list_alarms(self._listed())
         finally:
             end = monotonic()
             self._due = end + max(REFRESH - (end - start), (end - start) / SHARE)
             self._looking.release()
+
+    def _listed(self) -> dict[str | None, list[int]]:
+        """First rows of the alarms in the list of the page."""
+        return {None: [] if self.latest is None else first_rows(self.latest)}
 
     def look_if_quiet(self) -> None:
         """Called by the courier: what came just before a pause of the source should not go unseen.
@@ -255,6 +264,11 @@ class Board:
         else:
             self._whole.add(now)
         self._recent.append(now)
+
+
+def first_rows(snapshot: Snapshot) -> list[int]:
+    """First rows of the alarms of a monitor."""
+    return [] if snapshot.watching is None else [alarm.began for alarm in snapshot.watching.alarms]
 
 
 def _rows(model: TrackedAttributes) -> int:

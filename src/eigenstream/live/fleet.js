@@ -1,15 +1,17 @@
 
 // The list of all keys. Only the rows in sight exist: thousands of keys cost no more than a screenful.
 const ROW = 30  // pixels, as in page.css
-const fleet = {keys: [], why: [], now: [], on: [], events: [], past: [], points: 32, of: "severity"}
+const fleet = {keys: [], why: [], now: [], on: [], seen: [], events: [], past: [], points: 32, of: "severity"}
 let order = []
+let shelves = new Map()  // of each key, in words
 const pool = []
 
 function arrange() {
-  const {keys, now, on, events} = fleet
+  const {keys, now, on, seen, events} = fleet
+  const waits = (i) => on[i] ? 2 - seen[i] : 0  // alarms that nobody has acknowledged are on top
   const wanted = at("filter").value.trim().toLowerCase()
   const by = {
-    now: (a, b) => on[b] - on[a] || now[b] - now[a] || a - b,
+    now: (a, b) => waits(b) - waits(a) || now[b] - now[a] || a - b,
     events: (a, b) => events[b] - events[a] || now[b] - now[a] || a - b,
     name: (a, b) => keys[a].localeCompare(keys[b], "en", {numeric: true}),
   }[at("sorted").value]
@@ -74,21 +76,29 @@ function drawKeys() {
     row.dataset.key = fleet.keys[number]
     row.style.transform = `translateY(${(first + i) * ROW}px)`
     row.dataset.on = String(Boolean(fleet.on[number]))
+    row.dataset.seen = String(Boolean(fleet.seen[number]))
+    const shelved = shelves.get(fleet.keys[number]) ?? []
+    row.dataset.shelved = String(shelved.length > 0)
     row.ariaSelected = String(fleet.keys[number] == link.key)
     const [name, line, now, events, why] = row.children
-    name.textContent = name.title = fleet.keys[number]
+    name.textContent = fleet.keys[number]
+    name.title = [fleet.keys[number], ...(fleet.seen[number] ? ["acknowledged"] : []), ...shelved].join("; ")
     spark(line, number)
     now.textContent = value < 0 ? "–" : fleet.of == "rank" ? String(value) : value.toPrecision(3)
     events.textContent = fleet.events[number] ? String(fleet.events[number]) : ""
-    why.textContent = why.title = fleet.why[number] ?? ""
+    why.textContent = why.title = [fleet.why[number], ...shelved].filter(Boolean).join("; ")
   })
 }
 
 function showFleet() {
-  const {fleet: told, key} = link.values
+  const {fleet: told, key, handled} = link.values
   document.documentElement.dataset.chosen = String(key != "")
   at("chosen").textContent = link.key == "" ? "click a key for its charts" : link.key
   if (told == null) return
+  shelves = new Map()
+  for (const {key: of, name, until} of handled?.shelved ?? []) {
+    shelves.set(of, [...shelves.get(of) ?? [], `${name} shelved until ${until}`.trim()])
+  }
   Object.assign(fleet, told)
   arrange()
 }

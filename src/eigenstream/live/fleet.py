@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .board import Board, Pairs, Snapshot
+from .board import Board, Desk, Pairs, Snapshot, first_rows
 
 if TYPE_CHECKING:
     from ..keyed import Bank, MonitorBank
@@ -41,8 +41,8 @@ class FleetBoard(Board):
 
     latest: Any  # a FleetSnapshot
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, desk: Desk | None = None) -> None:
+        super().__init__(desk)
         self.wanted: frozenset[Key] = frozenset()
         """Keys whose charts somebody looks at; the courier sets them."""
         self._boards: dict[Key, Board] = {}
@@ -67,6 +67,9 @@ class FleetBoard(Board):
         """Show the charts of these keys, of those that somebody has clicked."""
         self.wanted = frozenset(keys)
         self._due = -math.inf
+
+    def _listed(self) -> dict[str | None, list[int]]:
+        return {key: first_rows(snapshot) for key, snapshot in self.latest.chosen.items()}
 
     def _has_news(self) -> bool:
         seen: Any = self._seen

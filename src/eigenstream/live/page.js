@@ -58,34 +58,40 @@ function button(text, title, message) {
 }
 
 const LEAST_BLAMED = 2  // percent; less is the noise of the others
-function shelfButtons(name) {
-  const place = document.createElement("div")
+const chosenKey = () => link.values.key ? {key: link.values.key} : {}  // of a fleet
+
+function shelfButtons(name) {  // of the chosen key as a whole, if the name is empty
+  const place = document.createElement("div"), {key} = chosenKey()
   place.className = "shelve"
-  const {times, shelved} = link.values.handled
-  const taken = shelved.some(([input]) => input == name)
-  place.append(taken ? "shelved" : "Shelve ")
+  const {times, shelved} = link.values.handled, whole = name == "" ? "the whole key" : ""
+  const taken = shelved.some((one) => one.name == name && (one.key == null || one.key == key))
+  place.append(taken ? `${whole} shelved` : `Shelve ${whole} `)
+  const what = key == null ? name : whole ? key : `${name} of ${key}`
   if (!taken) place.append(...times.map(([time, label]) =>
-    button(label, `Shelve ${name} for ${label}`, {shelve: name, time})))
+    button(label, `Shelve ${what} for ${label}`, {shelve: name, time, ...chosenKey()})))
   return place
 }
 
 function showShelved() {
   const {times, shelved} = link.values.handled
-  at("shelved").replaceChildren(...shelved.map(([name, until]) => {
+  at("shelved").replaceChildren(...shelved.map(({name, key, words, until}) => {
     const line = document.createElement("div"), text = document.createElement("span")
-    text.textContent = text.title = `${name} is shelved until ${until}`
+    text.textContent = text.title = `${words} is shelved until ${until}`
     line.append(text)
-    if (times.length > 0) line.append(button("Unshelve", `Unshelve ${name}`, {unshelve: name}))
+    const message = {unshelve: name, ...(key == null ? {} : {key})}
+    if (times.length > 0) line.append(button("Unshelve", `Unshelve ${words}`, message))
     return line
   }))
 }
 
 function showHandle(alarm) {
-  const {handled} = link.values, place = at("handle")
-  if (place == null || handled == null) return
-  place.hidden = (alarm == null || handled.times.length == 0) && handled.shelved.length == 0
+  const {handled} = link.values, whole = at("shelve-key")
+  if (handled == null) return
+  const idle = handled.times.length == 0 || (whole == null ? alarm == null : link.values.key == "")
+  at("handle").hidden = idle && (whole != null || handled.shelved.length == 0)
+  whole?.replaceChildren(...(idle ? [] : [shelfButtons("")]))
   at("acknowledge").hidden = alarm == null || alarm.acknowledged != "" || handled.times.length == 0
-  at("acknowledge").onclick = () => ask({acknowledge: alarm.key})
+  at("acknowledge").onclick = () => ask({acknowledge: alarm.key, ...chosenKey()})
   at("acknowledged").textContent = alarm?.acknowledged ? `acknowledged ${alarm.acknowledged}` : ""
   showShelved()
 }
@@ -95,7 +101,7 @@ let blameShown = null
 function showBlame(alarm) {
   // Only if it has changed: a button that is being pressed must not be replaced.
   const key = JSON.stringify([alarm?.key, alarm?.where, alarm?.statistic, alarm?.contributors, alarm?.acknowledged,
-                              link.values.handled])
+                              link.values.handled, link.values.key])
   if (key == blameShown) return
   blameShown = key
   at("blamed").textContent = alarm == null ? "" : `alarm at ${alarm.where}, ${alarm.statistic}`
@@ -173,7 +179,7 @@ function show() {
   if (watching) showTraces(traces)
   showCharts(link.values)
   for (const [id, text] of Object.entries(tiles)) at(id).textContent = text
-  const key = JSON.stringify(watching ? [alarms, link.values.handled] : events)
+  const key = JSON.stringify(watching ? [alarms, link.values.handled, link.values.key] : events)
   if (key != eventsShown) watching ? showAlarms(alarms) : showEvents(events)
   eventsShown = key
   setState(state, message)

@@ -46,8 +46,8 @@ class Page:
         True for a bank of models or, if ``watching``, of monitors (`update_fleet`): the page then shows all
         keys, and the charts of the one that is clicked.
     desk
-        Of one monitor: whoever is told when somebody acknowledges an alarm or shelves an input, such as
-        ``handling`` of a job. None: the page has no buttons for it.
+        Of monitors: whoever is told when somebody acknowledges an alarm, or shelves an input or a key, such
+        as ``handling`` of a job. None: the page has no buttons for it.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Page:
             *(address, port, self.path, _log_level()),
         )
         self.url: str | None = None
-        self._board = FleetBoard() if fleet else Board(desk)
+        self._board = FleetBoard(desk) if fleet else Board(desk)
         self._server: ServerProcess | None = None
 
     def start(self) -> str:

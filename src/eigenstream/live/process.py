@@ -199,7 +199,7 @@ def main() -> None:
             _answer({"keys": sorted(set(wishes.values()))})
 
         document.on_session_destroyed(closed)
-        FleetSession(document, shown, settings, wish)
+        FleetSession(document, shown, settings, click, wish)
 
     try:
         server = Server(fill, settings.address, settings.port, settings.path)

@@ -22,7 +22,7 @@ from ..io.durations import is_date, when
 from ..model.expectation import row_in_words
 from ..model.history import STATISTIC_NAMES
 from ..monitoring import Alarm
-from ..monitoring.handled import Handled
+from ..monitoring.handled import Acknowledged, Handled
 from .board import MOST_COMPONENTS, REFRESH, Shown, Snapshot, Watching
 from .charts import Charts, ChartSet, ControlCharts
 from .figures import COMPONENTS, INKS
@@ -40,7 +40,7 @@ MEANINGS = {
     "pair": "the same of a row and the one before",
 }
 """Meaning of each statistic, in a few words."""
-FIELDS = ("acknowledge", "shelve", "time", "unshelve")
+FIELDS = ("acknowledge", "shelve", "time", "unshelve", "key")
 """Fields of a message from the buttons."""
 LONGEST_NAME = 10_000
 """Characters of a name in such a message; a browser may send anything, and the job reads it line by line."""
@@ -109,9 +109,13 @@ class Session:
         snapshot, state = self._shown.snapshot, "paused" if link.paused else self._shown.state
         if snapshot is not None and snapshot.version != self._version and not link.paused:
             self._version = snapshot.version
-            self._tell(state, self._charts.show(snapshot))
+            self._tell(state, self._chart(snapshot))
         elif state != self._state or self._handled != self._shown.handled:
             self._tell(state, {})
+
+    def _chart(self, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+        """Columns of the charts for a new snapshot."""
+        return self._charts.show(snapshot)
 
     def _tell(self, state: str, columns: dict[str, dict[str, Any]]) -> None:
         """Send everything in one message; the browser reports back when it has painted."""
@@ -177,10 +181,16 @@ class Session:
         if charts.dated is None or not len(shown.times):
             times[:] = np.nan
         pairs = zip(shown.watching.alarms, (times / (1e3 if charts.dated else 1)).tolist(), strict=True)
-        seen: Mapping[int, float] = {} if self._handled is None else self._handled.acknowledged
+        seen: Mapping[Acknowledged, float] = {} if self._handled is None else self._handled.acknowledged
         return [
-            alarm_entry(alarm, time, rows.get(alarm.began), seen.get(alarm.began)) for alarm, time in pairs
+            alarm_entry(alarm, time, rows.get(alarm.began), seen.get((self._key, alarm.began)))
+            for alarm, time in pairs
         ][::-1]
+
+    @property
+    def _key(self) -> str | None:
+        """The key whose alarms are listed; None: there is one monitor."""
+        return None
 
     def _painted(self, attribute: str, old: int, new: int) -> None:
         """Send less to a browser that takes long, or whose computer is busy learning."""
@@ -293,10 +303,14 @@ def _of_monitor(watching: Watching) -> dict[str, str]:
 
 
 def handled_entry(handled: Handled | None) -> dict[str, Any] | None:
-    """Shelved inputs and what may be done, as the page shows it; None if nothing can be done."""
+    """Shelved inputs and keys, and what may be done, as the page shows it; None if nothing can be done."""
     if handled is None:
         return None
-    return {"shelved": [[*pair] for pair in handled.shelved.items()], "times": [*handled.times.items()]}
+    shelved = [
+        {"name": what.name, "key": what.key, "words": str(what), "until": until}
+        for what, until in handled.shelved.items()
+    ]
+    return {"shelved": shelved, "times": [*handled.times.items()]}
 
 
 def alarm_entry(
