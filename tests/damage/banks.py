@@ -12,7 +12,7 @@ from eigenstream.io import checkpoint
 from eigenstream.keyed import Bank, MonitorBank, is_bank, open_bank
 from eigenstream.keyed.bank_file import PAGE, SLOT, SLOT_SIZE, START
 from tests.damage.command_line import command
-from tests.damage.signed import VALUES, with_other_array, with_other_entry
+from tests.damage.signed import VALUES, forged, with_other_array, with_other_entry
 from tests.damage.ways import damaged
 
 ROWS = np.random.default_rng(3).standard_normal((240, 4)) * [5, 3, 1, 1]
@@ -240,7 +240,7 @@ def other_state(rng, content):
         with_other_entry(rng, document)
     else:
         with_other_array(rng, arrays)
-    state = checkpoint.packed(arrays, document) if rng.random() < 0.9 else rng.bytes(3000)
+    state = forged(checkpoint.packed, arrays, document) if rng.random() < 0.9 else rng.bytes(3000)
     listed[4:] = [len(content), len(state), zlib.crc32(state)]
     return with_record(content + state, record)
 

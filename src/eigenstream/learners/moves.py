@@ -101,6 +101,8 @@ class Moves(NamedTuple):
         """Restore the stored form; a ValueError if it is damaged."""
         expected = cls.none(n if arrays["moves_inputs"].size else 0, k).arrays()
         found = cls(*(stored_array(arrays, name, part.shape) for name, part in expected.items()))
+        if not found.inputs.size and found.totals.any():
+            raise ValueError("there are moves of no inputs")
         squares = np.concatenate((found.inputs, np.diag(found.along[0]), found.totals[:2]))
         if not (squares >= 0).all() or (found.totals[0] > 0) != (found.totals[1] > 0):
             raise ValueError("sums of squares of moves cannot be negative")

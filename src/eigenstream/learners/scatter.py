@@ -59,6 +59,10 @@ AT_ONCE = 32
 """Eigenvectors that are made axes at a time."""
 
 
+# A length. Axes have length 1, but for rounding.
+LONGER_THAN_AXES = 2.0
+"""Numbers of this size are in no axis: products with it could overflow."""
+
 # Numbers, of 8 bytes. A call of NumPy takes as long as the work on a thousand of them; more than these do not
 # stay near the processor, and are memory that a model takes.
 TOGETHER = 2**15
@@ -354,7 +358,7 @@ class Scatter(Marked):
         self.C = stored_array(arrays, "C", (n, n))
         self.origin = stored_array(arrays, "origin", (n,), most=largest)
         self.offset = stored_array(arrays, "offset", (n,), most=largest)
-        self.axes = stored_array(arrays, "axes", (None, n))
+        self.axes = stored_array(arrays, "axes", (None, n), most=LONGER_THAN_AXES)
         self.count, self.extra, aligned = map(float, stored_array(arrays, "totals", (3,), least=0.0))
         if not aligned <= len(self.axes) <= self.k or not _may_be_scatter(self.C):
             raise ValueError("the scatter matrix or its axes do not fit together")

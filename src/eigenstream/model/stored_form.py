@@ -258,7 +258,12 @@ def _restored_history(arrays: Arrays, document: Mapping[str, Any], plan: Plan) -
     return History(plan.k, whole(document, "stride", least=1), list(moments))
 
 
-def whole(document: Mapping[str, Any], name: str, *, least: int = 0, most: float = 2**62) -> int:
+# Far beyond what anybody counts, and far enough below what files and arrays hold that counting can go on.
+MOST_COUNTED = 2**60
+"""Largest count of a file."""
+
+
+def whole(document: Mapping[str, Any], name: str, *, least: int = 0, most: float = MOST_COUNTED) -> int:
     """A whole number of the document, if it lies within its bounds."""
     number = index(document[name])
     if not least <= number <= most:

@@ -135,7 +135,7 @@ class Reference:
         """Sum of the variances that are not kept, and of their squares."""
         dropped = self.variances[self.rank :]
         first = float(dropped.sum()) + self.others * self.rest
-        return first, float(np.square(dropped).sum()) + self.others * self.rest**2
+        return first, float(np.square(dropped).sum()) + self.others * self.rest * self.rest
 
     @cached_property
     def weights(self) -> tuple[Vector, float]:

@@ -143,7 +143,11 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
     table = np.array(arrays["history"], dtype=np.float64).reshape(-1, WIDTH)
     monitor.stretches = Stretches(max(whole(document, "stretch"), 1), table)
     rows = np.append(table[:, 0], monitor.counts.came)
-    if (rows[:-1] % monitor.stretches.length).any() or not (np.diff(rows, prepend=-1) > 0).all():
+    if (
+        not np.isfinite(rows).all()
+        or (rows[:-1] % monitor.stretches.length).any()
+        or not (np.diff(rows, prepend=-1) > 0).all()
+    ):
         raise ValueError("its control charts are damaged: their rows must ascend in steps of a stretch")
     _restore_watch(monitor, document)
     if monitor.rows_until_due(fills=False) < 1:
