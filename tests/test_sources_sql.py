@@ -268,15 +268,14 @@ class Postgres:
             "fsync=off",
             "unix_socket_directories=",
         ]
+        ready, log_file = "ready to accept connections", self.folder / "log"
+        before = log_file.read_text().count(ready)
         command = [server_binaries() / "postgres", "-D", "data", *(w for s in settings for w in ("-c", s))]
-        with (self.folder / "log").open("a") as log:
+        with log_file.open("a") as log:
             self.process = subprocess.Popen(command, cwd=self.folder, stderr=log, stdout=log, **self.who)
         until = time.monotonic() + 60
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            assert time.monotonic() < until, (self.folder / "log").read_text()
+        while log_file.read_text().count(ready) == before:  # its port is open before
+            assert time.monotonic() < until, log_file.read_text()
             time.sleep(0.05)
 
     def stop(self):
