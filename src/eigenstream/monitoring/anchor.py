@@ -11,14 +11,11 @@ from ..learners.knowledge import Vector
 from .judging import Judged
 from .normals import Normal
 from .reference import Reference
-
-# Rows: as many as an average remembers, more or less.
-TILE = 8
-"""Rows after which the anchor looks at their average."""
+from .trail import SPACING
 
 # A share of a tile: eight tiles, 64 rows.
 NEWEST_TILE = 1 / 8
-"""Weight of the newest tile in the mean surprise of the last rows for the anchor."""
+"""Weight of the newest tile of `SPACING` rows in the mean surprise of the last rows for the anchor."""
 
 # A share of a tile: 32 tiles, 256 rows. A slow stream leaves the range of its first rows for a while and
 # comes back. On rows that no page shows, calm ones exceeded in the median 0.03 of the time by each average of
@@ -59,15 +56,13 @@ class Anchor(NamedTuple):
         came
             Number of rows before them.
         """
-        number = len(found.usable)
-        if (came + number) // TILE == came // TILE:  # no end of a tile
+        number, ends = len(found.usable), found.asked
+        if (came + number) // SPACING == came // SPACING:  # no end of a tile
             drifted = math.nan if math.isnan(self.seen) else self.drifted
             now = np.full(number, self.seen), np.full(number, self.usual), np.full(number, drifted)
             return self, now
-        places = np.arange(came, came + number)
-        ends = np.flatnonzero(found.usable & (places % TILE == TILE - 1))
-        tiles = places[ends] // TILE
-        averages = reference.rows_at(found.averages[np.cumsum(found.usable)[ends] - 1], tiles)
+        tiles = (came + ends) // SPACING
+        averages = reference.rows_at(found.averages, tiles)
         surprises = self.normal.surprises_of_averages(averages, tiles)
         severities = surprises / self.normal.limits.line
         known = np.append(self.seen, severities)

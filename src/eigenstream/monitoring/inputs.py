@@ -302,9 +302,7 @@ class Inputs(Marked):
             self.usual, self.groups = usual_so_far, groups
             self.open = _nothing(self.width)
 
-    def _ended(
-        self, squares: Matrix, faulty: NDArray[np.bool_]
-    ) -> tuple[Matrix, NDArray[np.bool_] | None]:
+    def _ended(self, squares: Matrix, faulty: NDArray[np.bool_]) -> tuple[Matrix, NDArray[np.bool_] | None]:
         """Sums of squared steps of the tiles that end in these rows, and which have rows of a fault, if any.
 
         Rows behind them begin the open tile.

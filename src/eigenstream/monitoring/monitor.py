@@ -505,11 +505,14 @@ class Monitor(Marked):
             together[followed.faulty] = np.nan
         if found is not None:
             assert self.likeness is not None
-            squares, odd = found.squares, followed.exceeds | followed.faulty
-            if not learns and odd.any():
-                usual = ~odd[found.usable]
-                squares = squares[0][usual], squares[1][usual], squares[2][usual]
-            self.likeness = self.likeness.after(squares)
+            odd, first = (followed.exceeds | followed.faulty)[found.usable], 0
+            leaves_out = not learns and odd.any()
+            for squares in found.squares:
+                usual = ~odd[first : first + len(squares[0])]
+                first += len(usual)
+                if leaves_out and not usual.all():
+                    squares = squares[0][usual], squares[1][usual], squares[2][usual]
+                self.likeness = self.likeness.after(squares)
         self.pending.append(together)
         for began, known in followed.faults:
             self._forget_pending(began, known)
