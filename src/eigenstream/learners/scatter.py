@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..offline import fixed_signs
-from .axes import matched
+from .axes import matched, matched_overlap
 from .bounds import SpectrumMoments, largest_beyond, moments_of, turned
 from .knowledge import Floats, Knowledge, Matrix, Profile, Vector
 from .lags import LagSums, block_sums, projections_on
@@ -241,7 +241,7 @@ class Scatter(Marked):
         U: Matrix = np.ascontiguousarray(V.T)
         U[:, self._constant] = 0.0
         first = slice(self.k)
-        order, _ = matched(U[first], lam[first], self.axes, self.aligned)
+        order, _ = matched_overlap(U[first] @ self.axes.T, lam[first], self.aligned, np.ones(len(U[first])))
         lam[first], U[first] = lam[order], U[order]
         return self._knowledge(lam, U)
 

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..learners.knowledge import Vector
 from .judging import Judged
@@ -65,19 +66,22 @@ class Anchor(NamedTuple):
         averages = reference.rows_at(found.averages, tiles)
         surprises = self.normal.surprises_of_averages(averages, tiles)
         severities = surprises / self.normal.limits.line
-        known = np.append(self.seen, severities)
-        usual = _means_over_tiles(self.usual, surprises, NEWEST_TILE)
+        known, counted = np.append(self.seen, severities), ~np.isnan(severities)
+        usual = _means_over_tiles(self.usual, surprises, counted, NEWEST_TILE)
         capped = np.minimum(severities, MOST_FOR_DRIFT)
-        means = _means_over_tiles(self.drifted, capped, NEWEST_TILE_OF_DRIFT)
-        rows = np.diff(ends, prepend=0, append=number)
+        means = _means_over_tiles(self.drifted, capped, counted, NEWEST_TILE_OF_DRIFT)
+        last = np.zeros(number, dtype=np.intp)  # the last of them at each row
+        last[ends] = 1
+        last = np.add.accumulate(last, out=last)
         drift = np.where(np.isnan(known), np.nan, means)
-        answers = np.repeat(known, rows), np.repeat(usual, rows), np.repeat(drift, rows)
+        answers = known[last], np.array(usual)[last], drift[last]
         return Anchor(self.normal, float(known[-1]), usual[-1], means[-1]), answers
 
 
-def _means_over_tiles(start: float, values: Vector, newest: float) -> list[float]:
-    """Exponentially weighted means before and after each of these values, one per tile; NaN says nothing."""
+def _means_over_tiles(start: float, values: Vector, counted: NDArray[np.bool_], newest: float) -> list[float]:
+    """Exponentially weighted means before and after each of these values, one per tile, where it counts."""
     means = [start]
-    for value in values.tolist():
-        means.append(means[-1] if math.isnan(value) else means[-1] + newest * (value - means[-1]))
+    for value, counts in zip(values.tolist(), counted.tolist(), strict=True):
+        start = start + newest * (value - start) if counts else start
+        means.append(start)
     return means

@@ -163,19 +163,16 @@ class SeenRows(NamedTuple):
     def _pairs(self, reference: Reference) -> Vector:
         """The distance of each row with its predecessor.
 
-        ``(y - f y')² / (1 - f²) + y'²`` is a sum of both rows' squares and of their product.
+        ``(y - f y')² / (1 - f²) + y'²`` is ``(y² + y'² - 2 f y y') / (1 - f²)``.
         """
         _, follows, news = reference.alike
         if not len(self.distance):
             return np.zeros(0)
-        gone = follows * follows * news
-        pair = self.row.weighted(reference, news) - 2 * self.pair.weighted(reference, follows * news)
-        pair[1:] += self.row.weighted(reference, gone)[:-1]
-        pair[0] += self.first.weighted(reference, gone)[0]
-        pair = np.where(np.isnan(pair), np.inf, np.maximum(pair, 0.0))  # infinite less infinite
-        pair[1:] += self.distance[:-1]
-        pair[0] += self.first.weighted(reference)[0]
-        return pair
+        own = self.row.weighted(reference, news)
+        pair = own - 2 * self.pair.weighted(reference, follows * news)
+        pair[1:] += own[:-1]
+        pair[0] += self.first.weighted(reference, news)[0]
+        return np.where(np.isnan(pair), np.inf, np.maximum(pair, 0.0))  # infinite less infinite
 
 
 def judge(
