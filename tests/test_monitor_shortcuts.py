@@ -13,6 +13,7 @@ from eigenstream.monitoring.likeness import NEWEST, Likeness
 from eigenstream.monitoring.limits import DISTANCE
 from eigenstream.monitoring.reference import STATISTICS
 from eigenstream.monitoring.trail import SPACING, Trail
+from eigenstream.monitoring.trail import TILE as TILE_OF_ROWS
 from tests.online_model import with_gaps
 from tests.plant import INPUTS, in_control
 
@@ -60,7 +61,10 @@ def test_averages_are_those_of_the_recursion_however_rows_are_cut(axes):
         for start in range(0, 300, size):
             part = rows[start : start + size]
             own = asked[(asked >= start) & (asked < start + size)] - start
-            averages, trail = trail.after(part, part, axes, own)
+            waiting = len(trail.open)
+            room = np.zeros((-(-(waiting + len(part)) // TILE_OF_ROWS) * TILE_OF_ROWS, width))
+            room[waiting : waiting + len(part)] = part
+            averages, trail = trail.after(room, len(part), axes, own, part[-1])
             parts.append(averages)
         found.append([np.concatenate(each) for each in zip(*parts, strict=True) if each[0] is not None])
     along, *lengths, whole = found[0]

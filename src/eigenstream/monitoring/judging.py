@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from ..learners.knowledge import Floats, Matrix, Vector
 from .likeness import Squares
 from .reference import STATISTICS, Reference
-from .trail import SPACING, TILE, Trail
+from .trail import SPACING, TILE, Averages, Trail
 
 # 512 kB of them: rows, projections, averages and squares of a part stay in the cache of a processor. Half as
 # many take a tenth more time with 64 and 128 inputs; 4,096 rows of 64 inputs at once 2.0 us each, not .76.
@@ -79,9 +79,11 @@ class _Squares(NamedTuple):
     """None where there is nothing beyond."""
 
     @classmethod
-    def of(cls, reference: Reference, along: Matrix, lengths: Vector | None) -> _Squares:
+    def of(
+        cls, reference: Reference, along: Matrix, lengths: Vector | None, out: Matrix | None = None
+    ) -> _Squares:
         """Of projections, and of the squared lengths of rows where there are directions beyond the axes."""
-        along = np.square(along)
+        along = np.square(along, out=out)
         if lengths is None:
             return cls(along, None)
         known = np.einsum("ij,j->i", along, 1 / reference.weights[0])
@@ -215,11 +217,12 @@ def see_in_parts(
     spacing: int = SPACING,
 ) -> Iterator[SeenRows]:
     """The squares of rows in sequence, a part at a time, at least one; parameters as of `judge`."""
-    step, start = rows_in_a_part(reference), 0
-    while not start or start < len(rows):
-        end = start + step - (place + start) % TILE  # parts of tiles cost as much as whole ones
+    step, start, first = rows_in_a_part(reference), 0, True
+    while first or start < len(rows):
+        end = start + step - (0 if trail is None else len(trail.open))  # whole tiles from here on
+        end = end if len(rows) - end > step // 2 else len(rows)
         seen = _see(reference, rows[start:end], place + start, trail, gross, spacing)
-        start, trail = end, seen.trail
+        start, trail, first = end, seen.trail, False
         yield seen
 
 
@@ -232,37 +235,32 @@ def _see(
     reference: Reference, rows: Floats, place: int, trail: Trail | None, gross: float, spacing: int
 ) -> SeenRows:
     """The squares of rows in sequence; parameters as of `judge`."""
-    usable, places = np.ones(len(rows), dtype=bool), np.arange(place, place + len(rows))
-    known = places - place
+    usable, known = np.ones(len(rows), dtype=bool), np.arange(len(rows))
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isnan(np.add.reduce(rows, axis=None)):
             usable = np.logical_not(np.isnan(rows).any(axis=1))
-            rows, places, known = rows[usable], places[usable], known[usable]
-        C, r = reference.coordinates(rows, places), len(reference.variances)
-        nothing = trail is None and not len(C)  # the first row of all is still to come
-        if trail is None:
-            trail = Trail.before_first(C[0] if len(C) else np.zeros(C.shape[1]))
-        row, asked = _Squares.at(reference, C), np.flatnonzero(places % spacing == spacing - 1)
-        distance = row.weighted(reference)
-        averages, after = trail.after(C, _capped(C, distance, gross), r, asked)
-        average = _Squares.of(reference, averages.along, averages.lengths)
-        products, first = (
-            _products(reference, C, trail.previous),
-            _Squares.at(reference, trail.previous[None]),
-        )
-    last = None if nothing else after
-    return SeenRows(row, average, products, first, distance, usable, known[asked], averages.whole, last)
+            rows, known = rows[usable], known[usable]
+        number, waiting = len(rows), 0 if trail is None else len(trail.open)
+        part, r = slice(waiting, waiting + number), len(reference.variances)
+        room = reference.tiles(rows, part, -(-part.stop // TILE) * TILE)
+        C, asked = room[part], np.flatnonzero((place + known) % spacing == spacing - 1)
+        before = trail or Trail.before_first(C[0].copy() if number else np.zeros(room.shape[1]))
+        row, first = _Squares.at(reference, C), _Squares.at(reference, before.previous[None])
+        products, distance = _products(reference, C, before.previous), row.weighted(reference)
+        averages = Averages(C[:, :r], None if row.beyond is None else row.beyond, C)
+        if number:
+            last = C[-1].copy()
+            _cap(C, distance, gross)
+            averages, trail = before.after(room, number, r, asked, last)
+        average = _Squares.of(reference, averages.along, averages.lengths, out=averages.along)
+    return SeenRows(row, average, products, first, distance, usable, known[asked], averages.whole, trail)
 
 
-def _capped(C: Matrix, distance: Vector, most: float) -> Matrix:
-    """Rows as they enter the average: a gross row is drawn towards the mean before."""
-    far = distance > most
-    if not far.any():
-        return C
-    gross = np.flatnonzero(far)
-    capped = C.copy()
-    capped[gross] *= np.sqrt(most / distance[gross])[:, None]
-    return capped
+def _cap(C: Matrix, distance: Vector, most: float) -> None:
+    """Make of rows what enters the average: a gross row is drawn towards the mean before."""
+    gross = np.flatnonzero(distance > most)
+    if len(gross):
+        C[gross] *= np.sqrt(most / distance[gross])[:, None]
 
 
 def _products(reference: Reference, C: Matrix, before: Vector) -> _Squares:

@@ -336,7 +336,7 @@ class Limits(Marked):
         known = np.flatnonzero(self.told & np.isfinite(reference.expected))
         for i in known.tolist():
             values[:, i] = np.interp(largest + BUDGET[i], self._surprises[i], _BORDERS[i])
-        limits = np.exp(values)
+        limits: Matrix = np.exp(values)
         limits[:, known] *= reference.expected[known]
         return limits
 

@@ -62,7 +62,7 @@ class Trail(NamedTuple):
         return type(self)(start, np.reshape(open_, (-1, len(start))), previous)
 
     def after(
-        self, rows: Matrix, capped: Matrix, axes: int, asked: NDArray[np.intp]
+        self, room: Matrix, number: int, axes: int, asked: NDArray[np.intp], previous: Vector
     ) -> tuple[Averages, Trail]:
         """Averages at rows that follow, and the trail after them.
 
@@ -71,22 +71,21 @@ class Trail(NamedTuple):
 
         Parameters
         ----------
-        rows
-            The rows.
-        capped
-            The same as they enter the average.
+        room
+            The rows as they enter the average, in whole tiles: behind as many as are open, and zero behind
+            them. It is overwritten.
+        number
+            Number of these rows, at least one.
         axes
             Number of coordinates that are projections on axes; the others are the row itself.
         asked
             Positions of the rows at which all coordinates of the average are asked for.
+        previous
+            The last of the rows as it came.
         """
-        (number, width), waiting = rows.shape, len(self.open)
-        if not number:
-            return Averages(rows[:, :axes], None if axes == width else np.zeros(0), rows), self
-        tiles, whole = -(-(waiting + number) // TILE), (waiting + number) // TILE
-        room = np.empty((tiles * TILE, width))
-        room[:waiting], room[waiting : waiting + number] = self.open, capped
-        room[waiting + number :] = 0.0
+        width, waiting = room.shape[1], len(self.open)
+        tiles, whole = len(room) // TILE, (waiting + number) // TILE
+        room[:waiting] = self.open
         open_, each = room[whole * TILE : waiting + number].copy(), room.reshape(tiles, TILE, width)
         starts = np.empty((tiles + 1, width))
         starts[0] = self.start
@@ -103,7 +102,7 @@ class Trail(NamedTuple):
         else:
             lengths = _lengths_of_averages(each[:, :, axes:]).ravel()[waiting : waiting + number]
             averages = Averages(along, lengths, _averages_at(each, waiting + asked))
-        return averages, Trail(starts[whole].copy(), open_, rows[-1].copy())
+        return averages, Trail(starts[whole].copy(), open_, previous)
 
 
 def _lengths_of_averages(tiles: Matrix) -> Matrix:
