@@ -253,18 +253,19 @@ class Inputs(Marked):
         if usual is not None and spoilt is not None:
             usual &= ~spoilt[:, None]
         liveliness = np.log(np.maximum(lively, np.finfo(np.float64).tiny, out=lively), out=lively)
-        odd = np.zeros(liveliness.shape, dtype=bool)
+        found = [_NOWHERE]
         for start in range(first - first % GROUP, number, GROUP):
             group = slice(max(start - first, 0), min(start + GROUP, number) - first)
             counted = liveliness[group]
             if (counted > self.usual[3] + MORE).any():  # otherwise none is beyond what is too lively
                 most = self._most_lively()
-                odd[group] = counted > most
+                at, which = (counted > most).nonzero()
+                found.append(((first + group.start + at + 1) * TILE - 1, which))
                 counted = np.minimum(counted, most)
             if learn:
                 self._count(counted, None if usual is None else usual[group], ends=start + GROUP <= number)
-        at, which = odd.nonzero()
-        return (first + at + 1) * TILE - 1, which
+        rows, inputs = zip(*found, strict=True)
+        return np.concatenate(rows), np.concatenate(inputs)
 
     def _most_lively(self) -> Vector:
         """Logarithm of the liveliness beyond which each input is too lively; infinite if not known."""

@@ -34,8 +34,8 @@ from .trail import SPACING, TILE, Averages, Trail
 
 # 512 kB of them: rows, projections, averages and squares of a part stay in the cache of a processor. Half as
 # many take a tenth more time with 64 and 128 inputs; 4,096 rows of 64 inputs at once 2.0 us each, not .76.
-# A part costs .1 ms besides: rows of 4,096 inputs are judged two tiles at a time.
-LARGEST_PART, LEAST_PART = 1 << 16, 2 * TILE
+# A part costs .1 ms besides: rows of 4,096 inputs are judged four tiles at a time.
+LARGEST_PART, LEAST_PART = 1 << 16, 4 * TILE
 """Numbers that are judged at a time, and least number of rows."""
 
 

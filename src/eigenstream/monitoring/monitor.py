@@ -69,8 +69,8 @@ CLOSEST = 16
 MOST_PENDING = 4096
 """Most rows between corrections."""
 
-# 8 MiB of them.
-MOST_JUDGED = 1 << 20
+# 32 MiB of them: the rows that are put beside their predecessors, if the model has lags.
+MOST_JUDGED = 1 << 22
 """Most numbers between corrections."""
 
 # 512 kB of them, and as much for their squares: they stay in the processor's cache. A frozen monitor of 30

@@ -291,7 +291,7 @@ class Reference:
         Z: Matrix = np.subtract(rows, self.mean, out=out, dtype=np.float64)
         if self.scale is not None:
             Z *= self._gain
-            if not np.einsum("ij,ij->", Z, Z) < GREATEST:  # nearly always: cheaper than to look at each
+            if not (Z.max(initial=0.0) < GREATEST and Z.min(initial=0.0) > -GREATEST):
                 np.clip(Z, -GREATEST, GREATEST, out=Z)
         return Z
 
