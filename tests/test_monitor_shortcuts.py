@@ -14,6 +14,7 @@ from eigenstream.monitoring.limits import DISTANCE
 from eigenstream.monitoring.reference import STATISTICS
 from eigenstream.monitoring.trail import SPACING, Trail
 from eigenstream.monitoring.trail import TILE as TILE_OF_ROWS
+from eigenstream.monitoring.verdicts import COLUMNS
 from tests.online_model import with_gaps
 from tests.plant import INPUTS, in_control
 
@@ -76,6 +77,25 @@ def test_averages_are_those_of_the_recursion_however_rows_are_cut(axes):
     for other in found[1:]:
         for one, again in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(one, again)
+
+
+def test_wide_rows_with_gaps_are_judged_alike_however_they_are_cut(monkeypatch):
+    monkeypatch.setattr(judging, "LEAST_PART", 64)
+    rows = np.random.default_rng(0).normal(size=(1900, 40)) * np.linspace(3, 1, 40)
+    rows[1500:1530, 3] += 9
+    rows = with_gaps(rows, 0.0005)
+    answers = []
+    for sizes in ((1100,), (1, 37, 200)):
+        monkeypatch.setattr(judging, "LARGEST_PART", 64 * sizes[0])
+        model = OnlineAdaptivePCA(solver="subspace", max_components=6, missing="skip")
+        watching, start, parts = StreamMonitor(model, false_alarm_rate=0.01).fit(rows[:805]), 805, []
+        while start < len(rows):
+            size = sizes[len(parts) % len(sizes)]
+            parts.append(watching.learn_many(rows[start : start + size]).matrix())
+            start += size
+        answers.append(np.concatenate(parts))
+    assert (answers[0][:, COLUMNS.index("drift")] > 0).any()  # the anchor has looked
+    np.testing.assert_array_equal(*answers)
 
 
 @pytest.mark.parametrize("frozen", [False, True])

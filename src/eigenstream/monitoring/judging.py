@@ -247,7 +247,7 @@ def _see(
         before = trail or Trail.before_first(C[0].copy() if number else np.zeros(room.shape[1]))
         row, first = _Squares.at(reference, C), _Squares.at(reference, before.previous[None])
         products, distance = _products(reference, C, before.previous), row.weighted(reference)
-        averages = Averages(C[:, :r], None if row.beyond is None else row.beyond, C)
+        averages = Averages(C[:, :r], row.beyond, C)
         if number:
             last = C[-1].copy()
             _cap(C, distance, gross)

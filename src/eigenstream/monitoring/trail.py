@@ -112,13 +112,11 @@ def _lengths_of_averages(tiles: Matrix) -> Matrix:
 
 
 def _averages_at(tiles: Matrix, places: NDArray[np.intp]) -> Matrix:
-    """Averages at rows of tiles: those of an even grid together, as none other is asked for where rows have
-    no gaps. Each is of one product or the other by its place alone."""
+    """Averages at rows of tiles, all that are equally far from a tile's grid together: where rows have no
+    gaps, all of them."""
     tile, within = np.divmod(places, TILE)
-    even = within % SPACING == SPACING - 1
     found = np.empty((len(places), tiles.shape[-1]))
-    if even.any():
-        found[even] = np.matmul(_KERNEL[SPACING - 1 :: SPACING], tiles)[tile[even], within[even] // SPACING]
-    if not even.all():
-        found[~even] = np.matmul(_KERNEL, tiles)[tile[~even], within[~even]]
+    for first in np.unique(within % SPACING).tolist():
+        mine = within % SPACING == first
+        found[mine] = np.matmul(_KERNEL[first::SPACING], tiles)[tile[mine], within[mine] // SPACING]
     return found
