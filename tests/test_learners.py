@@ -206,6 +206,23 @@ def test_a_learner_restarts_from_what_another_knows(rng):
 
 
 @pytest.mark.parametrize("standardize", [False, True])
+def test_axes_found_at_once_are_those_found_one_after_the_other(standardize, rng):
+    X = rng.standard_normal((320, 64)) * np.geomspace(1, 9, 64)
+    X[:, 7] = 3.0
+    learner = Scatter(64, 4, 64, standardize=standardize)
+    for start in range(0, 320, 64):
+        learner.learn(X[start : start + 64], Steps.even(64, 1.0))
+        if start == 0:
+            learner.align(3, 0.0)
+    once, known = learner.known_at_once(), learner.known()
+    np.testing.assert_allclose(once.lam, known.lam, rtol=1e-10)
+    np.testing.assert_allclose(np.abs(np.einsum("ij,ij->i", once.U, known.U)), 1.0, atol=1e-9)
+    assert once.U.shape == known.U.shape == (63, 64)
+    np.testing.assert_array_equal(once.U[:, 7], 0.0)
+    assert once.trace == known.trace
+
+
+@pytest.mark.parametrize("standardize", [False, True])
 def test_what_filled_rows_lack_is_learnt_in_one_decomposition_with_them(standardize, rng, monkeypatch):
     """It says the same as one after the other, and a mark keeps what was known before."""
     X, found, leading = rng.standard_normal((192, 30)) @ rng.standard_normal((30, 30)), [], Subspace.leading

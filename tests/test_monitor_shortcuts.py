@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from eigenstream import OnlineAdaptivePCA, StreamMonitor, load
-from eigenstream.monitoring import first_learning, monitor
+from eigenstream.monitoring import first_learning, judging, monitor
 from eigenstream.monitoring.history import WAITING, Stretches
 from eigenstream.monitoring.inputs import GROUP, TILE, Inputs
-from eigenstream.monitoring.likeness import Likeness
+from eigenstream.monitoring.likeness import NEWEST, Likeness
 from eigenstream.monitoring.limits import DISTANCE
 from eigenstream.monitoring.reference import STATISTICS
+from eigenstream.monitoring.trail import SPACING, Trail
+from eigenstream.monitoring.trail import TILE as TILE_OF_ROWS
+from eigenstream.monitoring.verdicts import COLUMNS
 from tests.online_model import with_gaps
 from tests.plant import INPUTS, in_control
 
@@ -36,12 +39,63 @@ def said(watching, rows):
 def test_squares_that_are_kept_are_those_that_would_be_found_anew(missing, kept, monkeypatch):
     rows = rows_with_faults(3000)
     rows = with_gaps(rows, 0.01) if missing == "skip" else rows
-    monkeypatch.setattr(first_learning, "LARGEST_PART", 64 * rows.shape[1])
+    monkeypatch.setattr(judging, "LARGEST_PART", 64 * rows.shape[1])
     model = OnlineAdaptivePCA(standardize=True, missing=missing)
     before = said(StreamMonitor(model), rows)
     monkeypatch.setattr(first_learning, "MOST_KEPT", kept)  # none, and those of the first parts
     for one, other in zip(before, said(StreamMonitor(model), rows), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("axes", [3, 12])
+def test_averages_are_those_of_the_recursion_however_rows_are_cut(axes):
+    rng, width = np.random.default_rng(0), 12
+    rows, asked = rng.normal(size=(300, width)), np.flatnonzero(rng.random(300) < 0.3)  # on and off the grid
+    asked = np.union1d(asked, np.arange(SPACING - 1, 300, SPACING))
+    average, plain = np.zeros(width), []
+    for row in rows:
+        average = (1 - NEWEST) * average + NEWEST * row
+        plain.append(average)
+    found = []
+    for size in (300, 1, 45):
+        trail, parts = Trail.before_first(rows[0]), []
+        for start in range(0, 300, size):
+            part = rows[start : start + size]
+            own = asked[(asked >= start) & (asked < start + size)] - start
+            waiting = len(trail.open)
+            room = np.zeros((-(-(waiting + len(part)) // TILE_OF_ROWS) * TILE_OF_ROWS, width))
+            room[waiting : waiting + len(part)] = part
+            averages, trail = trail.after(room, len(part), axes, own, part[-1])
+            parts.append(averages)
+        found.append([np.concatenate(each) for each in zip(*parts, strict=True) if each[0] is not None])
+    along, *lengths, whole = found[0]
+    np.testing.assert_allclose(along, np.array(plain)[:, :axes], rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(whole, np.array(plain)[asked], rtol=1e-10, atol=1e-14)
+    assert len(lengths) == (axes < width)
+    for each in lengths:
+        np.testing.assert_allclose(each, np.square(np.array(plain)[:, axes:]).sum(axis=1), rtol=1e-10)
+    for other in found[1:]:
+        for one, again in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, again)
+
+
+def test_wide_rows_with_gaps_are_judged_alike_however_they_are_cut(monkeypatch):
+    monkeypatch.setattr(judging, "LEAST_PART", 64)
+    rows = np.random.default_rng(0).normal(size=(1900, 40)) * np.linspace(3, 1, 40)
+    rows[1500:1530, 3] += 9
+    rows = with_gaps(rows, 0.0005)
+    answers = []
+    for sizes in ((1100,), (1, 37, 200)):
+        monkeypatch.setattr(judging, "LARGEST_PART", 64 * sizes[0])
+        model = OnlineAdaptivePCA(solver="subspace", max_components=6, missing="skip")
+        watching, start, parts = StreamMonitor(model, false_alarm_rate=0.01).fit(rows[:805]), 805, []
+        while start < len(rows):
+            size = sizes[len(parts) % len(sizes)]
+            parts.append(watching.learn_many(rows[start : start + size]).matrix())
+            start += size
+        answers.append(np.concatenate(parts))
+    assert (answers[0][:, COLUMNS.index("drift")] > 0).any()  # the anchor has looked
+    np.testing.assert_array_equal(*answers)
 
 
 @pytest.mark.parametrize("frozen", [False, True])

@@ -239,6 +239,19 @@ class Scatter(Marked):
     def decompose(self) -> None:
         self._decomposed(alone=not self._shared)
 
+    def known_at_once(self) -> Knowledge:
+        if not self._finds_leading:
+            return self.known()
+        with one_thread():
+            lam, V = np.linalg.eigh(self._standardized())
+        lam, V = self._told_pairs(lam, V)
+        U: Matrix = np.ascontiguousarray(V.T)
+        U[:, self._constant] = 0.0
+        first = slice(self.k)
+        order, _ = matched_overlap(U[first] @ self.axes.T, lam[first], self.aligned, np.ones(len(U[first])))
+        lam[first], U[first] = lam[order], U[order]
+        return self._knowledge(lam, U)
+
     def align(self, rank: int, alpha: float) -> Vector:
         self.aligned = rank
         lam, axes = self._first_pairs()
@@ -384,15 +397,14 @@ class Scatter(Marked):
         """
         kept = self._spectra
         if not kept:
-            C, few = self._standardized(), self.n >= WIDE and self.k <= MOST_LEADING * self.n
+            C, few = self._standardized(), self._finds_leading
             with one_thread():
                 if few:
                     alone = alone or C is not self.C
                     lam, V = (leading_eigenpairs_in_place if alone else leading_eigenpairs)(C, self.k)
                 else:
                     lam, V = np.linalg.eigh(C)
-            lam, V = self._told(lam), V[:, ::-1]
-            V = V[:, : len(lam)]
+            lam, V = self._told_pairs(lam, V)
             axes = self._rows(V[:, : self.k])
             kept.append(Decomposed(lam, axes, None if few else V[:, self.k :]))
         return kept[0]
@@ -412,12 +424,26 @@ class Scatter(Marked):
             V = np.linalg.eigh(C)[1]
         return V[:, ::-1][:, : len(lam) - len(axes)]
 
+    @property
+    def _finds_leading(self) -> bool:
+        """True if the first axes take less time than all of them."""
+        return self.n >= WIDE and self.k <= MOST_LEADING * self.n
+
+    def _told_pairs(self, lam: Vector, V: Matrix) -> tuple[Vector, Matrix]:
+        """`_told`, with eigenvectors as columns."""
+        lam = self._told(lam)
+        return lam, V[:, ::-1][:, : len(lam)]
+
     def _rows(self, V: Matrix) -> Matrix:
         """Axes as rows, of eigenvectors of C as columns."""
         axes: Matrix = fixed_signs(V.T).astype(np.float64, copy=False)
-        constant = np.diag(self.C) == 0 if self._gain is None else self._gain == 0
-        axes[:, constant] = 0.0  # exactly: by rounding errors, a constant input would begin to vary
+        axes[:, self._constant] = 0.0  # exactly: by rounding errors, a constant input would begin to vary
         return axes
+
+    @property
+    def _constant(self) -> NDArray[np.bool_]:
+        """True for inputs that do not vary."""
+        return np.asarray(np.diag(self.C) == 0 if self._gain is None else self._gain == 0)
 
     def _first_pairs(self) -> tuple[Vector, Matrix]:
         """The first k eigenpairs in the order and with the signs of those of the last look."""

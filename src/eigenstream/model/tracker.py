@@ -369,9 +369,11 @@ class Tracker(Marked):
         return found
 
     def reading_as_decided(self) -> Reading:
-        """`reading` with the rank and threshold of the last look: cheap right after it."""
+        """`reading` with the rank and threshold of the last look, and axes whose signs are arbitrary."""
         with threads_for(self.plan.n):
-            return reading_of(self.known(), self.plan, self.decision)
+            learner = self.blocks.caught_up()
+            known = learner.known_at_once() if provides(learner, KnowsLeading) else learner.known()
+            return reading_of(known, self.plan, self.decision)
 
     def known(self) -> Knowledge:
         """Knowledge of the input, waiting rows too; sums over samples."""

@@ -6,19 +6,17 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..learners.knowledge import Vector
 from .judging import Judged
 from .normals import Normal
 from .reference import Reference
-
-# Rows: as many as an average remembers, more or less.
-TILE = 8
-"""Rows after which the anchor looks at their average."""
+from .trail import SPACING
 
 # A share of a tile: eight tiles, 64 rows.
 NEWEST_TILE = 1 / 8
-"""Weight of the newest tile in the mean surprise of the last rows for the anchor."""
+"""Weight of the newest tile of `SPACING` rows in the mean surprise of the last rows for the anchor."""
 
 # A share of a tile: 32 tiles, 256 rows. A slow stream leaves the range of its first rows for a while and
 # comes back. On rows that no page shows, calm ones exceeded in the median 0.03 of the time by each average of
@@ -59,30 +57,31 @@ class Anchor(NamedTuple):
         came
             Number of rows before them.
         """
-        number = len(found.usable)
-        if (came + number) // TILE == came // TILE:  # no end of a tile
+        number, ends = len(found.usable), found.asked
+        if (came + number) // SPACING == came // SPACING:  # no end of a tile
             drifted = math.nan if math.isnan(self.seen) else self.drifted
             now = np.full(number, self.seen), np.full(number, self.usual), np.full(number, drifted)
             return self, now
-        places = np.arange(came, came + number)
-        ends = np.flatnonzero(found.usable & (places % TILE == TILE - 1))
-        tiles = places[ends] // TILE
-        averages = reference.rows_at(found.averages[np.cumsum(found.usable)[ends] - 1], tiles)
+        tiles = (came + ends) // SPACING
+        averages = reference.rows_at(found.averages, tiles)
         surprises = self.normal.surprises_of_averages(averages, tiles)
         severities = surprises / self.normal.limits.line
-        known = np.append(self.seen, severities)
-        usual = _means_over_tiles(self.usual, surprises, NEWEST_TILE)
+        known, counted = np.append(self.seen, severities), ~np.isnan(severities)
+        usual = _means_over_tiles(self.usual, surprises, counted, NEWEST_TILE)
         capped = np.minimum(severities, MOST_FOR_DRIFT)
-        means = _means_over_tiles(self.drifted, capped, NEWEST_TILE_OF_DRIFT)
-        rows = np.diff(ends, prepend=0, append=number)
+        means = _means_over_tiles(self.drifted, capped, counted, NEWEST_TILE_OF_DRIFT)
+        last = np.zeros(number, dtype=np.intp)  # the last of them at each row
+        last[ends] = 1
+        last = np.add.accumulate(last, out=last)
         drift = np.where(np.isnan(known), np.nan, means)
-        answers = np.repeat(known, rows), np.repeat(usual, rows), np.repeat(drift, rows)
+        answers = known[last], np.array(usual)[last], drift[last]
         return Anchor(self.normal, float(known[-1]), usual[-1], means[-1]), answers
 
 
-def _means_over_tiles(start: float, values: Vector, newest: float) -> list[float]:
-    """Exponentially weighted means before and after each of these values, one per tile; NaN says nothing."""
+def _means_over_tiles(start: float, values: Vector, counted: NDArray[np.bool_], newest: float) -> list[float]:
+    """Exponentially weighted means before and after each of these values, one per tile, where it counts."""
     means = [start]
-    for value in values.tolist():
-        means.append(means[-1] if math.isnan(value) else means[-1] + newest * (value - means[-1]))
+    for value, counts in zip(values.tolist(), counted.tolist(), strict=True):
+        start = start + newest * (value - start) if counts else start
+        means.append(start)
     return means

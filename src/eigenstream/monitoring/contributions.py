@@ -16,7 +16,7 @@ def contributions(reference: Reference, rows: Floats, gross: float) -> dict[str,
     Alcala and Qin 2009, doi:10.1016/j.automatica.2009.02.027). Rows are a stretch of their own;
     ``gross`` as of `judge`.
     """
-    judged = judge(reference, rows, 0, gross=gross)
+    judged = judge(reference, rows, 0, gross=gross, spacing=1)
     found = {name: np.full(rows.shape, np.nan) for name in STATISTICS}
     usable = judged.usable
     if not usable.any():

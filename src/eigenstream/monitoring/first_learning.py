@@ -14,8 +14,6 @@ the level of a block to come may differ more from these blocks than they do from
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -23,7 +21,7 @@ import numpy as np
 from ..learners.knowledge import Floats, Matrix, Vector
 from ..model.blocks import Missing
 from ..model.plan import Plan
-from .judging import Judged, SeenRows, distances, judge, see
+from .judging import SeenRows, distances, judge, rows_in_a_part, see_in_parts
 from .left_out import left_out
 from .likeness import Likeness
 from .limits import DISTANCE, Limits
@@ -47,14 +45,9 @@ the most that it is farther."""
 LAST = 256
 """Last rows that the next one is judged by."""
 
-# 512 kB of them: rows, projections, averages and squares of a part stay in the cache of a processor. Half as
-# many take a tenth more time with 64 and 128 inputs; 4,096 rows of 64 inputs at once 2.0 us each, not .76.
-LARGEST_PART = 1 << 16
-"""Numbers that are judged at a time."""
-
-
-# 6 MB of each of five blocks, at most, while limits are found: judging them again takes twice as long.
-MOST_KEPT = 1 << 18
+# 12 MB of each of five blocks, at most, while limits are found: judging them again takes twice as long, a
+# seventh of all the time with 10,000 rows of 256 inputs.
+MOST_KEPT = 1 << 19
 """Numbers of the rows of a block whose squares are kept until it is judged."""
 
 
@@ -102,9 +95,7 @@ def first_learning(
     ]
     reference = reference.judging_by(likenesses)
     limits, statistics = _calibrated(blocks, reference, rate)
-    trail = None
-    for judged in judged_in_parts(reference, rows[-LAST:], limits.gross(reference)):
-        trail = judged.trail
+    trail = judge(reference, rows[-LAST:], 0, gross=limits.gross(reference)).trail
     return FirstLearning(reference, trail, limits, statistics)
 
 
@@ -125,11 +116,13 @@ class _Block(NamedTuple):
         """Look at rows that a reference does not know, a part at a time."""
         likeness, distances = Likeness.unknown(len(reference.variances)), _nothing_told(len(rows))
         kept: list[SeenRows] = []
-        for start, seen in _seen_in_parts(reference, rows):
+        start = 0
+        for seen in see_in_parts(reference, rows, 0):
             likeness = likeness.after(seen.squares())
             distances[start : start + len(seen.usable), DISTANCE][seen.usable] = seen.distance
             if start * len(reference.mean) < MOST_KEPT:
                 kept.append(seen._replace(averages=seen.averages[:0]))
+            start += len(seen.usable)
         return cls(rows, reference, distances, likeness, kept)
 
     def judged_by(self, reference: Reference) -> Self:
@@ -146,8 +139,8 @@ class _Block(NamedTuple):
                 break
             found.append(seen.statistics(self.reference))
             start, trail = start + len(seen.usable), seen.trail
-        rest = judged_in_parts(self.reference, self.rows[start:], gross, trail, start)
-        return np.concatenate([*found, *(judged.statistics for judged in rest)])
+        rest = see_in_parts(self.reference, self.rows[start:], start, trail, gross=gross)
+        return np.concatenate([*found, *(seen.statistics(self.reference) for seen in rest)])
 
 
 def _calibrated(blocks: list[_Block], reference: Reference, rate: float) -> tuple[Limits, Matrix]:
@@ -208,36 +201,8 @@ def _distances(reference: Reference, rows: Floats) -> Matrix:
     """Statistics of rows of which only the distance is told."""
     known = np.flatnonzero(~np.isnan(rows).any(axis=1))
     found = _nothing_told(len(rows))
-    step = _rows_in_a_part(reference)
+    step = rows_in_a_part(reference)
     for start in range(0, len(known), step):
         part = known[start : start + step]
         found[part, DISTANCE] = distances(reference, rows[part], part)
     return found
-
-
-def judged_in_parts(
-    reference: Reference,
-    rows: Floats,
-    gross: float = math.inf,
-    trail: Trail | None = None,
-    place: int = 0,
-) -> Iterator[Judged]:
-    """Rows in sequence, judged a part at a time; parameters as of `judge`."""
-    step = _rows_in_a_part(reference)
-    for start in range(0, len(rows), step):
-        judged = judge(reference, rows[start : start + step], place + start, trail, gross=gross)
-        trail = judged.trail
-        yield judged
-
-
-def _seen_in_parts(reference: Reference, rows: Floats) -> Iterator[tuple[int, SeenRows]]:
-    """The first row of each part of a stretch of rows, and what is seen of the part."""
-    step, trail = _rows_in_a_part(reference), None
-    for start in range(0, len(rows), step):
-        seen = see(reference, rows[start : start + step], start, trail)
-        trail = seen.trail
-        yield start, seen
-
-
-def _rows_in_a_part(reference: Reference) -> int:
-    return max(LARGEST_PART // len(reference.mean), 1)

@@ -73,10 +73,11 @@ class Stretches(Marked):
         if self.length > before:
             table, self.table = self.table, np.zeros((0, WIDTH))
             self._merge(table)
-        stretch = np.arange(first, first + len(severity)) // self.length
-        starts = np.flatnonzero(np.diff(stretch, prepend=-1))
+        begun = first - first % self.length
+        starts = np.arange(begun - first, len(severity), self.length)
         rows = np.empty((len(starts), WIDTH))
-        rows[:, 0] = stretch[starts] * self.length
+        rows[:, 0] = first + starts
+        starts[0] = 0
         rows[:, _STATISTICS] = np.fmax.reduceat(statistics, starts, axis=0)
         rows[:, _LIMITS] = limits[np.append(starts[1:], len(severity)) - 1]
         rows[:, -2] = np.fmax.reduceat(severity, starts)
@@ -88,14 +89,14 @@ class Stretches(Marked):
         if not len(rows):
             return
         if len(self.table):
-            rows, self.table = np.vstack((self.table[-1], rows)), self.table[:-1]
+            rows, self.table = np.concatenate((self.table[-1:], rows)), self.table[:-1]
         stretch = rows[:, 0] // self.length
-        starts = np.flatnonzero(np.diff(stretch, prepend=-1))
+        starts = np.append(0, np.flatnonzero(stretch[1:] != stretch[:-1]) + 1)
         ends = np.append(starts[1:], len(rows)) - 1
         merged = np.fmax.reduceat(rows, starts, axis=0)
         merged[:, 0] = stretch[starts] * self.length
         merged[:, _LIMITS] = rows[ends, _LIMITS]
-        self.table = np.vstack((self.table, merged))
+        self.table = np.concatenate((self.table, merged))
 
     def history(self) -> ControlHistory:
         """The stretches as arrays."""

@@ -152,12 +152,13 @@ class Inputs(Marked):
         steps = np.empty(X.shape)
         np.subtract(X[0], self.last, out=steps[0])
         np.subtract(X[1:], X[:-1], out=steps[1:])
-        last, same, missing = X[-1], None, None
-        if not np.einsum("ij,ij->", steps, steps) < np.inf:  # NaN, or nearly infinite
+        last, missing = X[-1], None
+        if not np.vdot(steps, steps) < np.inf:  # NaN, or nearly infinite
             missing = np.isnan(X)
             steps, last = self._steps_past_gaps(X, missing)
-        if self.runs[0].any() or not steps.all():
-            same = (steps == 0) if missing is None else (steps == 0) & ~missing
+        same = steps == 0 if missing is None else (steps == 0) & ~missing
+        if not (self.runs[0].any() or same.any()):
+            same = None
         squares = np.square(steps, out=steps)
         if missing is not None:
             squares = np.nan_to_num(squares)
@@ -242,30 +243,29 @@ class Inputs(Marked):
         """Rows that end a tile in which an input has been too lively, and these inputs."""
         number, first = (self.rows + len(squares)) // TILE, self.rows // TILE
         if number == first:  # the tile goes on
-            for row in squares:
-                self.steps = self.steps + row
+            self.steps = _one_by_one(self.steps, squares)
             self.spoilt = self.spoilt or bool(faulty.any())
             return _NOWHERE
-        tiles, spoilt = self._tiles(squares, faulty)
-        self.steps, self.spoilt = np.zeros(self.width), False
-        if len(tiles) > number - first:
-            self.steps, self.spoilt = tiles[-1], bool(spoilt[-1])
-        ended = tiles[: number - first]
+        ended, spoilt = self._ended(squares, faulty)
         lively = np.minimum(np.concatenate((self.before[None], ended[:-1])), ended)  # a step is no burst
-        liveliness = np.log(np.maximum(lively, np.finfo(np.float64).tiny))
         self.before = ended[-1].copy()
-        found = []
+        usual = None if spoilt is None and np.minimum.reduce(lively, axis=None) > 0 else lively > 0
+        if usual is not None and spoilt is not None:
+            usual &= ~spoilt[:, None]
+        liveliness = np.log(np.maximum(lively, np.finfo(np.float64).tiny, out=lively), out=lively)
+        found = [_NOWHERE]
         for start in range(first - first % GROUP, number, GROUP):
             group = slice(max(start - first, 0), min(start + GROUP, number) - first)
-            most = self._most_lively()
-            odd = liveliness[group] > most
-            found.append(odd)
+            counted = liveliness[group]
+            if (counted > self.usual[3] + MORE).any():  # otherwise none is beyond what is too lively
+                most = self._most_lively()
+                at, which = (counted > most).nonzero()
+                found.append(((first + group.start + at + 1) * TILE - 1, which))
+                counted = np.minimum(counted, most)
             if learn:
-                usual = (lively[group] > 0) & ~spoilt[: len(ended)][group, None]
-                capped = np.minimum(liveliness[group], most)
-                self._count(capped, usual, ends=start + GROUP <= number)
-        at, which = np.nonzero(np.concatenate(found))
-        return (first + at + 1) * TILE - 1, which
+                self._count(counted, None if usual is None else usual[group], ends=start + GROUP <= number)
+        rows, inputs = zip(*found, strict=True)
+        return np.concatenate(rows), np.concatenate(inputs)
 
     def _most_lively(self) -> Vector:
         """Logarithm of the liveliness beyond which each input is too lively; infinite if not known."""
@@ -275,40 +275,52 @@ class Inputs(Marked):
         limit = np.where(known, np.maximum(limit, _far_off(self.groups, self.far)), limit)
         return np.where(number >= FIRST, limit, np.inf)
 
-    def _count(self, liveliness: Matrix, usual: NDArray[np.bool_], *, ends: bool) -> None:
-        """Count usual tiles of a group; at its end they join those of before."""
-        added = np.empty((1 + len(liveliness), 3, self.width))
-        added[0], largest = self.open[:3], liveliness
-        if usual.all():
-            added[1:, 0], added[1:, 1] = 1.0, liveliness
-        else:
-            added[1:, 0], added[1:, 1] = usual, np.where(usual, liveliness, 0.0)
+    def _count(self, liveliness: Matrix, usual: NDArray[np.bool_] | None, *, ends: bool) -> None:
+        """Count usual tiles of a group, all if None; at its end they join those of before."""
+        added, largest = np.empty((1 + len(liveliness), 2, self.width)), liveliness
+        added[0], added[1:, 0], number = self.open[1:3], liveliness, np.asarray(float(len(liveliness)))
+        if usual is not None:
+            added[1:, 0] = np.where(usual, liveliness, 0.0)
             largest = np.where(usual, liveliness, -LARGEST)
-        np.square(added[1:, 1], out=added[1:, 2])
-        most = np.maximum(self.open[3], np.maximum.reduce(largest))
-        self.open = np.vstack((np.add.reduce(added), most))  # one by one: how rows are cut does not matter
+            number = np.add.reduce(usual, axis=0)
+        np.square(added[1:, 0], out=added[1:, 1])
+        counted = np.empty((4, self.width))
+        counted[0] = self.open[0] + number
+        np.add.reduce(added, out=counted[1:3])  # one by one: how rows are cut does not matter
+        np.maximum(self.open[3], np.maximum.reduce(largest), out=counted[3])
+        self.open = counted
         if ends:
-            together = self.usual[:3] + self.open[:3]
-            together = np.where(together[0] > REMEMBERED, together / 2, together)
-            self.usual = np.vstack((together, np.maximum(self.usual[3], self.open[3])))
-            largest = np.where(self.open[0] > 0, self.open[3], 0.0)
-            self.groups = self.groups + np.stack((self.open[0] > 0, largest, largest * largest))
+            told, usual_so_far, groups = counted[0] > 0, np.empty((4, self.width)), self.groups.copy()
+            np.add(self.usual[:3], counted[:3], out=usual_so_far[:3])
+            many = usual_so_far[0] > REMEMBERED
+            if many.any():
+                usual_so_far[:3, many] /= 2
+            np.maximum(self.usual[3], counted[3], out=usual_so_far[3])
+            largest = np.where(told, counted[3], 0.0)
+            groups[0] += told
+            groups[1] += largest
+            groups[2] += largest * largest
+            self.usual, self.groups = usual_so_far, groups
             self.open = _nothing(self.width)
 
-    def _tiles(self, squares: Matrix, faulty: NDArray[np.bool_]) -> tuple[Matrix, NDArray[np.bool_]]:
-        """Sums of squared steps by tile, the open one first, and which tiles have rows of a fault."""
-        offset, end = self.rows % TILE, self.rows % TILE + len(squares)
-        number = -(-end // TILE)
-        if offset == 0 and end == number * TILE and not faulty.any():  # nothing to put in order
-            return _sums_of_tiles(squares), np.zeros(number, dtype=bool)
-        room, odd = np.empty((number * TILE, self.width)), np.zeros(number * TILE, dtype=bool)
-        room[:offset], room[offset:end], room[end:], odd[offset:end] = 0.0, squares, 0.0, faulty
-        if offset:
-            room[offset - 1] = self.steps
-        sums = _sums_of_tiles(room)
-        spoilt: NDArray[np.bool_] = np.logical_or.reduce(odd.reshape(number, TILE), axis=1)
-        spoilt[0] = spoilt[0] or self.spoilt
-        return sums, spoilt
+    def _ended(self, squares: Matrix, faulty: NDArray[np.bool_]) -> tuple[Matrix, NDArray[np.bool_] | None]:
+        """Sums of squared steps of the tiles that end in these rows, and which have rows of a fault, if any.
+
+        Rows behind them begin the open tile.
+        """
+        start = -self.rows % TILE
+        stop = start + (len(squares) - start) // TILE * TILE
+        ended = _sums_of_tiles(squares[start:stop])
+        if start:
+            ended = np.concatenate((_one_by_one(self.steps, squares[:start])[None], ended))
+        spoilt = None
+        if self.spoilt or faulty.any():
+            spoilt = np.logical_or.reduce(faulty[start:stop].reshape(-1, TILE), axis=1)
+            if start:
+                spoilt = np.append(self.spoilt or faulty[:start].any(), spoilt)
+        self.steps = _one_by_one(np.zeros(self.width), squares[stop:])
+        self.spoilt = bool(faulty[stop:].any())
+        return ended, spoilt
 
     def _noticed(
         self, kind: str, rows: NDArray[np.intp], inputs: NDArray[np.intp], names: Sequence[str], end: int
@@ -388,6 +400,13 @@ def _nothing(width: int) -> Matrix:
     found = np.zeros((4, width))
     found[3] = -LARGEST
     return found
+
+
+def _one_by_one(start: Vector, rows: Matrix) -> Vector:
+    """A sum from a start on, in the order of the rows."""
+    for row in rows:
+        start = start + row
+    return start
 
 
 def _sums_of_tiles(rows: Matrix) -> Matrix:

@@ -69,8 +69,8 @@ CLOSEST = 16
 MOST_PENDING = 4096
 """Most rows between corrections."""
 
-# 8 MiB of them.
-MOST_JUDGED = 1 << 20
+# 32 MiB of them: the rows that are put beside their predecessors, if the model has lags.
+MOST_JUDGED = 1 << 22
 """Most numbers between corrections."""
 
 # 512 kB of them, and as much for their squares: they stay in the processor's cache. A frozen monitor of 30
@@ -505,11 +505,14 @@ class Monitor(Marked):
             together[followed.faulty] = np.nan
         if found is not None:
             assert self.likeness is not None
-            squares, odd = found.squares, followed.exceeds | followed.faulty
-            if not learns and odd.any():
-                usual = ~odd[found.usable]
-                squares = squares[0][usual], squares[1][usual], squares[2][usual]
-            self.likeness = self.likeness.after(squares)
+            odd, first = (followed.exceeds | followed.faulty)[found.usable], 0
+            leaves_out = not learns and odd.any()
+            for squares in found.squares:
+                usual = ~odd[first : first + len(squares[0])]
+                first += len(usual)
+                if leaves_out and not usual.all():
+                    squares = squares[0][usual], squares[1][usual], squares[2][usual]
+                self.likeness = self.likeness.after(squares)
         self.pending.append(together)
         for began, known in followed.faults:
             self._forget_pending(began, known)

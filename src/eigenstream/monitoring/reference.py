@@ -203,15 +203,30 @@ class Reference:
         places
             Number of each in the stream: products are of tiles that begin at fixed places.
         """
+        at, length = _tiles_of(places)
+        return np.asarray(self.tiles(rows, at, length)[at])
+
+    def tiles(self, rows: Floats, at: Any, length: int) -> Matrix:
+        """Whole tiles with the coordinates of rows without gaps at these positions, and zero elsewhere.
+
+        Parameters
+        ----------
+        rows
+            The rows.
+        at
+            Their positions in the tiles: a slice, or one of each row.
+        length
+            Number of rows in the tiles.
+        """
         r, n = len(self.variances), len(self.mean)
-        at, room = _room(places, r + n)
-        Y, Z = room[:, :r], room[:, r:]
+        found = np.empty((length, self.width))
+        Y, Z = found[:, :r], found[:, r:] if self.others else np.empty((length, n))
+        _clear_beside(at, Z)
         if isinstance(at, slice):
             self.standardized(rows, Z[at])
         else:
             Z[at] = self.standardized(rows)
         _multiply(Z, self._columns, Y)
-        found: Matrix = (room if self.others else Y)[at]
         return found
 
     def rows_at(self, coordinates: Matrix, places: NDArray[np.intp] | None = None) -> Matrix:
@@ -220,10 +235,12 @@ class Reference:
         if self.others:
             Z = coordinates[:, r:]
         else:
-            at, room = _room(np.arange(len(coordinates)) if places is None else places, 2 * r)
-            room[at, :r] = coordinates / np.sqrt(self.weights[0])
-            _multiply(room[:, :r], self.axes, room[:, r:])
-            Z = room[at, r:]
+            at, length = _tiles_of(np.arange(len(coordinates)) if places is None else places)
+            projections, Z = np.empty((2, length, r))
+            _clear_beside(at, projections)
+            projections[at] = coordinates / np.sqrt(self.weights[0])
+            _multiply(projections, self.axes, Z)
+            Z = Z[at]
         return np.asarray(self.mean + (Z if self.scale is None else Z * self.scale))
 
     def precise(self, Z: Matrix) -> Matrix:
@@ -274,7 +291,7 @@ class Reference:
         Z: Matrix = np.subtract(rows, self.mean, out=out, dtype=np.float64)
         if self.scale is not None:
             Z *= self._gain
-            if not np.einsum("ij,ij->", Z, Z) < GREATEST:  # nearly always: cheaper than to look at each
+            if not (Z.max(initial=0.0) < GREATEST and Z.min(initial=0.0) > -GREATEST):
                 np.clip(Z, -GREATEST, GREATEST, out=Z)
         return Z
 
@@ -286,18 +303,23 @@ def _of_as_many(numbers: Matrix, axes: int) -> Matrix:
     return np.asarray(numbers[..., at])
 
 
-def _room(places: NDArray[np.intp], width: int) -> tuple[Any, Matrix]:
-    """Positions of rows at these places in whole tiles of rows, and the tiles, zero elsewhere."""
+def _tiles_of(places: NDArray[np.intp]) -> tuple[Any, int]:
+    """Positions of rows at these places in whole tiles of rows, and the number of rows in these tiles."""
     if not len(places):
-        return slice(0), np.zeros((0, width))
+        return slice(0), 0
     first, last = int(places[0]), int(places[-1])
     start, number = first % TILE, len(places)
     length = (last // TILE - first // TILE + 1) * TILE
-    if last - first + 1 != number:
-        return places - (first - start), np.zeros((length, width))
-    room = np.empty((length, width))
-    room[:start] = room[start + number :] = 0.0
-    return slice(start, start + number), room
+    together = last - first + 1 == number
+    return slice(start, start + number) if together else places - (first - start), length
+
+
+def _clear_beside(at: Any, tiles: Matrix) -> None:
+    """Set all rows of tiles to zero but those at these positions, which are still to be set."""
+    if isinstance(at, slice):
+        tiles[: at.start] = tiles[at.stop :] = 0.0
+    else:
+        tiles[:] = 0.0
 
 
 def _multiply(rows: Matrix, matrix: Matrix, out: Matrix) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..learners.knowledge import Matrix, Vector
 from .likeness import NEWEST
@@ -18,10 +19,25 @@ if TYPE_CHECKING:
 TILE = 32
 """Rows per product of matrices."""
 
+# Rows: as many as an average remembers, more or less.
+SPACING = 8
+"""Rows between averages of which all coordinates are kept: the anchor looks at these."""
+
 _AGES = np.arange(TILE)[:, None] - np.arange(TILE)
 _KERNEL = np.where(_AGES >= 0, NEWEST * (1 - NEWEST) ** np.maximum(_AGES, 0), 0.0)
-_FADING = (1 - NEWEST) ** np.arange(1, TILE + 1)[:, None]
-_FADED = float(_FADING[-1, 0])
+_FADED = (1 - NEWEST) ** TILE
+_AS_FIRST = (1 - NEWEST) / NEWEST
+
+
+class Averages(NamedTuple):
+    """Averages at rows in sequence, in coordinates of a reference."""
+
+    along: Matrix
+    """Along its axes (T, r)."""
+    lengths: Vector | None
+    """Squared lengths of the averages of standardized rows (T); None where nothing is beyond the axes."""
+    whole: Matrix
+    """All coordinates at the rows that were asked for."""
 
 
 class Trail(NamedTuple):
@@ -33,46 +49,74 @@ class Trail(NamedTuple):
     """Rows since, capped, fewer than `TILE`."""
     previous: Vector
     """The last row."""
-    average: Vector
-    """The average at the last row."""
 
     @classmethod
     def before_first(cls, previous: Vector) -> Self:
         """As if all rows before had been usual; the last one is given."""
-        nothing = np.zeros(len(previous))
-        return cls(nothing, np.zeros((0, len(previous))), previous, nothing)
+        return cls(np.zeros(len(previous)), np.zeros((0, len(previous))), previous)
 
     def turned(self, before: Reference, after: Reference) -> Self:
         """The same in coordinates of another reference."""
-        rows = before.rows_at(np.vstack((self.start, self.previous, self.average, self.open)))
-        start, previous, average, *open_ = after.coordinates(rows, np.arange(len(rows)))
-        return type(self)(start, np.reshape(open_, (-1, len(start))), previous, average)
+        rows = before.rows_at(np.vstack((self.start, self.previous, self.open)))
+        start, previous, *open_ = after.coordinates(rows, np.arange(len(rows)))
+        return type(self)(start, np.reshape(open_, (-1, len(start))), previous)
 
-    def after(self, rows: Matrix, capped: Matrix) -> tuple[Matrix, Trail]:
+    def after(
+        self, room: Matrix, number: int, axes: int, asked: NDArray[np.intp], previous: Vector
+    ) -> tuple[Averages, Trail]:
         """Averages at rows that follow, and the trail after them.
 
-        Within a tile ``a_i = sum of newest (1 - newest)^(i - j) x_j + (1 - newest)^(i + 1) start``.
+        Within a tile ``a_i = sum of newest (1 - newest)^(i - j) x_j + (1 - newest)^(i + 1) start``: the start
+        counts as a part of the first row.
 
         Parameters
         ----------
-        rows
-            The rows.
-        capped
-            The same as they enter the average.
+        room
+            The rows as they enter the average, in whole tiles: behind as many as are open, and zero behind
+            them. It is overwritten.
+        number
+            Number of these rows, at least one.
+        axes
+            Number of coordinates that are projections on axes; the others are the row itself.
+        asked
+            Positions of the rows at which all coordinates of the average are asked for.
+        previous
+            The last of the rows as it came.
         """
-        number, waiting = len(rows), len(self.open)
-        if not number:
-            return rows, self
-        tiles, whole = -(-(waiting + number) // TILE), (waiting + number) // TILE
-        room = np.zeros((tiles * TILE, rows.shape[1]))
-        room[:waiting], room[waiting : waiting + number] = self.open, capped
-        averages = np.matmul(_KERNEL, room.reshape(tiles, TILE, -1))
-        starts = np.empty((tiles + 1, rows.shape[1]))
+        width, waiting = room.shape[1], len(self.open)
+        tiles, whole = len(room) // TILE, (waiting + number) // TILE
+        room[:waiting] = self.open
+        open_, each = room[whole * TILE : waiting + number].copy(), room.reshape(tiles, TILE, width)
+        starts = np.empty((tiles + 1, width))
         starts[0] = self.start
-        for before, after, added in zip(starts[:whole], starts[1:], averages[:, -1], strict=False):
+        for before, after, added in zip(
+            starts, starts[1:], np.matmul(_KERNEL[-1:], each)[:, 0], strict=False
+        ):
             np.multiply(before, _FADED, out=after)
-            np.add(added, after, out=after)
-        averages += _FADING * starts[:tiles, None]
-        found = averages.reshape(tiles * TILE, -1)[waiting : waiting + number]
-        open_ = room[whole * TILE : waiting + number].copy()
-        return found, Trail(starts[whole].copy(), open_, rows[-1].copy(), found[-1].copy())
+            after += added
+        each[:, 0] += _AS_FIRST * starts[:tiles]
+        along, lengths = np.matmul(_KERNEL, each[:, :, :axes]), None
+        along = along.reshape(tiles * TILE, axes)[waiting : waiting + number]
+        if axes == width:
+            averages = Averages(along, None, along[asked])
+        else:
+            lengths = _lengths_of_averages(each[:, :, axes:]).ravel()[waiting : waiting + number]
+            averages = Averages(along, lengths, _averages_at(each, waiting + asked))
+        return averages, Trail(starts[whole].copy(), open_, previous)
+
+
+def _lengths_of_averages(tiles: Matrix) -> Matrix:
+    """Squared length of the average at each row of each tile; by products, which takes less time if wide."""
+    products = np.matmul(tiles, tiles.transpose(0, 2, 1))
+    return np.asarray(np.einsum("tij,ij->ti", np.matmul(_KERNEL, products), _KERNEL))
+
+
+def _averages_at(tiles: Matrix, places: NDArray[np.intp]) -> Matrix:
+    """Averages at rows of tiles, all that are equally far from a tile's grid together: where rows have no
+    gaps, all of them."""
+    tile, within = np.divmod(places, TILE)
+    found = np.empty((len(places), tiles.shape[-1]))
+    for first in np.unique(within % SPACING).tolist():
+        mine = within % SPACING == first
+        found[mine] = np.matmul(_KERNEL[first::SPACING], tiles)[tile[mine], within[mine] // SPACING]
+    return found
