@@ -235,3 +235,31 @@ def test_parts_may_know_another_number_of_axes_than_the_whole():
     assert judging.growth.shape == (axes + 1,)
     assert judging.likeness.sums.shape == (3, axes + 1)
     np.testing.assert_array_equal(judging.likeness.sums[:, :-1], 6.0)
+
+
+@pytest.mark.parametrize("normal", [0, 500, 777])
+@pytest.mark.parametrize("seed", range(6))
+def test_inputs_are_named_alike_however_rows_are_cut(seed, normal):
+    """Among values that repeat, runs that are usual grow all the time."""
+    rng = np.random.default_rng(seed)
+    X, faulty = rng.standard_normal((1500, 5)), np.zeros(1500, bool)
+    X = np.round(X) if seed % 2 else X
+    for _ in range(8):
+        i, start = rng.integers(5), rng.integers(1400)
+        X[start : start + rng.integers(3, 90), i] = X[start, i] if rng.random() < 0.6 else np.nan
+    start = rng.integers(300, 1200)
+    faulty[start : start + 80] = seed > 2
+
+    def followed(sizes):
+        inputs, notices, at = Inputs(5, 0.01), [], normal
+        if normal:
+            inputs.learn_normal(X[:normal])
+        for size in sizes:
+            part = slice(at, at := min(at + size, len(X)))
+            notices += inputs.follow(X[part], faulty[part], ())
+        return sorted(map(repr, notices)), {name: each.tobytes() for name, each in inputs.arrays().items()}
+
+    whole = followed([1500])
+    assert whole[0]
+    for sizes in ([1] * 1500, [7] * 300, rng.integers(1, 200, 1500).tolist()):
+        assert followed(sizes) == whole

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -84,7 +85,10 @@ class Inputs(Marked):
         The share of rows in control that may be out of order, by the liveliness of any input.
     """
 
-    LEARNT = ("last", "runs", "longest", "steps", "before", "spoilt", "usual", "groups", "open", "on", "rows")
+    LEARNT = (
+        *("last", "runs", "longest", "rising", "steps", "before", "spoilt", "usual", "groups", "open", "on"),
+        "rows",
+    )
 
     def __init__(self, width: int, rate: float) -> None:
         self.width, self.rate = width, rate
@@ -98,7 +102,9 @@ class Inputs(Marked):
         self.runs: NDArray[np.int64] = np.zeros((2, width), dtype=np.int64)
         """Rows since which it is the same, and since which it is missing."""
         self.longest: NDArray[np.int64] = np.zeros((2, width), dtype=np.int64)
-        """The longest of these runs so far that were usual."""
+        """The longest of these runs that were usual, as of the last group of tiles."""
+        self.rising: NDArray[np.int64] = np.zeros((2, width), dtype=np.int64)
+        """The longest of those in the open group."""
         self.steps: Vector = np.zeros(width)
         """Sum of squared steps in the open tile."""
         self.before: Vector = np.full(width, np.nan)
@@ -120,6 +126,8 @@ class Inputs(Marked):
         for start in range(0, len(rows), AT_ONCE):
             part = rows[start : start + AT_ONCE]
             self.follow(part, np.zeros(len(part), dtype=bool), (), normal=True)
+        for i in range(2):
+            self._settle(i)
         self.on = {}
 
     def follow(
@@ -166,7 +174,7 @@ class Inputs(Marked):
         early = len(rows) if normal else min(max(FIRST * TILE - first, 0), len(rows))
         found = []
         for i, (kind, goes_on) in enumerate((("flat", same), ("gone", missing))):
-            if goes_on is not None or self.runs[i].any():
+            if goes_on is not None or self.runs[i].any() or self.rising[i].any():
                 flags = self._longer(i, goes_on, np.arange(len(rows)) < early, faulty, learn=learn)
             else:
                 flags = _NOWHERE
@@ -209,26 +217,53 @@ class Inputs(Marked):
         going = self.runs[i] > 0
         if same is not None:
             going |= same.any(axis=0)
-        some = np.flatnonzero(going)
-        if not len(some):
-            return _NOWHERE
-        here = np.zeros((len(early), len(some)), dtype=bool) if same is None else same[:, some]
-        runs, longest = _runs(here, self.runs[i][some]), self.longest[i][some]
-        self.runs = self.runs.copy()
-        self.runs[i][some] = runs[-1]
-        long = (runs > np.maximum(self._factors(len(runs)) * longest, SHORTEST)) & ~early[:, None]
-        long &= runs < self.rows + np.arange(len(runs))[:, None]  # not what has never been otherwise
-        if learn:
-            usual = np.minimum(runs, np.where(early[:, None], runs, (LONGER * longest).astype(np.int64)))
-            usual = np.maximum(usual, np.minimum(runs, SHORTEST))  # a run that is too long counts as a little
-            usual = np.where((faulty & ~early)[:, None], 0, usual).max(axis=0)
-            self.longest = self.longest.copy()
-            self.longest[i][some] = np.maximum(longest, usual)
+        some, number = np.flatnonzero(going), len(early)
+        here = np.zeros((number, len(some)), dtype=bool) if same is None else same[:, some]
+        runs, long = _runs(here, self.runs[i, some]), np.zeros((number, len(some)), dtype=bool)
+        for part, ends in self._groups_of(number):
+            longest = self.longest[i, some]
+            if (runs[part] > longest).any():
+                least = self._factors(self.rows + np.arange(part.start, part.stop)) * longest
+                long[part] = runs[part] > np.maximum(least, SHORTEST)
+                if learn:
+                    self._rise(i, some, _usual(runs[part], longest, early[part], faulty[part]))
+            if ends:
+                self._settle(i)
+        if len(some):
+            self.runs = self.runs.copy()
+            self.runs[i, some] = runs[-1]
+        long &= ~early[:, None]
+        long &= runs < self.rows + np.arange(number)[:, None]  # not what has never been otherwise
         at, which = np.nonzero(long)
         return self.rows + at, some[which]
 
-    def _factors(self, number: int) -> Matrix:
-        """Least length of an unusual run at each of the next rows, as a multiple of the longest so far.
+    def _groups_of(self, number: int) -> list[tuple[slice, bool]]:
+        """The next rows by groups of tiles, and True where one ends, as the first tiles of a stream do."""
+        last, group = self.rows + number, GROUP * TILE
+        ends = {last, *range(self.rows - self.rows % group + group, last + 1, group)}
+        if self.rows < FIRST * TILE < last:
+            ends.add(FIRST * TILE)
+        bounds = [self.rows, *sorted(ends)]
+        return [
+            (slice(start - self.rows, end - self.rows), end % group == 0 or end == FIRST * TILE)
+            for start, end in pairwise(bounds)
+        ]
+
+    def _rise(self, i: int, some: NDArray[np.intp], usual: NDArray[np.int64]) -> None:
+        """Count usual runs of some inputs in the open group."""
+        usual = np.where(usual > self.longest[i, some], usual, 0)  # the others say nothing new
+        self.rising = self.rising.copy()
+        self.rising[i, some] = np.maximum(self.rising[i, some], usual)
+
+    def _settle(self, i: int) -> None:
+        """End a group: its usual runs join those of before."""
+        if self.rising[i].any():
+            self.longest, self.rising = self.longest.copy(), self.rising.copy()
+            np.maximum(self.longest[i], self.rising[i], out=self.longest[i])
+            self.rising[i] = 0
+
+    def _factors(self, rows: NDArray[np.int64]) -> Matrix:
+        """Least length of an unusual run at each of these rows, as a multiple of the longest so far.
 
         If lengths have a geometric tail, the longest of N runs is exceeded by another one c times over with
         probability ``N^-c``. Inputs share the rate; there are as many runs as rows, or fewer.
@@ -236,7 +271,7 @@ class Inputs(Marked):
         On the evaluation's sets a frozen monitor names stuck sensors in .82 of their rows, and an input in
         .05 of calm rows; with a constant 1.25 in .80 and .045.
         """
-        runs = np.maximum(self.rows + np.arange(1, number + 1), 2)[:, None]
+        runs = np.maximum(rows + 1, 2)[:, None]
         return np.asarray(np.maximum(math.log(self.width / self.rate) / np.log(runs), 1.0))
 
     def _lively(self, squares: Matrix, faulty: NDArray[np.bool_], *, learn: bool) -> Places:
@@ -361,6 +396,7 @@ class Inputs(Marked):
         found.last = stored_array(arrays, "last", (width,), gaps=True)
         found.runs = stored_array(arrays, "runs", (2, width), np.int64, least=0)
         found.longest = stored_array(arrays, "longest", (2, width), np.int64, least=0)
+        found.rising = stored_array(arrays, "rising", (2, width), np.int64, least=0)
         found.steps, found.before = stored_array(arrays, "steps", (2, width), gaps=True)
         found.usual, found.open = stored_array(arrays, "usual", (2, 4, width))
         found.groups = stored_array(arrays, "groups", (3, width))
@@ -376,17 +412,30 @@ class Inputs(Marked):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The stored form."""
-        on = [[*key, *value] for key, value in self.on.items()]
+        on = [[*key, *value] for key, value in sorted(self.on.items())]
         return {
             "last": self.last,
             "runs": self.runs,
             "longest": self.longest,
+            "rising": self.rising,
             "steps": np.stack((self.steps, self.before)),
             "usual": np.stack((self.usual, self.open)),
             "groups": self.groups,
             "on": np.array(on, dtype=np.int64).reshape(-1, 4),
             "rows": np.array([self.rows, self.spoilt], dtype=np.int64),
         }
+
+
+def _usual(
+    runs: NDArray[np.int64],
+    longest: NDArray[np.int64],
+    early: NDArray[np.bool_],
+    faulty: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """Longest run of each input that counts as usual: one that is too long counts as a little."""
+    usual = np.minimum(runs, np.where(early[:, None], runs, (LONGER * longest).astype(np.int64)))
+    usual = np.maximum(usual, np.minimum(runs, SHORTEST))
+    return np.asarray(np.where((faulty & ~early)[:, None], 0, usual).max(axis=0))
 
 
 def _far_off(sums: Matrix, far: float) -> Vector:
