@@ -130,6 +130,8 @@ def _leading(tridiagonal: tuple[Any, ...], k: int) -> tuple[Vector, Matrix] | No
     # Reflections lie below the diagonal: from the second number on, a matrix of one row more than they need.
     below = reflected.ravel(order="K")[1 : 1 + n * (n - 1)].reshape((n, n - 1), order="F")
     V[1:], _, _ = lapack.dormqr("L", "N", below, factors, Z[1:], PANEL * k)
+    if not np.isfinite(V).all():  # values near 1e64 overflow: these routines do not scale, the other one does
+        return None
     return lam, V
 
 

@@ -132,7 +132,7 @@ def fill_by_values_so_far(rows: Floats) -> tuple[Floats, Matrix]:
     MM, LL, ML, number = (
         np.cumsum(np.vstack((np.zeros((1, rows.shape[1])), part)), axis=0) for part in products
     )
-    some = MM + LL > 0
+    some = MM + LL > np.finfo(np.float64).tiny  # one over less is infinite
     units = np.divide(1.0, MM + LL, out=np.zeros_like(MM), where=some)
     gained = ((MM - ML) * units).sum(axis=1, keepdims=True)
     moved = ((MM + LL - 2 * ML) * units).sum(axis=1, keepdims=True)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..array_types import Floats, Matrix, Vector
+from ..learners.stored import LARGEST
 
 BINS = 8
 """Ages that are told apart: 1, 2, 3 and 4, 5 to 8, ..., 65 and more."""
@@ -105,9 +106,9 @@ class HiddenErrors(NamedTuple):
             Variance of each input (n). Ratios of one input lean on those of all, each in its own units.
         """
         units = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
-        number, AA, BB, AB, A, B = self.sums.swapaxes(0, 1) * np.where(
-            np.arange(6)[:, None, None] > 0, units, 1.0
-        )
+        with np.errstate(over="ignore"):  # an input that once was gross, and hardly varies any more
+            sums = self.sums.swapaxes(0, 1) * np.where(np.arange(6)[:, None, None] > 0, units, 1.0)
+        number, AA, BB, AB, A, B = np.clip(sums, -LARGEST[np.float64], LARGEST[np.float64])
         sizes = np.sqrt(AA * BB)
         pairs = ((AA, A, 1.0), (BB, B, 1.0), (AB, sizes, 0.5))
         level, time, alike = (_ratios(number, *pair) for pair in pairs)

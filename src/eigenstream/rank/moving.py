@@ -59,7 +59,7 @@ def moving_ratios(evidence: Evidence, margins: Margins, neighbours: int, least: 
     if moves is None or not moves.known or moves.number < PER_INPUT * n:
         return ratios
     k = moves.along.shape[-1]
-    last = min(most, k)
+    last = min(most, k, n - 1)  # behind all of them nothing is left that lines could follow from
     doubtful = [p for p in _doubtful(moves, n, last) if p > least] if last > least else []
     if not doubtful:
         return ratios
