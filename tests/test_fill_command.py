@@ -534,3 +534,51 @@ def test_names_of_new_columns_are_quoted_as_those_of_the_file(tmp_path, delimite
     assert header == [*names, *(f"{name}_std" for name in names), "filled"]
     assert {len(row) for row in rows} == {9}
     assert {name for row in rows for name in names if name in row[-1]} == set(names)
+
+
+WRITERS = {
+    "csv": lambda frame, path: frame.to_csv(path, index=False),
+    "jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
+    "parquet": lambda frame, path: frame.to_parquet(path),
+    "xlsx": lambda frame, path: frame.to_excel(path, index=False),
+}
+READERS = {
+    "csv": pd.read_csv,
+    "jsonl": lambda path: pd.read_json(path, lines=True),
+    "parquet": pd.read_parquet,
+    "xlsx": pd.read_excel,
+}
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize("by", ["run", "fill"])
+def test_columns_go_by_their_names_as_in_the_file_that_was_learnt(by, ending, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, _ = plant()
+    frame = pd.DataFrame(X * [1, 10, 100, 1000], columns=list("abcd"))
+    learnt, gappy = frame[:200].to_csv("learnt.csv", index=False), frame[200:].reset_index(drop=True)
+    gappy = gappy.mask(np.random.default_rng(1).random(gappy.shape) < 0.1)
+    gappy.iloc[0] = frame.iloc[200]
+    assert learnt is None
+    if by == "run":
+        call("run", "learnt.csv", "--missing", "impute", "--standardize", "--save", "m")
+    else:
+        call("fill", "learnt.csv", "--output", "copy.csv", "--save", "m")
+    write, read = WRITERS[ending], READERS[ending]
+    others = {"same": gappy, "shuffled": gappy[list("cdab")], "more": gappy.assign(new=1.5)[["new", *"badc"]]}
+    found = {}
+    for name, other in others.items():
+        write(other, f"{name}.{ending}")
+        said = call("fill", f"{name}.{ending}", "--model", "m", "--output", f"{name}-whole.{ending}")
+        assert ("not read, column that the model does not know: new" in said) == (name == "more")
+        found[name] = read(f"{name}-whole.{ending}")
+        assert list(found[name].columns) == list(other.columns)
+        np.testing.assert_allclose(found[name][list("abcd")], found["same"][list("abcd")], rtol=1e-12)
+    assert not found["same"].isna().any(axis=None)
+    write(gappy.drop(columns="b"), f"fewer.{ending}")
+    said = call("fill", f"fewer.{ending}", "--model", "m", "--output", f"fewer-whole.{ending}", code=1)
+    assert "there is no column 'b'; there are a, c, d" in said
+    assert not Path(f"fewer-whole.{ending}").exists()
+    if ending == "csv":  # the second of two files, too
+        call("fill", "learnt.csv", "shuffled.csv", "--output", "both")
+        pd.testing.assert_frame_equal(read("both/shuffled.csv"), found["shuffled"], rtol=0.2)

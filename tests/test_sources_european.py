@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import eigenstream
 from eigenstream import cli, sources
 from eigenstream.io.sources import SourceError, csv_lines
+from eigenstream.io.sources.contents import PACKED
 from eigenstream.io.sources.time_formats import formats_of
 from tests.jobs import call
 from tests.source_files import read, rows_of
@@ -294,6 +295,28 @@ FORGED = {
     "no XML": lambda: (b"\x00\x01",),
     "no sheet": lambda: (b"",),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("shift", range(-24, 4, 3))
+def test_a_spreadsheet_is_read_wherever_blocks_of_its_sheet_end(shift, tmp_path):
+    """Half of real spreadsheets of some blocks were refused: one ended within the name of a cell."""
+    cell = b'<c r="%s%d"><v>%d</v></c>'
+    rows = [
+        b'<row r="%d">%b</row>' % (i, b"".join(cell % (name, i, i) for name in (b"A", b"B", b"C")))
+        for i in range(1, 1500)
+    ]
+    body = HEAD + b"".join(rows) + b"</sheetData></worksheet>"
+    at = body.index(b'<c r="B', PACKED - 200) + 8
+    inside = body[: len(HEAD)] + b" " * (PACKED - at + shift) + body[len(HEAD) :]
+    assert inside[PACKED - 30 : PACKED + 30].count(b'r="') > 0
+    (tmp_path / "x.xlsx").write_bytes(forged_sheet(inside))
+    assert rows_of(str(tmp_path / "x.xlsx")).shape == (1499, 3)
+    where = inside.index(b'r="', PACKED - 40)  # a place that does not exist, about where the block ends
+    (tmp_path / "y.xlsx").write_bytes(forged_sheet(inside[: where + 3] + b"ZZZZ" + inside[where + 3 :]))
+    with pytest.raises(SourceError, match="not a spreadsheet as programs write them"):
+        rows_of(str(tmp_path / "y.xlsx"))
+
+
 CHILD = """
 import resource, sys, itertools, warnings, time
 import openpyxl, pyarrow.compute

@@ -91,6 +91,7 @@ def fill(
     from ..jobs.filling_files import readable
     from ..jobs.model_file import refuse_existing
     from ..jobs.next_times import FILLED, clock_of_filled
+    from ..jobs.record import record_of
     from ..keyed import is_bank
     from ..model import StreamModel
 
@@ -117,6 +118,8 @@ def fill(
         filler = StreamModel.load(model)
         if filler.missing != "impute":
             raise click.UsageError(f"{model} has learnt with --missing {filler.missing}: it fills no gaps")
+        if (record := record_of(filler.position_)) is not None:
+            filler.features = list(record.names or [])  # a job keeps them beside the model
     at_hand = [ctx.with_resource(readable(source, how)) for source in sources]
     position: dict[str, Any] = {} if save is None else {FILLED: [one.digest() for one in at_hand]}
     if model is not None and position and (filler.position_ or {}).get(FILLED) == position[FILLED]:

@@ -7,6 +7,7 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -164,6 +165,8 @@ def fill(
         command that was killed later on; any other one is refused.
     """
     with source.told_by_its_name(), source.text() as (path, how, wide):
+        if model.features and how.columns is None and how.names is None:
+            how = replace(how, names=model.features)
         with with_all_names(path, how) as read, sources.open(str(read), how, allow_nan=True) as opened:
             if source.spooled:
                 opened.name = opened.reader.name = source.name

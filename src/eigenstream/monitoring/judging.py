@@ -133,7 +133,7 @@ class SeenRows(NamedTuple):
     """As of `Judged`."""
 
     def judged(self, reference: Reference) -> Judged:
-        """What a reference says, as of `statistics`."""
+        """Judge the rows by a reference, as of `statistics`."""
         statistics = self.statistics(reference)
         return Judged(statistics, [self.squares()], self.usable, self.asked, self.averages, self.trail)
 

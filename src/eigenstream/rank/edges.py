@@ -142,11 +142,21 @@ def independent_samples(n: int, n_samples: float, persistence: Vector) -> Vector
     >>> independent_samples(30, 2000, np.array([1.0, 9.5, 99.5])).round()
     array([2000.,  181.,   14.])
     """
-    found = np.full(persistence.shape, float(n_samples))
-    slow = persistence > 1
+    if persistence.ndim > 1:
+        return np.stack([independent_samples(n, n_samples, one) for one in persistence])
+    return _independent_samples(n, float(n_samples), persistence.tobytes())
+
+
+# Of each decision. The same persistence is asked about a dozen times, for lines, doubts and words.
+@lru_cache(maxsize=64)
+def _independent_samples(n: int, n_samples: float, persistence: bytes) -> Vector:
+    """`independent_samples`, computed once."""
+    each = np.frombuffer(persistence)
+    found = np.full(each.shape, n_samples)
+    slow = each > 1
     if not slow.any():
         return found
-    tau, ratio = persistence[slow], n_samples / n
+    tau, ratio = each[slow], n_samples / n
     s, moving = 4 * tau + 1.7 * np.sqrt(tau * ratio) + 1, np.ones(len(tau), dtype=bool)
     for _ in range(50):
         power = ((tau * s - 1) * ratio) ** (2 / 3)
@@ -157,6 +167,7 @@ def independent_samples(n: int, n_samples: float, persistence: Vector) -> Vector
             break
     edge = s / ratio + s / np.sqrt(s * s - 2 * tau * s + 1)
     found[slow] = np.maximum(samples_of(n, edge), 1.0)
+    found.flags.writeable = False  # whoever asks gets the same one
     return found
 
 

@@ -38,7 +38,7 @@ FORBIDDEN = re.compile(
 """Parts of XML that no spreadsheet has: entities, other encodings, and cells at places that do not exist, up
 to which openpyxl would fill rows with empty ones."""
 OVERLAP = 64
-"""Bytes looked at twice, so that nothing hides at the end of a block."""
+"""Bytes looked at twice, so that nothing hides, and nothing is cut off, at the end of a block."""
 MOST_COLUMNS = 1 << 14
 """Most columns of an XLSX file, as the format says."""
 
@@ -161,15 +161,20 @@ class Worksheet:
             cut = seen.rfind(ROW_END)
             length = length + len(block) if cut < 0 else len(seen) - cut
             ends, last = ends + block.count(ROW_END), seen[-OVERLAP:]
-            if FORBIDDEN.search(seen):
-                raise SourceError(
-                    f"{self.name} is not a spreadsheet as programs write them; export it as CSV"
-                )
+            # What begins near the end may be cut off there: it is looked at once more with the next block.
+            if any(found.start() < len(seen) - OVERLAP for found in FORBIDDEN.finditer(seen)):
+                self._refuse_unusual()
             if length > LARGEST_ROW or ends > 2 * MOST_ROWS:  # a row may begin and end by these bytes
                 raise SourceError(
                     f"{self.name}: more than {MOST_ROWS:,} rows, or one of more than {LARGEST_ROW:,} bytes; "
                     "is this a table of numbers?"
                 )
+
+        if FORBIDDEN.search(last):
+            self._refuse_unusual()
+
+    def _refuse_unusual(self) -> None:
+        raise SourceError(f"{self.name} is not a spreadsheet as programs write them; export it as CSV")
 
     def _sheet(self, name: str | None) -> Any:
         names = [sheet.title for sheet in self.book.worksheets]
