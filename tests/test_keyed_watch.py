@@ -95,6 +95,20 @@ def test_alarms_name_the_key_and_its_rows_and_decide_the_exit_status(folder, row
     assert "no alarm" in watch("x.csv", *ASKED, "--exit-code", "--rows", ":300").stderr
 
 
+def test_the_second_day_says_which_alarms_are_still_on(folder, rows):
+    places = [i for i, row in enumerate(rows) if row[0] == f"unit {SHIFTED}"]
+    day = slice(places[560], places[660])
+    first = watch("x.csv", *ASKED, "--rows", f":{day.start}", "--confirm", "2/3", "--save", "day.bank")
+    assert f"; on alarm at the end: unit {SHIFTED}" in first.stderr
+    header, *lines = Path("x.csv").read_text().splitlines()
+    Path("later.csv").write_text("\n".join([header, *lines[day]]) + "\n")
+    later = watch("later.csv", "--model", "day.bank", "--save", "later.bank", "--json")
+    end = json.loads(later.stderr.splitlines()[-1])
+    assert end["keys_on_alarm"] == [f"unit {SHIFTED}"]
+    told = watch("later.csv", "--model", "day.bank", "--save", "again.bank").stderr
+    assert re.search(rf"(no new alarm|alarms: \d+); on alarm at the end: unit {SHIFTED}\n", told)
+
+
 def test_batches_and_evictions_change_nothing(folder):
     asked = (*ASKED, "--quiet")
     watch("x.csv", *asked, "--output", "y.csv", "--save", "x.bank")

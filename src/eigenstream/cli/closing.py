@@ -109,7 +109,8 @@ def _facts(job: Job, before: dict[str, int]) -> dict[str, Any]:
         if isinstance(stage, KeyedJudging):
             facts |= {"before_limits": stage.before_limits, "keys_without_limits": len(stage.waiting)}
             facts |= {"rows_without_limits": sum(stage.waiting.values())}
-            return facts | {"alarms": model.alarms - stage.start["alarms"]}
+            on = sorted(stage.still_on, key=str)
+            return facts | {"alarms": model.alarms - stage.start["alarms"], "keys_on_alarm": on}
         read = model.ranks_by_all_rows()
         ranks = model.ranks() if read is None else read
         facts["ranks_by"] = "last look" if read is None else "all rows"
@@ -140,7 +141,7 @@ def _say_all(
     if keyed and watches:
         if facts["before_limits"]:
             say(console, _early(facts))
-        say(console, f"alarms: {facts['alarms']:,}" if facts["alarms"] else "no alarm", "bold")
+        say(console, _alarms_of_keys(facts), "bold")
     elif watches:
         print_watching(console, facts)
         frozen = "; frozen" if facts["frozen"] else ""
@@ -198,6 +199,15 @@ def _early(facts: dict[str, Any]) -> str:
         keys = "key has" if number == 1 else keys
         told += f"; {number:,} {keys} no limits yet: {facts['rows_without_limits']:,} of these rows"
     return told
+
+
+def _alarms_of_keys(facts: dict[str, Any]) -> str:
+    """The line on alarms of a fleet; one that is on may have begun before this job."""
+    alarms, on = facts["alarms"], facts["keys_on_alarm"]
+    told = f"alarms: {alarms:,}" if alarms else "no new alarm" if on else "no alarm"
+    if not on:
+        return told
+    return f"{told}; on alarm at the end: {shown(listed([str(key) for key in on]))}"
 
 
 def _rows_read(job: Job, outcome: Outcome, of: str) -> str:

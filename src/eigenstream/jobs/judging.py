@@ -215,6 +215,8 @@ class KeyedJudging(KeyedStage):
         """Of each row of the last batch."""
         self.on: dict[Any, Alarm] = {}
         """Alarms of its keys that are on, in row numbers of their monitors."""
+        self.still_on: set[Any] = set()
+        """Keys whose alarm was on at their last row in this job."""
         self.unjudged: dict[Any, int] = {}
         """Rows of each key that a frozen bank has no monitor for, or none with limits."""
         self.before_limits = 0
@@ -272,6 +274,7 @@ class KeyedJudging(KeyedStage):
             self._leave(key, rows)
         for key, parts in early.items():
             self._count_early(key, np.concatenate(parts))
+        self.still_on = (self.still_on - early.keys()) | self.on.keys()
         self.severity = severity
         self.events = sorted((event for _, events in judged for event in events), key=lambda event: event.row)
         self.notices = sorted(notices, key=lambda event: event.row)

@@ -122,9 +122,9 @@ class ShelfEvent(NamedTuple):
 
 
 MEANINGS = {
-    "flat": "repeats its value for longer than ever",
-    "lively": "moves more than ever",
-    "gone": "has no values for longer than ever",
+    "flat": "repeats its value for longer than usual",
+    "lively": "moves more than usual",
+    "gone": "has no values for longer than usual",
     "off": "has left its pattern, too, while an alarm is on",
     "drift": "rows leave the first normal, and the model follows them",
 }
@@ -149,7 +149,7 @@ def notice_in_words(event: NoticeEvent) -> str:
     --------
     >>> from eigenstream.monitoring import Notice
     >>> notice_in_words(NoticeEvent("began", 7, None, Notice("flat", 7, input="valve")))
-    'valve is flat: it repeats its value for longer than ever'
+    'valve is flat: it repeats its value for longer than usual'
     """
     kind, name = event.notice.kind, event.notice.input
     if kind == "drift":
