@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from eigenstream import AdaptivePCA, OnlineAdaptivePCA, StreamMonitor
 from eigenstream.cli import main
+from eigenstream.cli.summary import limits_in_words
 
 
 def said(*arguments, code=0):
@@ -128,3 +129,14 @@ def test_only_the_first_rows_are_looked_at_for_such_numbers(tmp_path, X, monkeyp
     assert "-999 stands there 15 times in the first 300 rows, in c3" in said(
         "run", source, "--batch-rows", 200
     )
+
+
+def test_at_rank_0_only_the_limit_within_components_is_missing_for_good():
+    facts = {"features": 3, "rank": 0}
+    young = {"t2": None, "spe": None, "distance": None, "average": 1.5, "pair": 29.7}
+    assert limits_in_words({**facts, "limits": young}) == (
+        "average 1.5, pair 29.7; none for T²: at rank 0 there is no pattern to measure within; "
+        "none yet for SPE and distance: watch more normal rows first"
+    )
+    old = young | {"spe": 2.0, "distance": 3.0}
+    assert limits_in_words({**facts, "limits": old}).endswith("no pattern to measure within")

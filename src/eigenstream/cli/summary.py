@@ -214,15 +214,16 @@ def limits_in_words(facts: dict[str, Any]) -> str:
     known = ", ".join(f"{name} {limit:.4g}" for name, limit in limits.items() if limit is not None)
     if not known:
         return "none yet: there is no basis for one"
-    missing = " and ".join(name for name, limit in limits.items() if limit is None)
+    missing = [name for name, limit in limits.items() if limit is None]
+    if missing and facts["features"] == 1:
+        return f"{known}; none for {' and '.join(missing)}: one input has no pattern that a row could be off"
+    if facts["rank"] == 0 and (within := STATISTIC_NAMES["t2"]) in missing:
+        # T² is measured within the components: without one, more rows of the same kind give no limit.
+        known += f"; none for {within}: at rank 0 there is no pattern to measure within"
+        missing.remove(within)
     if not missing:
         return known
-    if facts["rank"] == 0 and limits[STATISTIC_NAMES["t2"]] is None:
-        # T² is measured within the components: without one, more rows of the same kind give no limit.
-        return f"{known}; none for {missing}: at rank 0 there is no pattern to measure within"
-    if facts["features"] == 1:
-        return f"{known}; none for {missing}: one input has no pattern that a row could be off"
-    return f"{known}; none yet for {missing}: watch more normal rows first"
+    return f"{known}; none yet for {' and '.join(missing)}: watch more normal rows first"
 
 
 def print_watching(console: Console, facts: dict[str, Any]) -> None:
