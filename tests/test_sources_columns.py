@@ -170,3 +170,10 @@ def test_columns_that_the_model_does_not_know_are_named(tmp_path):
     for chosen in ({"columns": "a,b", "names": ["a", "b"]}, {"columns": "a,b"}):
         with sources.open(str(path), **chosen) as source:
             assert source.notes == []
+
+
+def test_a_file_that_is_given_twice_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
+    (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
+    with pytest.raises(SourceError, match=r"a\.csv is given twice: its rows would be counted twice"):
+        sources.open([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import index
 from pathlib import Path
@@ -33,6 +34,10 @@ class Several(Reader):
         for path in paths:
             if not path.is_file():
                 raise SourceError(f"{path} is not a file: only files can be read one after the other")
+        places = Counter(path.resolve() for path in paths)
+        twice = next((path for path in paths if places[path.resolve()] > 1), None)
+        if twice is not None:
+            raise SourceError(f"{twice} is given twice: its rows would be counted twice; give it once")
         self.paths = self.files = list(paths)
         self.name = f"{len(paths)} files from {paths[0]} to {paths[-1]}"
         self.sizes = [path.stat().st_size for path in paths]
