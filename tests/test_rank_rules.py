@@ -410,6 +410,21 @@ class TestAdvice:
             assert OnlineAdaptivePCA().fit(real("digits")).advice_ == ""
             assert AdaptivePCA().fit(real("digits")).advice_ == ""
 
+    @pytest.mark.parametrize(("factors", "n"), [(2, 3), (5, 8), (12, 20)])
+    @pytest.mark.parametrize("model", [AdaptivePCA, OnlineAdaptivePCA])
+    def test_more_real_directions_than_the_rule_keeps_are_named(self, model, factors, n):
+        found = 0
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            X = rng.standard_normal((400, factors)) @ rng.standard_normal((factors, n))
+            fitted = model(standardize=True).fit(X + 0.05 * rng.standard_normal((400, n)))
+            found += (
+                fitted.n_components_ == factors or f"n_components={factors} keeps these" in fitted.advice_
+            )
+            noise = model().fit(rng.standard_normal((4 * n + 5, n)) * np.exp(0.7 * rng.standard_normal(n)))
+            assert "nearly obey" not in noise.advice_
+        assert found >= 4
+
     @pytest.mark.parametrize("model", [AdaptivePCA, OnlineAdaptivePCA])
     def test_units_at_any_rank(self, model, rng):
         X = rng.standard_normal((2000, 3)) @ rng.standard_normal((3, 52)) + rng.standard_normal((2000, 52))
