@@ -148,7 +148,7 @@ def _related(evidence: Evidence, rank: int, alpha: float | Rule) -> list[str]:
     relations = "a relation" if n - real == 1 else f"{n - real} relations"
     return [
         f"The inputs nearly obey {relations}, such as a balance of masses: only {real} of {n} directions "
-        "vary much. So many may be components, and this rule keeps at most half of the directions: "
+        "vary much. All of these may be components, but this rule keeps at most half of the directions: "
         f"n_components={real} keeps these."
     ]
 
