@@ -108,7 +108,7 @@ def test_fit_is_timed_against_incremental_pca_at_every_size(measured):
     for use in results["first use"].values():
         assert all(0 < each["fit"]["best"] < each["process"]["best"] for each in use.values())
     assert [run["rows"] for run in results["runs"]] == [100, 10_000]
-    for target in ("at least 3x", "at most 1.5x", "at most 0.8 s", "at most 1.5 s"):
+    for target in ("at least 3x", "at most 1.2x", "at most 0.8 s", "at most 1.5 s"):
         assert target in report
 
 
