@@ -155,9 +155,10 @@ def may_have_crossed(standing: Standing, rule: Rule, evidence: Evidence) -> bool
     A line is in proportion to the variances behind it: both have moved by no more than the one that has moved
     most. So has the ratio of two neighbours, by which a gap counts. False where variances are not known.
     """
-    before, unit = standing.spectrum, rule.units(evidence, 1)
+    before = standing.spectrum
     if not before:
         return False
+    unit = rule.units(evidence, 1)
     if unit is None or len(evidence.variances) < len(before):
         return True
     moved = np.log(evidence.variances[: len(before)] / before)
