@@ -46,6 +46,8 @@ CACHES = {
     ("Reference", "precision"): "cached property",
     ("Reference", "spreads"): "cached property",
     ("Reference", "alike"): "cached property",
+    ("Reference", "reaches"): "cached property",
+    ("Reference", "_per_spread"): "cached property",
     ("StreamModel", "_callers"): "whoever learns at this moment",
     ("StreamModel", "warned"): "a file does not know which warnings its reader has seen",
     ("StreamModel", "position_"): "what `save` was given; a model that learns on does not change it",
@@ -64,7 +66,7 @@ PARTS = {
     ("Subspace", "rows"): lambda learner: learner.L,  # the rest is memory
     ("Stretches", "table"): lambda stretches: stretches.merged().table,
     ("Stretches", "length"): lambda stretches: stretches.merged().length,
-    ("Monitor", "pending"): lambda monitor: np.concatenate((np.zeros((0, 6)), *monitor.pending)),
+    ("Monitor", "pending"): lambda monitor: np.concatenate((np.zeros((0, 7)), *monitor.pending)),
 }
 """Fields of which a part is state, and that part."""
 

@@ -5,7 +5,7 @@ import pytest
 
 from eigenstream import StreamMonitor
 
-LIMITS = ("t2_limit", "spe_limit", "distance_limit", "average_limit", "pair_limit")
+LIMITS = ("t2_limit", "spe_limit", "distance_limit", "average_limit", "pair_limit", "extreme_limit")
 
 
 def plant(rows, seed):
@@ -110,3 +110,51 @@ def test_a_fault_whose_alarm_ends_again_and_again_is_learnt_in_time():
     monitor = StreamMonitor(end_after=1, accept_after=100)
     monitor.learn_many(X)
     assert monitor._monitor.counts.held < 700
+
+
+def two_products(rows: int, seed: int, dwell: int = 80) -> np.ndarray:
+    """A plant that changes between two products, on average every so many rows."""
+    rng = np.random.default_rng(seed)
+    product = np.cumsum(rng.random(rows) < 1 / dwell) % 2
+    return 6.0 * product[:, None] * np.resize([1.0, -1.0, 0.5], 8) + rng.standard_normal((rows, 8))
+
+
+def test_faults_that_come_again_and_again_are_accepted_together():
+    normal = np.random.default_rng(0).standard_normal((400, 8))  # the first product alone
+    monitor = StreamMonitor(false_alarm_rate=0.01)
+    monitor.learn_many(normal)
+    found = monitor.learn_many(two_products(12_000, 1)).alarm
+    accepted = [alarm for alarm in monitor.alarms_ if alarm.accepted]
+    assert found[:500].mean() > 0.2
+    assert len(accepted) >= 1
+    assert accepted[0].ended - accepted[0].began < monitor.accept_after  # no alarm lasted for as long
+    assert found[4000:].mean() < 0.03
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_faults_in_a_tenth_of_the_rows_are_seen_for_ever_and_never_accepted(declared):
+    rng = np.random.default_rng(0)
+    normal, rows = rng.standard_normal((2000, 8)), rng.standard_normal((16_000, 8))
+    faulty = np.arange(len(rows)) % 400 >= 360
+    rows[faulty, 3] += 8.0
+    monitor = StreamMonitor(accept_after=300)
+    monitor.fit(normal) if declared else monitor.learn_many(normal)
+    verdicts = monitor.learn_many(rows)
+    assert not any(alarm.accepted for alarm in monitor.alarms_)
+    assert verdicts.alarm[faulty].reshape(8, -1).mean(axis=1).min() > 0.95
+    assert verdicts.distance_limit.max() < 2 * verdicts.distance_limit[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_accepted_of_them_does_not_depend_on_how_rows_are_cut(seed):
+    X = np.vstack((np.random.default_rng(seed).standard_normal((300, 8)), two_products(2500, seed)))
+    whole, cut = StreamMonitor(false_alarm_rate=0.01), StreamMonitor(false_alarm_rate=0.01)
+    whole.learn_many(X)
+    rng, start = np.random.default_rng(seed), 0
+    while start < len(X):
+        stop = start + int(rng.choice([1, 7, 64, 300]))
+        cut.learn_many(X[start:stop])
+        start = stop
+    assert [vars(alarm) for alarm in whole.alarms_] == [vars(alarm) for alarm in cut.alarms_]
+    np.testing.assert_array_equal(np.array(whole._fitted().recent), np.array(cut._fitted().recent))
+    assert whole._fitted().watch.lately == cut._fitted().watch.lately

@@ -284,7 +284,7 @@ def test_monitors_of_the_command_line_are_drawn_alike(watched):
     plain.judge_many(rows.to_numpy())
     ours = [line.get_ydata() for axis in plotting.draw_control(monitor, "").axes for line in axis.get_lines()]
     theirs = [line.get_ydata() for axis in plotting.draw_control(plain, "").axes for line in axis.get_lines()]
-    assert len(ours) == 10
+    assert len(ours) == 12
     for mine, other in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(mine, other)
     shares = plotting.plot_contributions(plain, Figure().subplots())

@@ -24,6 +24,7 @@ def methods(training: Array) -> dict[str, Index]:
     """Everyone, trained on normal rows."""
     scale = np.maximum(training.std(axis=0), 1e-12)
     rivals = {**_covariances(training / scale), "PCA, T² and Q": _pca(training / scale)}
+    rivals["chart of each input"] = _charts(training / scale)
     rivals |= _outlier_detectors(training / scale) | {"river HalfSpaceTrees": _trees(training / scale)}
     found: dict[str, Index] = {
         OURS: lambda rows: (
@@ -63,6 +64,13 @@ def _pca(training: Array) -> Index:
 
     limits = [np.quantile(part, 0.99) for part in parts(training)]
     return lambda rows: np.max([p / l for p, l in zip(parts(rows), limits, strict=True)], axis=0)
+
+
+def _charts(training: Array) -> Index:
+    """The input that is farthest off, in units of the way from its median to the quantile of 1 in 1,000."""
+    low, middle, high = np.quantile(training, (0.001, 0.5, 0.999), axis=0)
+    above, below = (np.where(way > 0, way, 1.0) for way in (high - middle, middle - low))
+    return lambda rows: np.maximum((rows - middle) / above, (middle - rows) / below).max(axis=1)
 
 
 def _outlier_detectors(training: Array) -> dict[str, Index]:

@@ -40,7 +40,8 @@ and of 3 standard deviations, a ramp to 4, a stuck sensor, a burst of noise of 3
 sizes and places by the seed; the {AFTER} rows after each do not count. The measure is the share of rows of
 faults that exceed the line which {RARE:.0%} of the normal rows exceed, the same for everyone. Ours is
 `StreamMonitor` with its defaults, `fit` and then frozen; beside it the same monitor as it goes on learning.
-Mahalanobis distances by scikit-learn's covariances; PCA with 90 % of the variance, the larger of T² and Q
+A chart of each input: the largest, in units of its quantiles of 1 in 1,000. Mahalanobis distances by
+scikit-learn's covariances; PCA with 90 % of the variance, the larger of T² and Q
 in units of their 99 % quantiles; PyOD's, river's and process-improve's at their defaults."""
 
 

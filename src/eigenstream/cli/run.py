@@ -97,7 +97,7 @@ _monitor_options = together(
     ),
     Section.WATCH.whole(
         "--accept-after",
-        "Accept a lasting alarm as the new normal after this number of rows.",
+        "Accept an alarm that lasts, or comes again and again, as the new normal after this number of rows.",
         64,
         default=1000,
     ),
@@ -221,9 +221,10 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
     """Watch a stream: an alarm when rows leave its usual pattern.
 
     Alarms name the inputs to blame. SOURCE is anything that eigenstream run reads. Each row is judged by what
-    was learnt before it, by five numbers with a limit each: T² (how far off within the usual pattern), SPE
-    (how far off the pattern), distance (how far off in any direction), average (the distance of the last rows
-    together) and pair (that of the row with the one before). A row that exceeds a limit is learnt with less
+    was learnt before it, by six numbers with a limit each: T² (how far off within the usual pattern), SPE
+    (how far off the pattern), distance (how far off in any direction), extreme (the input that is farthest
+    off, by its own range), average (the distance of the last rows together) and pair (that of the row with
+    the one before). A row that exceeds a limit is learnt with less
     weight; while most rows exceed, nothing is learnt, and an alarm ends only when rows are back. If they go
     on for --accept-after rows, they are the new normal.
 

@@ -40,8 +40,9 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     """Tells when a stream leaves its usual pattern, and which inputs are to blame.
 
     Each row is judged by what was known before it: T² (how far off within the model), SPE (how far off the
-    model), the distance (how far off, each direction by its own spread), and the distances of the average of
-    the last rows and of the row with its predecessor. Limits come from rows that the model had not seen when
+    model), the distance (how far off, each direction by its own spread), the extreme (the input that is
+    farthest off, by its own usual reach), and the distances of the average of the last rows and of the row
+    with its predecessor. Limits come from rows that the model had not seen when
     it judged them, so that rows in control alarm at the stated rate even where they resemble each other, are
     heavy-tailed or slowly drifting. There is no alarm before there is a basis for one. How the stream is cut
     into calls does not change a bit.
@@ -63,7 +64,8 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
         at it.
     accept_after
         After how many rows an alarm that is still on is taken for the new normal: the model starts anew from
-        its last 256 rows, so that no monitor alarms for ever.
+        the last 256 rows, so that no monitor alarms for ever. Faults that come again and again count
+        together, less a quarter of the rows between.
     confirm
         Rows in sequence that have to exceed a limit for an alarm to count, such as 3; or ``"3/5"``, the same
         as ``(3, 5)``: three of five rows.

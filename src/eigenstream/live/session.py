@@ -36,7 +36,8 @@ MEANINGS = {
     "t2": "how far off within the usual pattern",
     "spe": "how far off the pattern",
     "distance": "how far off in any direction",
-    "average": "the same of the last rows together",
+    "extreme": "how far off the input that is farthest off",
+    "average": "the distance of the last rows together",
     "pair": "the same of a row and the one before",
 }
 """Meaning of each statistic, in a few words."""

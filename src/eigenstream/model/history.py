@@ -20,7 +20,11 @@ LIMIT = 256
 BESIDE = 4
 """Numbers of a moment beside its variances."""
 
-STATISTIC_NAMES = {"t2": "T²", "spe": "SPE", "distance": "distance", "average": "average", "pair": "pair"}
+STATISTIC_NAMES = {
+    "t2": "T²",
+    "spe": "SPE",
+    **{name: name for name in ("distance", "extreme", "average", "pair")},
+}
 """Statistics of a monitor in the order of the columns of `ControlHistory`, and their names for people."""
 
 

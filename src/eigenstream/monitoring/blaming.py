@@ -80,7 +80,7 @@ class Blaming(Marked):
         rows
             The rows, with their predecessors if the model has lags.
         limits
-            Limit of each statistic at each row (T, 5).
+            Limit of each statistic at each row (T, 6).
         reference
             Reference that they were judged by.
         each

@@ -12,9 +12,9 @@ from .reference import STATISTICS, Reference
 def contributions(reference: Reference, rows: Floats, gross: float) -> dict[str, Matrix]:
     """Parts of each input in each statistic, for each row (T, n): never negative, and they add up to it.
 
-    A statistic is ``|M z|²`` with a symmetric M; input i adds ``(M z)_i²`` (complete decomposition:
-    Alcala and Qin 2009, doi:10.1016/j.automatica.2009.02.027). Rows are a stretch of their own;
-    ``gross`` as of `judge`.
+    The extreme is that of one input. Each other statistic is ``|M z|²`` with a symmetric M; input i adds
+    ``(M z)_i²`` (complete decomposition: Alcala and Qin 2009, doi:10.1016/j.automatica.2009.02.027). Rows are
+    a stretch of their own; ``gross`` as of `judge`.
     """
     judged = judge(reference, rows, 0, gross=gross, spacing=1)
     found = {name: np.full(rows.shape, np.nan) for name in STATISTICS}
@@ -33,12 +33,23 @@ def contributions(reference: Reference, rows: Floats, gross: float) -> dict[str,
         found["t2"][usable] = np.square(t2)
         found["spe"][usable] = np.square(Z - projections[:, kept] @ axes[kept])
         found["distance"][usable] = _whitened(reference, Z, along, elsewhere)
+        found["extreme"][usable] = _alone(reference, Z)
         found["average"][usable] = _whitened(
             reference, E, along * inverse[:-1], elsewhere * float(inverse[-1])
         )
         found["pair"][usable] = _whitened(
             reference, innovation, along * news[:-1], elsewhere * float(news[-1])
         ) + _whitened(reference, before, along, elsewhere)
+    return found
+
+
+def _alone(reference: Reference, Z: Matrix) -> Matrix:
+    """Squared departure of the input that is farthest off in each row, and zero of all others."""
+    above, below = reference.reaches
+    departures = reference.departures(Z)
+    ratios = np.maximum(departures * above, departures * below)
+    found, at = np.zeros(ratios.shape), (np.arange(len(ratios)), ratios.argmax(axis=1))
+    found[at] = np.square(ratios[at])
     return found
 
 

@@ -60,7 +60,7 @@ class FirstLearning(NamedTuple):
     """Their end."""
     limits: Limits
     statistics: Matrix
-    """Of each row, by a model that has not seen it (T, 5)."""
+    """Of each row, by a model that has not seen it (T, 6)."""
 
 
 def first_learning(
@@ -105,7 +105,7 @@ class _Block(NamedTuple):
     rows: Floats
     reference: Reference
     distances: Matrix
-    """Statistics of which only the distance is told (T, 5)."""
+    """Statistics of which only the distance is told (T, 6)."""
     likeness: Likeness
     """That of the rows to those before, by their squares."""
     seen: list[SeenRows]
@@ -114,11 +114,11 @@ class _Block(NamedTuple):
     @classmethod
     def of(cls, reference: Reference, rows: Floats) -> Self:
         """Look at rows that a reference does not know, a part at a time."""
-        likeness, distances = Likeness.unknown(len(reference.variances)), _nothing_told(len(rows))
+        likeness, distances = Likeness.unknown(*reference.axes.shape), _nothing_told(len(rows))
         kept: list[SeenRows] = []
         start = 0
         for seen in see_in_parts(reference, rows, 0):
-            likeness = likeness.after(seen.squares())
+            likeness = likeness.after(seen.seen())
             distances[start : start + len(seen.usable), DISTANCE][seen.usable] = seen.distance
             if start * len(reference.mean) < MOST_KEPT:
                 kept.append(seen._replace(averages=seen.averages[:0]))
@@ -145,7 +145,8 @@ class _Block(NamedTuple):
 
 def _calibrated(blocks: list[_Block], reference: Reference, rate: float) -> tuple[Limits, Matrix]:
     """Limits from blocks, for this reference, and the statistics of all rows."""
-    found, distant = Limits(rate, declared=True), Limits(rate, declared=True)
+    rows = sum(len(block.rows) for block in blocks)
+    found, distant = Limits(rate, declared=rows), Limits(rate, declared=rows)
     nothing = _nothing_told(0)
     # Distances alone tell which rows are gross, and averages depend on that.
     values = [distant.values_of(block.distances, block.reference) for block in blocks]

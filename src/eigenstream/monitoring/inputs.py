@@ -34,7 +34,7 @@ SHORTEST = 3
 """Rows in sequence that are the same, or missing, from which on an input can be flat or gone."""
 
 # A factor. An input that holds its value longer from now on is unusual a few times, not for ever.
-LONGER = 1.25
+LONGER = 2.0
 """Most that an unusual run counts for what is usual, as a multiple of the longest usual one."""
 
 # Tiles. The mean of logarithms is then known to a fifth of their spread.

@@ -6,16 +6,21 @@ With ``z = (x - mean) / scale``, the axes ``u_j`` and variances ``v_j`` of the m
     T²        sum over kept axes of (u_j'z)² / v_j         how far off within the model
     SPE       |z|² - sum over kept axes of (u_j'z)²        how far off the model
     distance  sum over all axes of w_j (u_j'z)²            how far off, each direction by its own spread
+    extreme   largest of (z_i / r_i)² over inputs          how far off the input is that is farthest off, r_i
+                                                           its usual reach on that side
     average   the distance of the exponentially weighted average of rows, whose variance is ``s_j v_j``
     pair      the distance of the row and its predecessor together, with the correlation ``f_j`` between them
 
 The distance sees faults first: relations between inputs that hold almost exactly have small variances, and
-SPE, which adds up all directions alike, drowns them. The average sees small faults that last, the pair those
-that come suddenly to rows that resemble each other. Both need the likeness of a row to those before it, which
-is measured along each axis (`Likeness`): rows need not be independent.
+SPE, which adds up all directions alike, drowns them. Where inputs have long or one-sided tails, large
+distances are usual: the extreme sees an input that leaves its own range, as a chart of each would. The
+average sees small faults that last, the pair those that come suddenly to rows that resemble each other. Both
+need the likeness of a row to those before it, which is measured along each axis (`Likeness`): rows need not
+be independent.
 
-In coordinates ``y_j = sqrt(w_j) u_j'z`` each of them is a sum of squares and products of y, its average and
-its predecessor, and the likeness is the sums of the same numbers over rows: nothing is computed twice.
+In coordinates ``y_j = sqrt(w_j) u_j'z`` each but the extreme is a sum of squares and products of y, its
+average and its predecessor, and the likeness is the sums of the same numbers over rows: nothing is computed
+twice.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..learners.knowledge import Floats, Matrix, Vector
-from .likeness import Squares
+from .likeness import Observations
 from .reference import STATISTICS, Reference
 from .trail import SPACING, TILE, Averages, Trail
 
@@ -43,8 +48,8 @@ class Judged(NamedTuple):
     """Rows judged by a reference."""
 
     statistics: Matrix
-    """(T, 5); NaN in rows with gaps."""
-    squares: list[Squares]
+    """(T, 6); NaN in rows with gaps."""
+    seen: list[Observations]
     """Arguments of `Likeness.after` in sequence, of rows without gaps."""
     usable: NDArray[np.bool_]
     """True for rows without gaps."""
@@ -63,7 +68,7 @@ class Judged(NamedTuple):
         firsts = np.cumsum([0, *(len(part.usable) for part in parts[:-1])])
         return cls(
             np.concatenate([part.statistics for part in parts]),
-            [squares for part in parts for squares in part.squares],
+            [seen for part in parts for seen in part.seen],
             np.concatenate([part.usable for part in parts]),
             np.concatenate([first + part.asked for first, part in zip(firsts, parts, strict=True)]),
             np.concatenate([part.averages for part in parts]),
@@ -125,6 +130,8 @@ class SeenRows(NamedTuple):
     """Of the row before the first (1, r)."""
     distance: Vector
     """The distance of each row."""
+    departures: Matrix
+    """Distance of each input from its mean, in units of its spread (T, n)."""
     usable: NDArray[np.bool_]
     """True for rows without gaps; all of the above is of these alone."""
     asked: NDArray[np.intp]
@@ -135,14 +142,15 @@ class SeenRows(NamedTuple):
     def judged(self, reference: Reference) -> Judged:
         """Judge the rows by a reference, as of `statistics`."""
         statistics = self.statistics(reference)
-        return Judged(statistics, [self.squares()], self.usable, self.asked, self.averages, self.trail)
+        return Judged(statistics, [self.seen()], self.usable, self.asked, self.averages, self.trail)
 
-    def squares(self) -> Squares:
+    def seen(self) -> Observations:
         """Argument of `Likeness.after`."""
-        return self.average.together(), self.row.together(), self.pair.together()
+        squares = self.average.together(), self.row.together(), self.pair.together()
+        return Observations(*squares, self.departures)
 
     def statistics(self, reference: Reference) -> Matrix:
-        """The statistics by a reference with the same axes and weights, whatever its likeness (T, 5).
+        """The statistics by a reference with the same axes and weights, whatever its likeness (T, 6).
 
         NaN in rows with gaps.
         """
@@ -154,13 +162,20 @@ class SeenRows(NamedTuple):
             if row.beyond is not None:
                 found[:, 1] += row.beyond
             found[:, 2] = self.distance
-            found[:, 3] = self.average.weighted(reference, reference.alike[0])
-            found[:, 4] = self._pairs(reference)
+            found[:, 3] = self._extremes(reference)
+            found[:, 4] = self.average.weighted(reference, reference.alike[0])
+            found[:, 5] = self._pairs(reference)
         if len(found) == len(self.usable):
             return found
         statistics = np.full((len(self.usable), len(STATISTICS)), np.nan)
         statistics[self.usable] = found
         return statistics
+
+    def _extremes(self, reference: Reference) -> Vector:
+        above, below = reference.reaches
+        ratios = self.departures * above
+        np.maximum(ratios, self.departures * below, out=ratios)
+        return np.asarray(np.square(ratios.max(axis=1, initial=0.0)))
 
     def _pairs(self, reference: Reference) -> Vector:
         """The distance of each row with its predecessor.
@@ -242,7 +257,8 @@ def _see(
             rows, known = rows[usable], known[usable]
         number, waiting = len(rows), 0 if trail is None else len(trail.open)
         part, r = slice(waiting, waiting + number), len(reference.variances)
-        room = reference.tiles(rows, part, -(-part.stop // TILE) * TILE)
+        Z = reference.standardized(rows)
+        room = reference.tiles(Z, part, -(-part.stop // TILE) * TILE)
         C, asked = room[part], np.flatnonzero((place + known) % spacing == spacing - 1)
         before = trail or Trail.before_first(C[0].copy() if number else np.zeros(room.shape[1]))
         row, first = _Squares.at(reference, C), _Squares.at(reference, before.previous[None])
@@ -253,7 +269,10 @@ def _see(
             _cap(C, distance, gross)
             averages, trail = before.after(room, number, r, asked, last)
         average = _Squares.of(reference, averages.along, averages.lengths, out=averages.along)
-    return SeenRows(row, average, products, first, distance, usable, known[asked], averages.whole, trail)
+        departures = reference.departures(Z)
+    return SeenRows(
+        row, average, products, first, distance, departures, usable, known[asked], averages.whole, trail
+    )
 
 
 def _cap(C: Matrix, distance: Vector, most: float) -> None:

@@ -1,7 +1,9 @@
-"""Likeness of rows to those before them, along each axis of a reference.
+"""Usual behaviour of rows: likeness to those before them, and reach of each input.
 
-Averages of rows and pairs of rows are judged by their own spread. Where rows resemble each other that is not
-what it would be of independent rows: it is measured.
+Averages of rows and pairs of rows are judged by their own spread along each axis of a reference. Where rows
+resemble each other that is not what it would be of independent rows: it is measured. So is the *reach* of
+each input, how far it usually goes above its mean and below: rain only goes up, and an input that seldom
+leaves its mean goes farther when it does.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..learners.knowledge import Matrix, Vector
 
@@ -29,45 +32,76 @@ DOUBT = 16.0
 MOST_ALIKE = 0.999
 """Correlations with the predecessor beyond this count as this: rows that never change are no proof."""
 
-Squares = tuple[Matrix, Matrix, Matrix]
-"""Squares of averages, squares of rows, and products of rows with their predecessors, along each axis (T, r),
-and beyond all axes in one more column where there are directions beyond them."""
+# With 8, large excursions count most, yet no single row sets the reach alone as the largest of all would, and
+# nothing has to be sorted or remembered. On the sensor sets of the evaluation 8 sees nearly as much as
+# quantiles of 1 in 1,000, 4 less, 2 least.
+POWER = 8
+"""Power of which the reach is the mean."""
+
+# The mean of that power of positive normal variables, half of 7 * 5 * 3 * 1.
+NORMAL_POWER = 52.5
+"""That of normal inputs, in units of their spread, on either side."""
+
+# Its logarithm is that of a spread times 10^30.
+LARGEST_POWER = 1e240
+"""Powers beyond this count as this: sums stay finite."""
+
+
+class Observations(NamedTuple):
+    """Numbers of rows that tell what is usual."""
+
+    averages: Matrix
+    """Squares of averages along each axis (T, r), and beyond all axes in one more column where there are
+    directions beyond them."""
+    rows: Matrix
+    """Squares of rows, as those."""
+    pairs: Matrix
+    """Products of rows with their predecessors, as those."""
+    departures: Matrix
+    """Distance of each input from its mean, in units of its spread (T, n)."""
+
+    def at(self, chosen: NDArray[np.bool_]) -> Observations:
+        """Of some of the rows."""
+        return Observations(*(each[chosen] for each in self))
 
 
 class Likeness(NamedTuple):
-    """Likeness of rows to those before them: sums of squares along each axis, and beyond all (3, r + 1)."""
+    """Likeness of rows to those before them, and reach of inputs: sums over rows."""
 
     sums: Matrix
-    """Of averages, of rows, and of products of rows with their predecessors."""
+    """Squares of averages, of rows, and products of rows with their predecessors, along each axis and beyond
+    all (3, r + 1)."""
+    powers: Matrix
+    """Powers of departures of each input above its mean, and below (2, n)."""
     counted: float = 0.0
     """Number of rows in them."""
 
     @classmethod
-    def unknown(cls, axes: int) -> Self:
-        return cls(np.zeros((3, axes + 1)))
+    def unknown(cls, axes: int, inputs: int) -> Self:
+        return cls(np.zeros((3, axes + 1)), np.zeros((2, inputs)))
 
     @classmethod
     def together(cls, parts: Sequence[Likeness]) -> Self:
         """That of all rows of some stretches, along the same axes."""
-        return cls(np.sum([part.sums for part in parts], axis=0), sum(part.counted for part in parts))
+        sums = np.sum([part.sums for part in parts], axis=0)
+        powers = np.sum([part.powers for part in parts], axis=0)
+        return cls(sums, powers, sum(part.counted for part in parts))
 
     def discounted(self, factor: float) -> Likeness:
-        return Likeness(self.sums * factor, self.counted * factor)
+        return Likeness(self.sums * factor, self.powers * factor, self.counted * factor)
 
-    def after(self, squares: Squares) -> Likeness:
-        """With the squares of more rows, added one by one: calls do not matter."""
-        number, width = squares[0].shape
+    def after(self, seen: Observations) -> Likeness:
+        """With more rows, added one by one: calls do not matter."""
+        number, width = seen.rows.shape
         if not number:
             return self
-        sums = self.sums.copy()
-        if number == 1:
-            for one, more in zip(sums, squares, strict=True):
-                one[:width] += more[0]
-            return Likeness(sums, self.counted + 1.0)
-        for one, more in zip(sums, squares, strict=True):
+        sums, powers = self.sums.copy(), self.powers.copy()
+        for one, more in zip(sums, seen[:3], strict=True):
             one[:width] = _added(one[:width], more)
+        for one, more in zip(powers, _powers(seen.departures), strict=True):
+            one[:] = np.minimum(_added(one, more), LARGEST_POWER)
         counted = _added(np.array([self.counted]), np.ones((number, 1)))[0]
-        return Likeness(sums, float(counted))
+        return Likeness(sums, powers, float(counted))
 
     def turned(self, before: Reference, after: Reference) -> Likeness:
         """The same along other axes, if there is no correlation between those before."""
@@ -76,7 +110,13 @@ class Likeness(NamedTuple):
         sums = self.sums[:, :-1] / before.weights[0]
         known, rest = sums @ share, self.sums[:, -1]
         left = np.maximum(sums.sum(axis=1) - known.sum(axis=1), 0.0) if after.others else 0.0
-        return Likeness(np.column_stack((known * after.weights[0], rest + left)), self.counted)
+        units = np.divide(
+            before.spreads, after.spreads, where=after.spreads > 0, out=np.ones_like(after.spreads)
+        )
+        with np.errstate(over="ignore"):
+            units = np.minimum(units, LARGEST_POWER ** (1 / POWER)) ** POWER
+            powers = np.minimum(self.powers * units, LARGEST_POWER)
+        return Likeness(np.column_stack((known * after.weights[0], rest + left)), powers, self.counted)
 
     @property
     def stays(self) -> Vector:
@@ -91,6 +131,12 @@ class Likeness(NamedTuple):
         return np.asarray(np.clip(products / rows, -MOST_ALIKE, MOST_ALIKE))
 
     @property
+    def reach(self) -> Matrix:
+        """Way that each input usually goes above its mean, and below, in units of its spread (2, n)."""
+        means = (self.powers + DOUBT * NORMAL_POWER) / (self.counted + DOUBT)
+        return np.asarray(means ** (1 / POWER))
+
+    @property
     def _doubted(self) -> Matrix:
         """The sums with those of some independent rows."""
         each = self.sums[1] / max(self.counted, 1.0)
@@ -100,12 +146,25 @@ class Likeness(NamedTuple):
 
 def _added(start: Vector, rows: Matrix) -> Vector:
     """Sums of columns from a start on, in the order of the rows."""
-    if rows.shape[1] == 1:  # NumPy adds a single column in pairs
-        return np.asarray(np.add.accumulate(np.concatenate((start, rows[:, 0])))[-1:])
     first = rows[0] + start
     if len(rows) == 1:
         return np.asarray(first)
+    if rows.shape[1] == 1:  # NumPy adds a single column in pairs
+        return np.asarray(np.add.accumulate(np.concatenate((start, rows[:, 0])))[-1:])
     kept, rows[0] = rows[0].copy(), first
     total = np.add.reduce(rows)
     rows[0] = kept
     return np.asarray(total)
+
+
+def _powers(departures: Matrix) -> tuple[Matrix, Matrix]:
+    """Powers of departures above the mean, and below."""
+    with np.errstate(over="ignore"):
+        powers = np.square(departures)
+        for _ in range(POWER.bit_length() - 2):
+            np.square(powers, out=powers)
+    if not powers.max(initial=0.0) < LARGEST_POWER:
+        np.minimum(powers, LARGEST_POWER, out=powers)
+    above = powers * (departures > 0)
+    powers -= above
+    return above, powers

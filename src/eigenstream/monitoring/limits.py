@@ -75,10 +75,13 @@ FARTHEST_DECLARED, FARTHEST_OF_WHOLE_DECLARED = 3.0, 12.0
 REACH = 20.0
 """Rows that a limit may be extrapolated to, as a multiple of the independent ones that it rests on."""
 
-# Logarithms of a share of the rate. Both are blunt where relations between inputs are close, and the distance
-# sees what they see; faults that change size or direction of everything are theirs.
-BUDGET = np.array([math.log(4), math.log(4), 0.0, 0.0, 0.0])
-"""Deduction from a statistic's surprise before it is compared: T² and SPE have a quarter of the rate."""
+# Logarithms of a share of the rate. The first two are blunt where relations between inputs are close, and the
+# distance sees what they see; faults that change size or direction of everything are theirs. Faults that only
+# the extreme sees are large: with the whole rate, a limit of Student's t(3) was 3.0 times the last one on the
+# way instead of 2.8, and no more faults were seen.
+BUDGET = np.log([4.0, 4.0, 1.0, 4.0, 1.0, 1.0])
+"""Deduction from a statistic's surprise before it is compared: T², SPE and the extreme have a quarter of the
+rate."""
 
 # A logarithm: as if two statistics exceeded their limits at different rows.
 UNCALIBRATED = math.log(2)
@@ -97,11 +100,18 @@ LAGS = (1, 2, 4, 8, 16, 32, 64, 128)
 NEGLIGIBLE = 0.05
 """An autocorrelation below this counts as none, and so do all at larger distances."""
 
+# Farther out, a row surprises like one in a million: a limit must not run away from the rows that support it
+# (on six columns of white noise it reached 345 instead of 22).
+UNSUPPORTED = 14.0
+"""Surprise of values beyond the support of a tail, at least."""
+
 # Logarithms: a half more than the largest value so far; seven times as much as rows that are declared normal,
-# which may be few and like each other. Farther out, a row surprises like one in a million: a limit must not
-# run away from the rows that support it (on six columns of white noise it reached 345 instead of 22).
-BEYOND, BEYOND_DECLARED, UNSUPPORTED = 0.4, 2.0, 14.0
-"""Distance from the largest value that was counted where its tail ends, and the surprise from there on."""
+# which may be few and like each other. The extreme has no direction that few rows taught too small a
+# variance: twice as much. With a half more, it added a half to the false alarms of young streams at rates
+# below 0.001.
+BEYOND = np.array([0.4, 0.4, 0.4, 0.7, 0.4, 0.4, 0.0])
+BEYOND_DECLARED = np.array([2.0, 2.0, 2.0, 0.7, 2.0, 2.0, 0.0])
+"""Distance from the largest value that was counted where the support of its tail ends; the whole has none."""
 
 # A factor. A gross row keeps the average of independent rows beyond its limit for four more rows, not longer.
 # In units of what was measured: on a plant whose later rows are a hundred times as far off as those that were
@@ -203,25 +213,23 @@ class Limits(Marked):
     rate
         The share of rows in control that alarm.
     declared
-        True if they rest on rows that were declared normal.
+        Number of rows that were declared normal. Limits rest on these as long as they are more than those
+        that came since.
     """
 
     LEARNT = (
-        *("memory", "counts", "theory", "independent"),
+        *("memory", "counts", "theory", "independent", "since"),
         *("levels", "edges", "slopes", "based", "_known", "_surprises", "_rises", "prior"),
     )
 
-    def __init__(self, rate: float, *, declared: bool = False) -> None:
+    def __init__(self, rate: float, declared: int = 0) -> None:
         columns = len(STATISTICS) + 1
-        self.rate, self.declared = rate, declared
-        self.basis = BASIS_DECLARED if declared else BASIS
+        self.rate, self.declared, self.since = rate, declared, 0
         self.memory = Autocorrelation(columns)
         self.margin = 0.0
         """Distance by which the line is higher for a model that stands still (`first_learning`)."""
         self.prior: Prior | None = None
         """Prior evidence, if there is some."""
-        self.slope_prior = PRIOR_DECLARED if declared else PRIOR
-        self.farthest = _FARTHEST_DECLARED if declared else _FARTHEST
         self.counts: Matrix = np.zeros((columns, BINS))
         """Histograms of the statistics and of the whole."""
         self.theory: Vector = np.ones(columns)
@@ -252,6 +260,11 @@ class Limits(Marked):
         self.memory.revert(memory)  # type: ignore[arg-type]
 
     @property
+    def rests_on_declared(self) -> bool:
+        """True as long as most rows were declared normal: few, maybe, and like each other."""
+        return self.declared > self.since
+
+    @property
     def told(self) -> NDArray[np.bool_]:
         """True for statistics that have a limit."""
         return self._known[:-1]
@@ -273,7 +286,7 @@ class Limits(Marked):
         return GROSS * float(reference.expected[DISTANCE]) * math.exp(max(edge, 0.0))
 
     def values_of(self, statistics: Matrix, reference: Reference) -> Matrix:
-        """Logarithms of statistics in units of what is expected; NaN where that is not known (T, 5)."""
+        """Logarithms of statistics in units of what is expected; NaN where that is not known (T, 6)."""
         known = np.isfinite(reference.expected)
         with np.errstate(divide="ignore", over="ignore"):
             if known.all():
@@ -315,7 +328,7 @@ class Limits(Marked):
         unknown = np.isnan(largest)
         found = self._looked_up(np.where(unknown, 0.0, largest)[:, None], slice(-1, None))[:, 0]
         found[unknown] = np.nan
-        if self.declared:
+        if self.rests_on_declared:
             return found
         return np.minimum(np.maximum(found, np.maximum(largest - APART, 0.0)), largest)
 
@@ -330,7 +343,7 @@ class Limits(Marked):
         return np.asarray(at)
 
     def limits_at(self, line: Vector, reference: Reference) -> Matrix:
-        """The value of each statistic at which the whole is as surprising; infinite if not told (T, 5)."""
+        """The value of each statistic at which the whole is as surprising; infinite if not told (T, 6)."""
         largest = self.largest_at(line)
         values = np.full((len(line), len(STATISTICS)), np.inf)
         known = np.flatnonzero(self.told & np.isfinite(reference.expected))
@@ -345,7 +358,7 @@ class Limits(Marked):
         if not self._known[-1]:
             return line + UNCALIBRATED
         found = np.asarray(np.interp(line, self._surprises[-1], _BORDERS[-1]))
-        return found if self.declared else np.clip(found, line, line + APART)
+        return found if self.rests_on_declared else np.clip(found, line, line + APART)
 
     def rest_on(self, prior: Prior | None) -> None:
         """Rest on this evidence besides the rows so far."""
@@ -379,8 +392,9 @@ class Limits(Marked):
     def settle(self) -> None:
         """Find the tails of the histograms."""
         counts, seen = self.counts, self.counts.sum(axis=1)
+        basis = BASIS_DECLARED if self.rests_on_declared else BASIS
         self.independent = seen / self.memory.persistence()
-        self.based = self.based | (self.independent >= self.basis) | (seen >= MANY)
+        self.based = self.based | (self.independent >= basis) | (seen >= MANY)
         self._known = self.based
         if self.prior is not None:
             counts, self.independent, enough = self.prior.joined(counts, self.independent, self.theory)
@@ -411,7 +425,7 @@ class Limits(Marked):
 
     def _unsupported(self, counts: Matrix) -> Matrix:
         """Addition to the surprise of values a little beyond the largest that was counted."""
-        reach = BEYOND_DECLARED if self.declared else BEYOND
+        reach = BEYOND_DECLARED if self.rests_on_declared else BEYOND
         counted = counts > 0.5 * counts.max(axis=1, keepdims=True) / BINS
         most = BINS - np.argmax(counted[:, ::-1], axis=1)
         last = LOWEST + WIDTH * most + reach
@@ -437,12 +451,15 @@ class Limits(Marked):
         share = (beyond[columns, at] - self.levels) / np.where(inside > 0, inside, 1.0)
         edges = _BORDERS[columns, at] + WIDTH * np.where(inside > 0, np.minimum(share, 1.0), 1.0)
         distance = _BORDERS[:, :-2] + (WIDTH / 2)[:, None] - edges[:, None]
-        distance = np.minimum(np.maximum(distance, 0.0), self.farthest[:, None])
+        farthest, prior = (
+            (_FARTHEST_DECLARED, PRIOR_DECLARED) if self.rests_on_declared else (_FARTHEST, PRIOR)
+        )
+        distance = np.minimum(np.maximum(distance, 0.0), farthest[:, None])
         shares = counts / np.maximum(counts.sum(axis=1), 1e-300)[:, None]
         measured = np.einsum("ij,ij->i", shares, distance) / self.levels
         rows = self.levels * self.independent
         # Evidence of like streams takes the place of theory: they differ, which lengthens tails.
-        prior = self.slope_prior if self.prior is None else LEAST_SLOPE_PRIOR
+        prior = prior if self.prior is None else LEAST_SLOPE_PRIOR
         return edges, (rows * measured + prior * self._slopes_by_theory()) / (rows + prior)
 
     def _slopes_by_theory(self) -> Vector:

@@ -9,10 +9,11 @@ so that how a stream is cut into calls cannot matter:
 Rows that are declared normal are all learnt, and so are the first of a stream, until there are limits. Then
 a row that exceeds a limit counts as much less as it exceeds it, and rows of a fault (`Watch.held`) are not
 learnt at all, nor do limits count them: an alarm ends only if rows are calm by what was known before it. One
-that has lasted for ``accept_after`` rows is taken for the new normal: the model starts anew from its last
-rows, and limits are told again when there is a basis for them.
+that has lasted for ``accept_after`` rows is taken for the new normal, and so are faults that come again and
+again for as many rows in all (`Watch.lately`): what was learnt first was then a part of the normal only. The
+model starts anew from the last rows, and limits are told again when there is a basis for them.
 
-What a monitor holds is bounded, however long a stream or an alarm lasts: of the alarm that is on its last 256
+What a monitor holds is bounded, however long a stream or an alarm lasts: while an alarm is on the last 256
 rows as they came (`RESTART`), the values of 4,096 rows that wait to be counted (`MOST_PENDING`), 1,000 alarms
 (`events.REMEMBERED`), 512 stretches (`history.LIMIT`).
 """
@@ -93,7 +94,7 @@ LEAST_SEVERITY = 0.01
 
 # Enough rows for a model of some dozens of inputs, few enough to hold the new normal alone.
 RESTART = 256
-"""Number of last rows of an accepted alarm that the new normal starts from."""
+"""Number of last rows, when an alarm is accepted, that the new normal starts from."""
 
 
 @dataclass
@@ -146,7 +147,7 @@ class Monitor(Marked):
     notices: deque[Notice] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     """The last drifts and inputs out of order."""
     recent: deque[Floats] = field(init=False)
-    """The last rows of the alarm that is on."""
+    """The last rows since an alarm or faults have been on."""
     blaming: Blaming = field(init=False)
     """Inputs to blame for the alarm that is on."""
     inputs: Inputs = field(init=False)
@@ -360,7 +361,9 @@ class Monitor(Marked):
         if self.frozen:
             return most
         on = self.watch.on
-        until_accepted = longest if on is None else on.began + longest - self.counts.came
+        until_accepted = max(math.ceil(longest - self.watch.lately), 1)
+        if on is not None:
+            until_accepted = min(until_accepted, on.began + longest - self.counts.came)
         by_blocks = fills or tracker.plan.seconds is not None
         until_block = tracker.rows_until_due() if by_blocks else MOST_PENDING
         until_renewed = self._renewed_at() - tracker.time
@@ -397,7 +400,7 @@ class Monitor(Marked):
         blamed: list[Contributors] = [()] * len(rows) if blame else []
         if self.reference is not None:
             blamed = self.blaming.follow(followed, judged, limits, self.reference, each=blame)
-        self._keep_recent(rows, followed.since)
+        self._keep_recent(rows, (followed.since >= 0) | (followed.lately > 0))
         self.stretches.add(first, statistics, limits, severity, alarm)
         self.counts.came += len(rows)
         # Without a limit of the whole row's distance, most that is unusual exceeds nothing.
@@ -455,13 +458,14 @@ class Monitor(Marked):
             ratio[exceeds] = np.nan_to_num(statistics[exceeds] / limits[exceeds]).max(axis=1, initial=1.0)
         return ratio
 
-    def _keep_recent(self, rows: Floats, since: NDArray[np.int64]) -> None:
-        """Keep the last rows of the alarm that is on, if it can be accepted, and of no other."""
-        on = self.watch.on
-        if on is None or on.began >= self.counts.came:
+    def _keep_recent(self, rows: Floats, out_of_order: NDArray[np.bool_]) -> None:
+        """Keep the last rows since an alarm or faults have been on, if they can be accepted."""
+        calm = np.flatnonzero(~out_of_order)
+        if len(calm):
             self.recent.clear()
-        if on is not None and not self.frozen:
-            self.recent.extend(rows[since == on.began])
+            rows = rows[calm[-1] + 1 :]
+        if not self.frozen:
+            self.recent.extend(rows)
 
     def _learn(
         self,
@@ -507,12 +511,12 @@ class Monitor(Marked):
             assert self.likeness is not None
             odd, first = (followed.exceeds | followed.faulty)[found.usable], 0
             leaves_out = not learns and odd.any()
-            for squares in found.squares:
-                usual = ~odd[first : first + len(squares[0])]
+            for seen in found.seen:
+                usual = ~odd[first : first + len(seen.rows)]
                 first += len(usual)
-                if leaves_out and not usual.all():
-                    squares = squares[0][usual], squares[1][usual], squares[2][usual]
-                self.likeness = self.likeness.after(squares)
+                self.likeness = self.likeness.after(
+                    seen.at(usual) if leaves_out and not usual.all() else seen
+                )
         self.pending.append(together)
         for began, known in followed.faults:
             self._forget_pending(began, known)
@@ -537,7 +541,8 @@ class Monitor(Marked):
         if renews:
             self._renew()
         on = self.watch.on
-        if on is not None and came - on.began >= self.settings.accept_after:
+        longest = self.settings.accept_after
+        if on is not None and (came - on.began >= longest or self.watch.lately >= longest):
             self._accept(followed, missing)
 
     def _renew(self, reading: Reading | None = None) -> None:
@@ -575,6 +580,7 @@ class Monitor(Marked):
         waiting = max(len(values) - late, 0)
         self.pending = [values[waiting:]]
         counted = self._number_counted(values[:waiting])
+        self.limits.since += counted
         added = self.limits.count(values[:waiting], self._discount(counted), self.reference)
         if self.shared is not None and added is not None:
             self.shared.add(self._age(), values[:waiting], self.reference.degrees, *added)
@@ -628,7 +634,7 @@ class Monitor(Marked):
         return float(self.tracker.beta2**rows * earlier)
 
     def _accept(self, followed: Followed, missing: Missing) -> None:
-        """Accept the rows of the alarm as the new normal, beside that of before: start from its last rows."""
+        """Accept the last rows as the new normal, beside that of before: start from them."""
         self.watch.end(self.counts.came, followed, accepted=True)
         followed.notices += self.blaming.end(self.counts.came)
         self.counts.accepted += 1

@@ -20,9 +20,9 @@ from ..model.reading import Reading
 from .likeness import Likeness
 from .trail import TILE
 
-STATISTICS = ("t2", "spe", "distance", "average", "pair")
+STATISTICS = ("t2", "spe", "distance", "extreme", "average", "pair")
 """Statistics of each row that are watched."""
-ALONE = STATISTICS[:3]
+ALONE = STATISTICS[:4]
 """Those of a row alone, whatever came before it."""
 
 # It bounds the weight of a direction to a million times the usual: guards against directions whose variance
@@ -39,7 +39,7 @@ LEAST_VARIANCE = 1e-6
 
 # Rows. A correlation along an axis is known to 1 / 8.
 FIRST_LIKENESS = 64.0
-"""Rows that have to be compared with their predecessors before averages and pairs are judged."""
+"""Rows that have to be seen before extremes, averages and pairs are judged."""
 
 # The largest value of a row that is learnt (`learners.stored.LARGEST_VALUE`): sums of squares stay finite.
 GREATEST = 1e70
@@ -98,7 +98,7 @@ class Reference:
         scale = None if reading.scale is None else np.asarray(host(reading.scale), dtype=np.float64)
         rest = left / others if others else 0.0
         kept = reading.rank if rank is None else min(rank, known)
-        likeness, growth = Likeness.unknown(known), np.ones(known + 1)
+        likeness, growth = Likeness.unknown(known, mean.size), np.ones(known + 1)
         found = cls(mean, scale, axes, variances, kept, rest, reading.count, likeness, growth)
         if before is None:
             return found
@@ -106,19 +106,19 @@ class Reference:
         return replace(found, likeness=before.likeness.turned(before, found))
 
     def judging_by(self, parts: Sequence[Likeness]) -> Self:
-        """The same as stretches of rows that were not learnt tell: their squares, and their likeness.
+        """The same as stretches of rows that were not learnt tell: their squares, likeness and reach.
 
         Squares count by their geometric mean over stretches: one that is far off does not set the weights.
         """
         axes, tiny = len(self.variances), np.finfo(np.float64).tiny
         # Learners that find their axes one by one may know another number of them in each part.
-        parts = [Likeness(_of_as_many(part.sums, axes), part.counted) for part in parts]
+        parts = [part._replace(sums=_of_as_many(part.sums, axes)) for part in parts]
         likeness = Likeness.together(parts)
         each = [np.log(np.maximum(part.sums[1] / max(part.counted, 1.0), tiny)) for part in parts]
         grown = np.exp(np.mean(each, axis=0)) / TOLERATED_GROWTH
         growth = np.clip(grown, 1.0, LARGEST_GROWTH)
         growth[-1] = growth[-1] if self.others else 1.0
-        return replace(self, growth=growth, likeness=Likeness(likeness.sums / growth, likeness.counted))
+        return replace(self, growth=growth, likeness=likeness._replace(sums=likeness.sums / growth))
 
     @property
     def others(self) -> int:
@@ -170,25 +170,30 @@ class Reference:
         return 1 / self.likeness.stays, follows, 1 / (1 - np.square(follows))
 
     @cached_property
+    def reaches(self) -> Matrix:
+        """Inverse of how far each input goes above its mean and, negative, below, in its spreads (2, n)."""
+        return np.asarray([[1.0], [-1.0]] / self.likeness.reach)
+
+    @cached_property
     def degrees(self) -> Vector:
-        """Degrees of freedom of the statistics: the mean of each in units of a direction's (5)."""
+        """Degrees of freedom of the statistics: the mean of each in units of a direction's (6)."""
         along, elsewhere = self._weights_by_variances
         distance = float(self.variances @ along) + self.others * self.rest * elsewhere
         first, second = self.moments
         return np.array(
-            [self.rank, first**2 / second if second > 0 else 0.0, distance, distance, 2 * distance]
+            [self.rank, first**2 / second if second > 0 else 0.0, distance, 1.0, distance, 2 * distance]
         )
 
     @cached_property
     def expected(self) -> Vector:
-        """The mean of each statistic of rows that were not learnt; infinite where it cannot be told (5)."""
+        """The mean of each statistic of rows that were not learnt; infinite where it cannot be told (6)."""
         w, degrees = max(self.count, 1.0), self.degrees
         expected = degrees * (1 + 1 / w)
         expected[1] = self.moments[0] * (1 + 1 / w)
-        own = np.array([0, 2, 3, 4])
+        own = np.array([0, 2, 4, 5])
         # A quadratic form in p directions learnt from w rows is w / (w - p) times as large for other rows.
         expected[own] *= w / np.maximum(w - degrees[[0, 2, 2, 2]], w / LARGEST_INFLATION)
-        known = self.count >= ROWS_PER_DIRECTION * degrees[[0, 0, 2, 2, 2]]
+        known = self.count >= ROWS_PER_DIRECTION * degrees[[0, 0, 2, 3, 2, 2]]
         if self.likeness.counted < FIRST_LIKENESS:
             known[3:] = False
         return np.where(known & (expected > 0), expected, np.inf)
@@ -204,15 +209,15 @@ class Reference:
             Number of each in the stream: products are of tiles that begin at fixed places.
         """
         at, length = _tiles_of(places)
-        return np.asarray(self.tiles(rows, at, length)[at])
+        return np.asarray(self.tiles(self.standardized(rows), at, length)[at])
 
-    def tiles(self, rows: Floats, at: Any, length: int) -> Matrix:
+    def tiles(self, standardized: Matrix, at: Any, length: int) -> Matrix:
         """Whole tiles with the coordinates of rows without gaps at these positions, and zero elsewhere.
 
         Parameters
         ----------
-        rows
-            The rows.
+        standardized
+            The rows, standardized.
         at
             Their positions in the tiles: a slice, or one of each row.
         length
@@ -222,10 +227,7 @@ class Reference:
         found = np.empty((length, self.width))
         Y, Z = found[:, :r], found[:, r:] if self.others else np.empty((length, n))
         _clear_beside(at, Z)
-        if isinstance(at, slice):
-            self.standardized(rows, Z[at])
-        else:
-            Z[at] = self.standardized(rows)
+        Z[at] = standardized
         _multiply(Z, self._columns, Y)
         return found
 
@@ -286,9 +288,18 @@ class Reference:
         left = np.maximum(1 - shares.sum(axis=0), 0.0) * self.rest
         return np.asarray(np.sqrt(self.variances @ shares + left))
 
-    def standardized(self, rows: Floats, out: Matrix | None = None) -> Matrix:
+    def departures(self, standardized: Matrix) -> Matrix:
+        """Distance of each input of standardized rows from its mean, in units of its spread."""
+        return standardized if self.scale is not None else standardized * self._per_spread
+
+    @cached_property
+    def _per_spread(self) -> Vector:
+        """Inverse of the spread of each input; 0 for one that never changed."""
+        return np.divide(1.0, self.spreads, where=self.spreads > 0, out=np.zeros(len(self.mean)))
+
+    def standardized(self, rows: Floats) -> Matrix:
         """Rows centered and divided by their scale."""
-        Z: Matrix = np.subtract(rows, self.mean, out=out, dtype=np.float64)
+        Z: Matrix = np.subtract(rows, self.mean, dtype=np.float64)
         if self.scale is not None:
             Z *= self._gain
             if not (Z.max(initial=0.0) < GREATEST and Z.min(initial=0.0) > -GREATEST):

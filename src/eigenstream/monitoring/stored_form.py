@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..learners.knowledge import Matrix
 from ..learners.stored import stored_array
 from ..model import Tracker
 from ..model.stored_form import values_of, whole
@@ -55,7 +56,7 @@ def stored(monitor: Monitor) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "counted": monitor.counted,
         "stretch": stretches.length,
         "line": [watch.line.above, watch.line.at],
-        "density": [watch.density, watch.at, watch.held_from],
+        "density": [watch.density, watch.at, watch.held_from, watch.lately],
         "drift": [watch.anchored, watch.began_above, watch.anchored_at, watch.drifting, watch.drifting_at],
         "blamed_at": monitor.blaming.at,
         "known_to_blame": monitor.blaming.known,
@@ -98,13 +99,18 @@ def _stored_reference(
 
 
 def _stored_likeness(name: str, likeness: Likeness) -> dict[str, NDArray[Any]]:
-    return {f"{name}.likeness": likeness.sums, f"{name}.alike": np.array([likeness.counted])}
+    counted = np.array([likeness.counted])
+    return {f"{name}.likeness": likeness.sums, f"{name}.reach": likeness.powers, f"{name}.alike": counted}
 
 
 def _stored_limits(name: str, limits: Limits) -> dict[str, NDArray[Any]]:
     memory = limits.memory
     parts = {"sums": memory.sums, "pairs": memory.pairs, "last": memory.last}
-    parts |= {"counts": limits.counts, "theory": limits.theory, "declared": np.array([limits.declared])}
+    parts |= {
+        "counts": limits.counts,
+        "theory": limits.theory,
+        "declared": np.array([limits.declared, limits.since]),
+    }
     parts |= {"margin": np.array([limits.margin]), "based": limits.based}
     if limits.prior is not None:
         assert isinstance(limits.prior, FleetEvidence)
@@ -156,8 +162,9 @@ def restored(arrays: Arrays, document: Mapping[str, Any], tracker: Tracker, name
 
 
 def _restored_limits(arrays: Arrays, name: str, rate: float) -> Limits:
-    declared = stored_array(arrays, f"{name}.declared", (1,), np.bool_)
-    limits = Limits(rate, declared=bool(declared[0]))
+    declared = stored_array(arrays, f"{name}.declared", (2,), np.int64, least=0)
+    limits = Limits(rate, int(declared[0]))
+    limits.since = int(declared[1])
     limits.counts = stored_array(arrays, f"{name}.counts", limits.counts.shape, least=0.0)
     limits.theory = stored_array(arrays, f"{name}.theory", limits.theory.shape, least=1.0)
     limits.margin = float(stored_array(arrays, f"{name}.margin", (1,), least=0.0)[0])
@@ -199,7 +206,7 @@ def _restore_trail(monitor: Monitor, arrays: Arrays) -> None:
     if reference is None:
         return
     n = len(reference.mean)
-    monitor.likeness = _restored_likeness(arrays, "now", len(reference.variances))
+    monitor.likeness = _restored_likeness(arrays, "now", reference.axes)
     if "before" in arrays:
         monitor.blaming.before = stored_array(arrays, "before", (n,))
         monitor.blaming.rows = stored_array(arrays, "blamed", (None, n))
@@ -218,9 +225,11 @@ def _restored_trail(arrays: Arrays, reference: Reference) -> Trail | None:
     return trail
 
 
-def _restored_likeness(arrays: Arrays, name: str, axes: int) -> Likeness:
+def _restored_likeness(arrays: Arrays, name: str, axes: Matrix) -> Likeness:
     counted = stored_array(arrays, f"{name}.alike", (1,), least=0.0)
-    return Likeness(stored_array(arrays, f"{name}.likeness", (3, axes + 1)), float(counted[0]))
+    sums = stored_array(arrays, f"{name}.likeness", (3, len(axes) + 1))
+    powers = stored_array(arrays, f"{name}.reach", (2, axes.shape[1]), least=0.0)
+    return Likeness(sums, powers, float(counted[0]))
 
 
 def _restore_watch(monitor: Monitor, document: Mapping[str, Any]) -> None:
@@ -228,8 +237,9 @@ def _restore_watch(monitor: Monitor, document: Mapping[str, Any]) -> None:
     watch.hits.extend(map(int, document["hits"]))
     above, at = document["line"]
     watch.line.above, watch.line.at = float(above), None if at is None else int(at)
-    density, at, held_from = document["density"]
+    density, at, held_from, lately = document["density"]
     watch.density, watch.at, watch.held_from = float(density), int(at), int(held_from)
+    watch.lately = float(lately)
     anchored, above, last, drifting, at = document["drift"]
     watch.anchored, watch.began_above, watch.anchored_at = bool(anchored), float(above), int(last)
     watch.drifting, watch.drifting_at = float(drifting), int(at)
@@ -260,7 +270,7 @@ def _restored_reference(arrays: Arrays, name: str, written: Any, n: int) -> Refe
     if not (variances[: int(rank)] > 0).all():
         raise ValueError(f"the {name} that rows are judged by keeps axes without variance")
     mean = stored_array(arrays, f"{name}.mean", (n,))
-    likeness = _restored_likeness(arrays, name, len(axes))
+    likeness = _restored_likeness(arrays, name, axes)
     growth = stored_array(arrays, f"{name}.growth", (len(axes) + 1,), least=1.0)
     numbers = float(rest), float(count)
     return Reference(mean, scale, axes, variances, int(rank), *numbers, likeness, growth)

@@ -29,6 +29,8 @@ class Verdict(NamedTuple):
     """Squared distance from the model."""
     distance: float
     """Squared distance over all directions, each in units of its own spread."""
+    extreme: float
+    """Squared departure of the input that is farthest off, in units of its usual reach on that side."""
     average: float
     """Distance of the exponentially weighted average of the last rows."""
     pair: float
@@ -37,6 +39,7 @@ class Verdict(NamedTuple):
     """Infinity where there is no basis for a limit."""
     spe_limit: float
     distance_limit: float
+    extreme_limit: float
     average_limit: float
     pair_limit: float
     severity: float
@@ -57,11 +60,13 @@ class Verdicts(NamedTuple):
     t2: Vector
     spe: Vector
     distance: Vector
+    extreme: Vector
     average: Vector
     pair: Vector
     t2_limit: Vector
     spe_limit: Vector
     distance_limit: Vector
+    extreme_limit: Vector
     average_limit: Vector
     pair_limit: Vector
     severity: Vector
@@ -95,7 +100,7 @@ class Verdicts(NamedTuple):
         alarm: NDArray[np.bool_],
         since: NDArray[np.int64],
     ) -> Verdicts:
-        """Verdicts on rows that follow each other; statistics and limits have a column for each (T, 5)."""
+        """Verdicts on rows that follow each other; statistics and limits have a column for each (T, 6)."""
         numbers = np.arange(first, first + len(statistics))
         columns: Any = (numbers, *statistics.T, *limits.T, severity, drift, alarm, since)
         return cls(*columns)

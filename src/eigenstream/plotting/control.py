@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Watched: TypeAlias = MonitoredModel | ControlHistory | Verdicts | Any
 
 OF_A_ROW = ("t2", "spe", "distance")
-"""Statistics that a row has alone, whatever came before it."""
+"""Statistics whose contributions of inputs are drawn: those of a row alone, and of more than one input."""
 CHARTS = {**STATISTIC_NAMES, "severity": "severity"}
 """Titles of charts: the statistics, and the largest ratio of one to its limit."""
 

@@ -16,8 +16,8 @@ class AnomalyMonitor(base.AnomalyDetector):
     """A monitor for river: how far a sample leaves the usual pattern, by limits that keep their word.
 
     The score is the severity of a sample, ``ln(p) / ln(false_alarm_rate)``, where p says how rare it is by
-    T², SPE, distance, average and pair: above 1 is an alarm, which comes at ``false_alarm_rate`` on an
-    undisturbed stream. It is 0 before there is a basis for limits, about a hundred samples. A sample that
+    T², SPE, distance, extreme, average and pair: above 1 is an alarm, which comes at ``false_alarm_rate`` on
+    an undisturbed stream. It is 0 before there is a basis for limits, about a hundred samples. A sample that
     alarms is learnt with less weight, and while most of them alarm nothing is, unless they go on for so long
     that they are the new normal.
 
