@@ -356,22 +356,15 @@ def block_sums(
     sums = np.zeros((*stack, len(LAGS), 1 + k))
     inputs = np.zeros((*stack, 2, 0 if rows is None or rows.shape[-1] > WIDEST else rows.shape[-1]))
 
-    whole = len(stretches) == 1
-    if whole and gram is None and rows is not None and inputs.size and not stack and not alike and b > 1:
-        # Most blocks of one stream: this much in any case, and nothing else where these are not alike either.
-        for lag in (0, 1):
-            inputs[lag], sums[lag, 1:] = _products(rows, lag), _products(projections, lag)
-            sums[lag, 0] = inputs[lag].sum()
-        if not _is_alike(sums[:2].tolist(), pairs[:2].tolist()):
-            return BlockSums(sums, pairs, inputs)
-        sums[:], inputs[:] = 0.0, 0.0
-    parts = [(weights, projections, rows, gram)]
+    # Rows and projections side by side: one product of both at each lag takes half the time of two.
+    n, whole = inputs.shape[-1], len(stretches) == 1
+    beside = np.concatenate((rows, projections), axis=-1) if n and rows is not None else projections
+    parts = [(weights, beside, gram)]
     if not whole:
         parts = [
             (
                 weights[stretch],
-                projections[..., stretch, :],
-                None if rows is None else rows[..., stretch, :],
+                beside[..., stretch, :],
                 None if gram is None else gram[..., stretch, stretch],
             )
             for stretch in stretches
@@ -379,21 +372,19 @@ def block_sums(
 
     def compare(i: int) -> None:
         lag, within = LAGS[i], 0.0
-        for w, Y, R, products in parts:
+        for w, Z, products in parts:
             if lag >= len(w):
                 continue
             if not whole:
                 within += float(w[lag:] @ w[: len(w) - lag])
-            sums[..., i, 1:] += _products(Y, lag)
+            found = _products(Z, lag)
+            sums[..., i, 1:] += found[..., n:]
             if products is not None:
                 sums[..., i, 0] += np.trace(products, lag, -2, -1)
-            if R is None or not inputs.size or (products is not None and i > 1):
-                continue
-            of_inputs = _products(R, lag)
-            if i < 2:
-                inputs[..., i, :] += of_inputs
-            if products is None:
-                sums[..., i, 0] += of_inputs.sum(axis=-1)
+            if n and i < 2:
+                inputs[..., i, :] += found[..., :n]
+            if n and products is None:
+                sums[..., i, 0] += found[..., :n].sum(axis=-1)
         if within:
             factor = math.sqrt(pairs[i] / within)
             sums[..., i, :] *= factor

@@ -106,8 +106,9 @@ class Standing(NamedTuple):
 
     @property
     def is_fresh(self) -> bool:
-        """True if another glance may follow."""
-        return bool(self.lines) and self.glances < (GLANCES_ALIKE if self.persistence else GLANCES)
+        """True if another glance may follow: of narrow input, some variance may move and be clear."""
+        clear = not self.spectrum or self.margin > LOG_CLEAR
+        return bool(self.lines) and clear and self.glances < (GLANCES_ALIKE if self.persistence else GLANCES)
 
 
 def standing_of(
@@ -158,12 +159,16 @@ def may_have_crossed(standing: Standing, rule: Rule, evidence: Evidence) -> bool
     before = standing.spectrum
     if not before:
         return False
-    unit = rule.units(evidence, 1)
-    if unit is None or len(evidence.variances) < len(before):
+    if len(evidence.variances) < len(before):
         return True
-    moved = np.log(evidence.variances[: len(before)] / before)
+    moved = 2 * float(np.abs(np.log(evidence.variances[: len(before)] / before)).max()) + LOG_CLEAR
+    if not moved < standing.margin:
+        return True
+    unit = rule.units(evidence, 1)
+    if unit is None:
+        return True
     samples = math.log(float(np.asarray(unit).flat[0]) / standing.unit)
-    return not 2 * float(np.abs(moved).max()) + abs(samples) + LOG_CLEAR < standing.margin
+    return not moved + abs(samples) < standing.margin
 
 
 class Clear(NamedTuple):
