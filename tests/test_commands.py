@@ -172,6 +172,17 @@ def test_transform_takes_its_own_policy_for_gaps(folder):
     assert np.isfinite(np.load("b.npy")).all()
 
 
+def test_a_model_that_takes_no_gaps_is_not_told_to_fill_them(folder):
+    lines = (folder / "sensors.csv").read_text().splitlines()
+    lines[3] = "," + lines[3].partition(",")[2]
+    (folder / "gaps.csv").write_text("\n".join(lines))
+    call("run", "sensors.csv", "--save", "strict.model", "--quiet")
+    said = call("run", "gaps.csv", "--model", "strict.model", code=1)
+    assert "(--on-bad-row skip leaves such rows out" in said
+    assert "--missing" not in said
+    call("run", "gaps.csv", "--model", "strict.model", "--on-bad-row", "skip")
+
+
 def test_transform_says_what_does_not_fit(folder):
     wrong = call("transform", "sensors.model", "sensors.csv", "--columns", "0:3", code=1)
     assert "has 3 columns where the model has 8 (--columns chooses some of them)" in wrong

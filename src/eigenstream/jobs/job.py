@@ -16,6 +16,7 @@ from ..io.durations import when
 from ..io.sinks import Layout, Sink, SinkError
 from ..io.sources import Batch, Hint, Source, SourceError
 from ..io.sources import open as open_source
+from ..io.sources.batch import SKIP
 from ..io.sources.several import Identity, identities
 from ..keyed import Bank, CallInterrupted, MonitorBank
 from ..model import StreamModel, TimesGoBack
@@ -144,8 +145,12 @@ class Job:
                 if self._last is None and self.position is None and not stop.asked():
                     raise SourceError(f"{self.source.name} has no rows to learn from{self._why_none()}")
                 self._save_in_time(final=not stop.asked())
-            except SourceError:
+            except SourceError as error:
                 self._save_in_time(final=False)
+                options = [hint.option for hint in error.hints]
+                if before and "allow_nan" in options:  # a model goes on with what it does with gaps
+                    others = [hint for hint in error.hints if hint.option not in ("allow_nan", SKIP.option)]
+                    error.hints = (SKIP, *others)
                 raise
         learnt, unsaved = self._stage.samples - before, self._count - self._saved.rows
         seconds = time.monotonic() - started
