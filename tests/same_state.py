@@ -36,6 +36,7 @@ CACHES = {
     ("Stretches", "room"): "rows that wait are compared as they are merged into the table",
     ("Stretches", "number"): "rows that wait are compared as they are merged into the table",
     ("Monitor", "limits_last"): "follows from line, limits and reference",
+    ("Monitor", "most_last"): "follows from limits and reference",
     ("Reference", "moments"): "cached property",
     ("Reference", "degrees"): "cached property",
     ("Reference", "weights"): "cached property",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eigenstream import StreamMonitor
+from eigenstream import StreamMonitor, load
 
 LIMITS = ("t2_limit", "spe_limit", "distance_limit", "average_limit", "pair_limit", "extreme_limit")
 
@@ -158,3 +158,24 @@ def test_what_is_accepted_of_them_does_not_depend_on_how_rows_are_cut(seed):
     assert [vars(alarm) for alarm in whole.alarms_] == [vars(alarm) for alarm in cut.alarms_]
     np.testing.assert_array_equal(np.array(whole._fitted().recent), np.array(cut._fitted().recent))
     assert whole._fitted().watch.lately == cut._fitted().watch.lately
+
+
+def test_gross_values_hardly_raise_limits_and_the_drift_says_by_how_much():
+    rng = np.random.default_rng(0)
+    rows = plant(9000, 3)
+    rows[2000::300, rng.integers(8, size=24)] += 12.0
+    monitor = StreamMonitor()
+    verdicts = monitor.learn_many(rows)
+    before, after = verdicts.distance_limit[[1999, -1]]
+    assert monitor.drift_.limits == pytest.approx(after / before, rel=0.25)
+    assert after < 5 * before  # of values that are 20 times as high
+    assert verdicts.distance[2000::300].min() > 5 * before
+
+
+def test_a_monitor_that_is_frozen_stays_as_it_is_when_frozen_again(tmp_path):
+    monitor = StreamMonitor().fit(plant(2100, 1)[:2000])
+    monitor.learn_many(plant(2100, 1)[2000:])
+    limits = dict(monitor.freeze().limits_)
+    assert monitor.freeze().limits_ == limits
+    monitor.save(tmp_path / "frozen")
+    assert load(tmp_path / "frozen").freeze().limits_ == limits

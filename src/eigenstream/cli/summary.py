@@ -238,9 +238,19 @@ def print_watching(console: Console, facts: dict[str, Any]) -> None:
     say(console, f"drift: {drift_in_words(facts)}")
 
 
+# Of calm streams limits rise by less; twice as high where tails are long.
+RISEN = 2.0
+"""Factor by which limits have risen that is worth a word."""
+
+
 def drift_in_words(facts: dict[str, Any]) -> str:
     """The distance of the model from its anchor, the first normal, in words."""
-    level, spread, directions = facts["drift"].values()
+    level, spread, directions, limits = facts["drift"].values()
     told = f"an input's mean by up to {level:.2g} of its standard deviations, its spread by a factor of up to"
     told += f" {spread:.3g}, {directions:.2g} of the components"
+    if limits > RISEN:
+        told += (
+            f"; limits are {limits:.2g} times as high as they were: rows exceeded them too often, and faults"
+        )
+        told += " that did then may not now (--freeze-after keeps them)"
     return told + ("; rows leave the first normal while the model follows them" if facts["drifting"] else "")

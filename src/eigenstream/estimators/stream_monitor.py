@@ -94,7 +94,8 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     drift_ : Drift
         How far the model has moved from its anchor, the first normal: ``level``, the largest shift of an
         input's mean in its standard deviations; ``spread``, the largest factor of a standard deviation;
-        ``directions``, the number of components it has turned away from.
+        ``directions``, the number of components it has turned away from; ``limits``, the factor by which the
+        limit of distances has risen.
     n_rows_seen_ : int
         Rows that came; ``model_.n_samples_seen_`` were learnt.
     offset_ : float

@@ -46,7 +46,7 @@ MEANINGS = {
     "limit": ("gauge", "Of each statistic; +Inf where there is none yet."),
     "severity": ("gauge", "Largest ratio of the last row to a limit."),
     "alarm_on": ("gauge", "1 while an alarm is on, else 0."),
-    "drift": ("gauge", "Distance from the anchor: of level, spread and directions."),
+    "drift": ("gauge", "Distance from the anchor: of level, spread, directions and limits."),
     "inputs_out_of_order": ("gauge", "Inputs that are flat, lively or gone."),
     "drift_on": ("gauge", "1 while only the anchor sees most rows, else 0."),
     "keys": ("gauge", "Keys that have a model."),
