@@ -471,3 +471,12 @@ def test_a_json_array_of_rows_is_called_by_its_name(tmp_path, text):
     said = call("run", tmp_path / "x.json", code=1)
     assert "a JSON array of rows is not read" in said
     assert "jq -c '.[]'" in said
+
+
+def test_a_picture_of_no_kind_is_refused(folder):
+    call("run", "sensors.csv", "--save", "m.model", "--quiet")
+    said = call("inspect", "m.model", "--picture", "foo=a.png", code=1)
+    assert "there is no picture 'foo', expected time, spectrum, loadings, scores" in said
+    assert not Path("foo=a.png").exists()
+    call("inspect", "m.model", "--picture", "./foo=a.png")
+    assert Path("foo=a.png").exists()

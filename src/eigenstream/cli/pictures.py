@@ -34,6 +34,11 @@ def picture_asked(value: str) -> tuple[str, str]:
     kind, equals, file = value.partition("=")
     if equals and kind in KINDS:
         return kind, file
+    if equals and kind.isalpha():
+        raise ValueError(
+            f"there is no picture {kind!r}, expected {', '.join(KINDS)} before the '=' of --picture {value} "
+            f"(a file of this name is ./{value})"
+        )
     return (value, f"{value}.png") if value in KINDS else (KINDS[0], value)
 
 
