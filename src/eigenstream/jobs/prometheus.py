@@ -243,10 +243,11 @@ class Metrics(Watcher):
         }
 
     def _moved(self, monitor: Monitor) -> dict[str, float]:
-        """The drift of the reference that rows are judged by, computed when that is a new one."""
-        if monitor.reference is not self._drift[0]:
-            self._drift = monitor.reference, monitor.drift_of(monitor.reference)._asdict()
-        return self._drift[1]
+        """The drift of the reference that rows are judged by, found once for each; limits always anew."""
+        reference = monitor.reference
+        if reference is not self._drift[0]:
+            self._drift = reference, monitor.drift_of(reference)._asdict()
+        return self._drift[1] | ({} if reference is None else {"limits": monitor.limits_risen(reference)})
 
     def describe(self) -> list[Any]:
         """For the registry: nothing is known before `collect`."""

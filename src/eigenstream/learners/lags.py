@@ -356,47 +356,40 @@ def block_sums(
     sums = np.zeros((*stack, len(LAGS), 1 + k))
     inputs = np.zeros((*stack, 2, 0 if rows is None or rows.shape[-1] > WIDEST else rows.shape[-1]))
 
-    # Rows and projections side by side: one product of both at each lag takes half the time of two.
     n, whole = inputs.shape[-1], len(stretches) == 1
-    beside = np.concatenate((rows, projections), axis=-1) if n and rows is not None else projections
-    parts = [(weights, beside, gram)]
-    if not whole:
-        parts = [
-            (
-                weights[stretch],
-                beside[..., stretch, :],
-                None if gram is None else gram[..., stretch, stretch],
-            )
-            for stretch in stretches
-        ]
+    some = rows if n else None
 
-    def compare(i: int) -> None:
-        lag, within = LAGS[i], 0.0
-        for w, Z, products in parts:
-            if lag >= len(w):
-                continue
-            if not whole:
-                within += float(w[lag:] @ w[: len(w) - lag])
-            found = _products(Z, lag)
-            sums[..., i, 1:] += found[..., n:]
-            if products is not None:
-                sums[..., i, 0] += np.trace(products, lag, -2, -1)
-            if n and i < 2:
-                inputs[..., i, :] += found[..., :n]
-            if n and products is None:
-                sums[..., i, 0] += found[..., :n].sum(axis=-1)
-        if within:
-            factor = math.sqrt(pairs[i] / within)
-            sums[..., i, :] *= factor
-            inputs[..., i : i + 1, :] *= factor  # none beyond the first two lags
+    def compare(lags: range, several: tuple[Floats, ...]) -> None:
+        """Compare columns of several arrays, those of the inputs first, at some of the distances."""
+        for i in lags:
+            lag, within = LAGS[i], 0.0
+            for stretch in stretches:
+                w = weights[stretch]
+                if lag >= len(w):
+                    continue
+                if not whole:
+                    within += float(w[lag:] @ w[: len(w) - lag])
+                found = [_products(each if whole else each[..., stretch, :], lag) for each in several]
+                products = found[0] if len(found) == 1 else np.concatenate(found, axis=-1)
+                sums[..., i, 1:] += products[..., n:]
+                if gram is not None:
+                    sums[..., i, 0] += np.trace(gram[..., stretch, stretch], lag, -2, -1)
+                elif n:
+                    sums[..., i, 0] += products[..., :n].sum(axis=-1)
+                if n and i < 2:
+                    inputs[..., i, :] += products[..., :n]
+            if within:
+                factor = math.sqrt(pairs[i] / within)
+                sums[..., i, :] *= factor
+                inputs[..., i : i + 1, :] *= factor  # none beyond the first two lags
 
-    compare(0)
-    compare(1)
+    compare(range(2), (projections,) if some is None else (some, projections))
     alike = alike | are_alike(sums, pairs)
     found = None
     if alike.any():
-        for i in range(2, len(LAGS)):
-            compare(i)
+        # Side by side, rows and projections take half the time of two products at each distance.
+        beside = projections if some is None else np.concatenate((some, projections), axis=-1)
+        compare(range(2, len(LAGS)), (beside,))
         sums[~alike, 2:] = 0.0
         if moves and rows is not None and inputs.size:
             found = moves_of(projections, rows, scales, stretches)

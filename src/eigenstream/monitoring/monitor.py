@@ -353,11 +353,16 @@ class Monitor(Marked):
         """Distance of a reference from the anchor."""
         if self.anchor is None or now is None:
             return Drift(0.0, 1.0, 0.0, 1.0)
+        return Drift.between(self.anchor.normal.reference, now, self.limits_risen(now))
+
+    def limits_risen(self, now: Reference) -> float:
+        """The factor by which the limit of distances has risen since the anchor; 1 if that is not known."""
+        if self.anchor is None:
+            return 1.0
         reference, limits = self.anchor.normal
         first = _limit_in_units(limits, limits.line, reference)
         present = _limit_in_units(self.limits, self._line_now(), now)
-        risen = present / first if first < math.inf and present < math.inf else 1.0
-        return Drift.between(reference, now, risen)
+        return present / first if first < math.inf and present < math.inf else 1.0
 
     def rows_until_due(self, *, fills: bool) -> int:
         """Number of rows that can be judged before the model, the limits or an alarm may change.
