@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.inputs import signal_in_noise
 from benchmarks.markdown import mark, number, size, table
 from benchmarks.meter import Meter
+from benchmarks.peers.peer import Array
 from benchmarks.repeats import interleaved
 from benchmarks.sections.monitor import plant
 from eigenstream import OnlineAdaptivePCA, StreamMonitor
@@ -65,20 +66,28 @@ def run(meter: Meter, quick: bool) -> dict[str, Any]:
 
 
 def cost(n: int, k: int, rows: int, chosen: Settings) -> dict[str, Any]:
-    """Microseconds per row of learning, and of watching and learning, in calls of a thousand rows."""
-    X = signal_in_noise(n, k // 2, chosen.warm + rows)
+    """Microseconds per row of learning, and of watching and learning, in calls of a thousand rows.
+
+    Each repeat has rows of its own: of rows that were learnt before, limits would be too low for others.
+    """
+    X = signal_in_noise(n, k // 2, chosen.warm + (1 + chosen.repeats) * rows)
     model = OnlineAdaptivePCA(max_components=k, standardize=True, half_life=5000).fit(X[: chosen.warm])
     monitor = StreamMonitor(OnlineAdaptivePCA(max_components=k, standardize=True, half_life=5000))
     monitor.fit(X[: chosen.warm])
-    parts = [X[start : start + 1000] for start in range(chosen.warm, len(X), 1000)]
+    fresh = np.split(X[chosen.warm :], 1 + chosen.repeats)
+    to_learn, to_watch = iter(fresh), iter(fresh)
     works = {
-        "learning": lambda: [model.partial_fit(part) for part in parts],
-        "watching": lambda: [monitor.partial_fit(part) for part in parts],
+        "learning": lambda: [model.partial_fit(part) for part in _thousands(next(to_learn))],
+        "watching": lambda: [monitor.partial_fit(part) for part in _thousands(next(to_watch))],
     }
     times = interleaved(works, chosen.repeats)
     return {
         name: {kind: 1e6 * value / rows for kind, value in taken.items()} for name, taken in times.items()
     }
+
+
+def _thousands(X: Array) -> list[Array]:
+    return [X[start : start + 1000] for start in range(0, len(X), 1000)]
 
 
 def report(results: dict[str, Any]) -> str:
