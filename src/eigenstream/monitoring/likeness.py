@@ -42,8 +42,8 @@ POWER = 8
 NORMAL_POWER = 52.5
 """That of normal inputs, in units of their spread, on either side."""
 
-# Its logarithm is that of a spread times 10^30.
-LARGEST_POWER = 1e240
+# That of a departure of 10^15 spreads. Files take numbers below 10^150 (`learners.stored.LARGEST`).
+LARGEST_POWER = 1e120
 """Powers beyond this count as this: sums stay finite."""
 
 
