@@ -222,7 +222,7 @@ def test_a_model_of_gross_values_can_be_used(seeds, solver, tmp_path):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seeds", [(0, 1, 1015, 1024, 1098, 1104), slow(range(1000, 1500))], ids=len)
+@pytest.mark.parametrize("seeds", [(0, 1, 1015, 1024, 1098, 1104, 1134), slow(range(1000, 1500))], ids=len)
 def test_a_monitor_of_gross_values_can_be_used(seeds, solver, tmp_path):
     assert [complaint(seed, solver, tmp_path, True) for seed in seeds] == [None] * len(seeds)
 

@@ -105,7 +105,7 @@ def go_through(seed, longest, kind):
 
 
 @pytest.mark.parametrize("kind", [StreamModel, MonitoredModel])
-@pytest.mark.parametrize(("seeds", "longest"), [(range(3), 90), slow(range(1000, 1100), 12)])
+@pytest.mark.parametrize(("seeds", "longest"), [(range(3), 90), ((1035,), 12), slow(range(1000, 1100), 12)])
 def test_a_file_holds_all_that_a_model_knows(seeds, longest, kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about ranks and gaps

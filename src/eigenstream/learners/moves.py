@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 from ..array_types import Floats, Matrix, Vector
 from .stored import stored_array
 
+# A share of the largest sum of squares, which axes are turned in: rounding of sums over many blocks.
+ROUNDING = 1e-9
+"""Sums of squares that may be below zero by rounding."""
+
 
 class Moves(NamedTuple):
     """Sums over moves within blocks whose rows are alike, discounted as everything else.
@@ -104,7 +108,10 @@ class Moves(NamedTuple):
         if not found.inputs.size and found.totals.any():
             raise ValueError("there are moves of no inputs")
         squares = np.concatenate((found.inputs, np.diag(found.along[0]), found.totals[:2]))
-        if not (squares >= 0).all() or (found.totals[0] > 0) != (found.totals[1] > 0):
+        # Along an axis without moves, rounding leaves a little of others, on either side of zero.
+        if not (squares >= -ROUNDING * squares.max(initial=0.0)).all() or (found.totals[0] > 0) != (
+            found.totals[1] > 0
+        ):
             raise ValueError("sums of squares of moves cannot be negative")
         return found
 

@@ -470,7 +470,9 @@ class Monitor(Marked):
         """The largest ratio of a statistic to its limit of rows that exceed; 1 for others."""
         ratio = np.ones(len(statistics))
         if exceeds.any():
-            ratio[exceeds] = np.nan_to_num(statistics[exceeds] / limits[exceeds]).max(axis=1, initial=1.0)
+            with np.errstate(over="ignore", invalid="ignore"):  # infinitely far off, and no limit to it
+                each = np.nan_to_num(statistics[exceeds] / limits[exceeds])
+            ratio[exceeds] = each.max(axis=1, initial=1.0)
         return ratio
 
     def _keep_recent(self, rows: Floats, out_of_order: NDArray[np.bool_]) -> None:
