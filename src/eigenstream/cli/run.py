@@ -224,9 +224,9 @@ def watch(ctx: click.Context, /, **given: Any) -> None:
     was learnt before it, by six numbers with a limit each: T² (how far off within the usual pattern), SPE
     (how far off the pattern), distance (how far off in any direction), extreme (the input that is farthest
     off, by its own range), average (the distance of the last rows together) and pair (that of the row with
-    the one before). A row that exceeds a limit is learnt with less
-    weight; while most rows exceed, nothing is learnt, and an alarm ends only when rows are back. If they go
-    on for --accept-after rows, they are the new normal.
+    the one before). A row that exceeds a limit is learnt with less weight; while most rows exceed, nothing is
+    learnt, and an alarm ends only when rows are back. If they go on for --accept-after rows, they are the new
+    normal.
 
     Alarms are lines on standard output; everything else goes to standard error. There is no alarm before
     there is a basis for one: about a hundred normal rows, more where there are many inputs or rows resemble

@@ -42,10 +42,10 @@ class StreamMonitor(HoldsModel, ShownAsCard, OutlierMixin, BaseEstimator):
     Each row is judged by what was known before it: T² (how far off within the model), SPE (how far off the
     model), the distance (how far off, each direction by its own spread), the extreme (the input that is
     farthest off, by its own usual reach), and the distances of the average of the last rows and of the row
-    with its predecessor. Limits come from rows that the model had not seen when
-    it judged them, so that rows in control alarm at the stated rate even where they resemble each other, are
-    heavy-tailed or slowly drifting. There is no alarm before there is a basis for one. How the stream is cut
-    into calls does not change a bit.
+    with its predecessor. Limits come from rows that the model had not seen when it judged them, so that rows
+    in control alarm at the stated rate even where they resemble each other, are heavy-tailed or slowly
+    drifting. There is no alarm before there is a basis for one. How the stream is cut into calls does not
+    change a bit.
 
     `fit` takes all rows for normal, and learns every one of them. In `partial_fit`, `learn_many` and
     `learn_one` that holds for the first rows; later a row that exceeds a limit is learnt with less weight,
